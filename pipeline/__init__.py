@@ -1,0 +1,1 @@
+"""The three recipes (ingest, retrieve, chat) and the steps that they are made of."""

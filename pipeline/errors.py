@@ -1,0 +1,77 @@
+"""Every error that Athena raises on purpose.
+
+AthenaError
+├── ConfigurationError        a setting that cannot work, with the setting's name
+├── CorpusError               nothing to index, or a file that cannot be
+├── StoreError                the store cannot be read or written
+│   ├── ManifestMismatch      the index was made with another model, splitter or version
+│   └── UnknownDocument       no document of that source is indexed
+├── ModelError                a model cannot be loaded or answered with an error
+│   ├── ModelUnavailable      not on disk, not installed, not reachable
+│   ├── ModelTimeout          no answer in time
+│   └── AnswerInterrupted     the stream broke off in mid-answer
+├── UnknownConversation       no conversation of that id is stored
+├── DatasetError              an evaluation folder that cannot be read
+└── UploadRefused             an upload that breaks a rule, with the rule
+
+A message says what failed, on what, and what to do. Only ``cli.py`` and ``ui/`` catch the root.
+"""
+
+from __future__ import annotations
+
+
+class AthenaError(Exception):
+    """The root: ``str(error)`` is fit to be shown to a user; ``fix`` is the advice alone, or empty."""
+
+    def __init__(self, problem: str, fix: str = "") -> None:
+        super().__init__(f"{problem} {fix}".strip())
+        self.problem = problem
+        self.fix = fix
+
+
+class ConfigurationError(AthenaError):
+    """A setting that cannot work."""
+
+
+class CorpusError(AthenaError):
+    """Nothing to index, or a file that cannot be."""
+
+
+class StoreError(AthenaError):
+    """The store cannot be read or written."""
+
+
+class ManifestMismatch(StoreError):
+    """The index was made with another model, splitter or version."""
+
+
+class UnknownDocument(StoreError):
+    """No document of that source is indexed."""
+
+
+class ModelError(AthenaError):
+    """A model cannot be loaded or answered with an error."""
+
+
+class ModelUnavailable(ModelError):
+    """A model is not on disk, not installed or not reachable."""
+
+
+class ModelTimeout(ModelError):
+    """A model gave no answer in time."""
+
+
+class AnswerInterrupted(ModelError):
+    """The stream broke off in mid-answer."""
+
+
+class UnknownConversation(AthenaError):
+    """No conversation of that id is stored."""
+
+
+class DatasetError(AthenaError):
+    """An evaluation folder that cannot be read."""
+
+
+class UploadRefused(AthenaError):
+    """An upload that breaks a rule."""

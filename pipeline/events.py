@@ -1,0 +1,127 @@
+"""What a run reports while it works: steps, and the events that a chat yields.
+
+The page, the HTTP API, the command line and the evaluation all watch the same events; nobody measures twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+StepStatus = Literal["ok", "skipped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One finished step: its name, how long it took, what went in and what came out (JSON-able values)."""
+
+    name: str
+    ms: float
+    status: StepStatus = "ok"
+    detail: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RunningStep:
+    """A step that is still running: fill in what is known, it becomes a `Step` at the end."""
+
+    name: str
+    inputs: dict[str, Any] = field(default_factory=dict)
+    outputs: dict[str, Any] = field(default_factory=dict)
+    status: StepStatus = "ok"
+    detail: str = ""
+
+    def skip(self, why: str) -> None:
+        """Mark the step as not done, and say why."""
+        self.status, self.detail = "skipped", why
+
+    def fail(self, why: str) -> None:
+        """Mark the step as failed although the run goes on, and say why."""
+        self.status, self.detail = "failed", why
+
+
+class Trace:
+    """The steps of one run, in order; `on_start` and `on_finish` hear of each as it happens."""
+
+    def __init__(
+        self,
+        on_start: Callable[[RunningStep], None] | None = None,
+        on_finish: Callable[[Step], None] | None = None,
+    ) -> None:
+        self.steps: list[Step] = []
+        self._on_start = on_start
+        self._on_finish = on_finish
+
+    @contextmanager
+    def step(self, name: str, **inputs: Any) -> Iterator[RunningStep]:
+        """Time a block as one step; a block that raises is recorded as failed and raises on."""
+        running = RunningStep(name, inputs)
+        if self._on_start:
+            self._on_start(running)
+        started = time.perf_counter()
+        try:
+            yield running
+        except BaseException as error:
+            running.fail(str(error) or type(error).__name__)
+            raise
+        finally:
+            self._finish(running, (time.perf_counter() - started) * 1000)
+
+    def _finish(self, running: RunningStep, ms: float) -> None:
+        step = Step(running.name, ms, running.status, running.detail, running.inputs, running.outputs)
+        self.steps.append(step)
+        if self._on_finish:
+            self._on_finish(step)
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A step has begun; `text` is what the page shows meanwhile ("Searching 4,210 sentences")."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """A step has ended."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesFound:
+    """What was retrieved: the context that the answer will rest on."""
+
+    retrieval: Any  # pipeline.retrieve.Retrieval: not named here, so that events import nothing
+
+
+@dataclass(frozen=True, slots=True)
+class TokenArrived:
+    """The next piece of the answer's text, citation markers included."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFinished:
+    """The whole answer, with verified citations: the last event of a run that went well."""
+
+    answer: Any  # pipeline.chat.Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """The run ended early; `partial` is the text that had arrived: the last event of a run that did not."""
+
+    message: str
+    fix: str
+    partial: str = ""
+
+
+ChatEvent = StepStarted | StepFinished | SourcesFound | TokenArrived | AnswerFinished | RunFailed

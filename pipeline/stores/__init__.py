@@ -1,0 +1,1 @@
+"""Where sections and sentences are kept: two protocols, and the backends that fulfil them."""

@@ -1,0 +1,166 @@
+"""What a store must do: two protocols, and the records that cross them.
+
+`SectionStore` is the truth (documents, sections, manifest); `SentenceIndex` finds. Types of the backend
+behind them never cross this line: nodes are LlamaIndex's `TextNode`, vectors are NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # importing LlamaIndex takes seconds; an ingest with nothing to do never needs it
+    from llama_index.core.schema import TextNode
+
+Vector = NDArray[np.float32]  # (dimensions,), unit length
+Matrix = NDArray[np.float32]  # (rows, dimensions), unit length each
+Level = Literal["section", "sentence"]
+
+
+class Hit(NamedTuple):
+    """One found node: its section (itself, for a section) and its score, higher is better."""
+
+    node_id: str
+    section_id: str
+    score: float
+
+
+Ranking = tuple[Hit, ...]  # best first
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index was made with; all but `generation` must match to be searched."""
+
+    format: int
+    embedding_model: str
+    dimensions: int
+    splitter: str
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """One indexed document, without its text."""
+
+    id: str
+    source: str
+    root: str
+    title: str
+    hash: str
+    sections: int
+    sentences: int
+    characters: int
+    indexed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """One indexed document with its whole text, which all offsets count in, and its sections in order."""
+
+    info: DocumentInfo
+    text: str
+    sections: tuple[TextNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """One document to be written: its nodes and a vector for every node, by node id.
+
+    `root` is the folder that it was read from (absolute) or "upload": an ingest of a folder deletes what
+    vanished from that folder only. A section's hash is in `metadata["hash"]`; sentences carry PARENT.
+    """
+
+    id: str
+    source: str
+    root: str
+    title: str
+    hash: str
+    text: str
+    sections: Sequence[TextNode]
+    sentences: Sequence[TextNode]
+    vectors: Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search of both levels; None leaves that way of searching out."""
+
+    text: str | None
+    vector: Vector | None
+    top_k: int
+    paths: str | None = None  # a glob over sources
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """Four rankings, best first, of at most `top_k` each; a way left out gives an empty one."""
+
+    bm25_sections: Ranking
+    bm25_sentences: Ranking
+    dense_sections: Ranking
+    dense_sentences: Ranking
+
+
+class SectionStore(Protocol):
+    """The truth: whole documents and their sections."""
+
+    def documents(self) -> list[DocumentInfo]:
+        """All visible documents, by source."""
+
+    def document(self, source: str) -> StoredDocument:
+        """One document whole; raises `UnknownDocument`."""
+
+    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+        """Sections by id, in one call; an id that is not stored is missing from the result."""
+
+    def delete_document(self, source: str) -> None:
+        """Remove a document with all that was made of it; raises `UnknownDocument`."""
+
+    def manifest(self) -> Manifest | None:
+        """What the index was made with; None while it is empty."""
+
+
+class SentenceIndex(Protocol):
+    """The leaves and their vectors, and the search over both levels."""
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Search sections and sentences by BM25 and by vector."""
+
+    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+        """Sentences by id, in one call; an id that is not stored is missing from the result."""
+
+    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[TextNode]]:
+        """All sentences of some sections, in reading order, in one call."""
+
+    def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
+        """Vectors of sections and sentences by id, in one call."""
+
+    def count(self) -> int:
+        """How many sentences are indexed."""
+
+
+class DocumentStore(Protocol):
+    """A backend: both protocols over the same data, and the write that keeps them together."""
+
+    @property
+    def sections(self) -> SectionStore:
+        """The truth."""
+
+    @property
+    def sentences(self) -> SentenceIndex:
+        """The search."""
+
+    def replace(self, document: NewDocument) -> None:
+        """Write a document, replacing its former version: after a kill it is whole or as before."""
+
+    def writing(self, manifest: Manifest) -> AbstractContextManager[None]:
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
+
+    def close(self) -> None:
+        """Release files and connections."""
