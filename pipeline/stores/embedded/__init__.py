@@ -1,0 +1,1 @@
+"""The embedded store: one SQLite file, and two indexes derived from it."""

@@ -1,0 +1,118 @@
+"""The tables of the SQLite file, as numbered migrations: entry n takes the file from version n to n + 1.
+
+Sections and sentences belong to a *build*: one index made by one manifest. Readers see the build that
+`state.visible` names; a rebuild writes another beside it, which takes its place in one transaction.
+Numbers (of documents, sections and sentences alike) are given in rising order and never again, so that
+an index derived from an older generation cannot take one node for another.
+"""
+
+from __future__ import annotations
+
+INDEX_TABLES = (
+    """
+    CREATE TABLE manifest (
+        build INTEGER PRIMARY KEY AUTOINCREMENT,
+        format INTEGER NOT NULL,
+        embedding_model TEXT NOT NULL,
+        dimensions INTEGER NOT NULL,
+        splitter TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE state (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        store TEXT NOT NULL,         -- names this file: an index derived from another is not trusted
+        visible INTEGER REFERENCES manifest (build),
+        generation INTEGER NOT NULL, -- rises with every change of what is visible
+        next_number INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO state VALUES (1, lower(hex(randomblob(16))), NULL, 0, 1)",
+    """
+    CREATE TABLE document (
+        number INTEGER PRIMARY KEY,
+        build INTEGER NOT NULL REFERENCES manifest (build),
+        id TEXT NOT NULL,
+        source TEXT NOT NULL,
+        root TEXT NOT NULL,
+        title TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        sections INTEGER NOT NULL,
+        sentences INTEGER NOT NULL,
+        characters INTEGER NOT NULL,
+        indexed_at REAL NOT NULL,
+        text TEXT NOT NULL,
+        UNIQUE (build, source)
+    )
+    """,
+    """
+    CREATE TABLE section (
+        number INTEGER PRIMARY KEY,
+        build INTEGER NOT NULL,
+        document INTEGER NOT NULL REFERENCES document (number) ON DELETE CASCADE,
+        id TEXT NOT NULL,
+        start INTEGER,
+        end INTEGER,
+        metadata TEXT NOT NULL,      -- JSON
+        text TEXT NOT NULL,
+        UNIQUE (build, id)
+    )
+    """,
+    "CREATE INDEX section_document ON section (document)",
+    """
+    CREATE TABLE sentence (
+        number INTEGER PRIMARY KEY,
+        build INTEGER NOT NULL,
+        document INTEGER NOT NULL,
+        section INTEGER NOT NULL REFERENCES section (number) ON DELETE CASCADE,
+        id TEXT NOT NULL,
+        start INTEGER,
+        end INTEGER,
+        metadata TEXT NOT NULL,      -- JSON
+        text TEXT NOT NULL,
+        UNIQUE (build, id)
+    )
+    """,
+    "CREATE INDEX sentence_section ON sentence (section)",
+    """
+    CREATE TABLE embedding (
+        section INTEGER PRIMARY KEY REFERENCES section (number) ON DELETE CASCADE,
+        first_sentence INTEGER NOT NULL,
+        vectors BLOB NOT NULL        -- float16, row by row: the section's, then its sentences' by number
+    )
+    """,
+    """
+    CREATE TABLE change (
+        generation INTEGER PRIMARY KEY,
+        removed INTEGER,             -- number of the document that is gone
+        added INTEGER                -- number of the document that came
+    )
+    """,
+)
+
+CONVERSATION_TABLES = (
+    """
+    CREATE TABLE conversation (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE turn (
+        id TEXT PRIMARY KEY,
+        conversation_id TEXT NOT NULL REFERENCES conversation (id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        question TEXT NOT NULL,
+        status TEXT NOT NULL,
+        answer TEXT NOT NULL,        -- JSON of pipeline.answer.Answer
+        created_at REAL NOT NULL,
+        feedback INTEGER CHECK (feedback IN (1, -1)),
+        feedback_text TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    "CREATE INDEX turn_conversation ON turn (conversation_id, position)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES),)
