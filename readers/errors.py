@@ -1,0 +1,84 @@
+"""Every error that reading raises on purpose.
+
+ReaderError                 the root: carries the source, the reason and what to do
+├── UnreadableFile          the operating system does not give the file's bytes
+│   ├── MissingFile         nothing has that name
+│   └── FileTooLarge        over the size limit
+├── NotMarkdown             named explicitly, but not a Markdown file
+│   └── BinaryFile          named like Markdown, but NUL bytes say it is not text
+├── NotUtf8                 text in another encoding
+├── EmptyFile               nothing but whitespace
+├── UnusableName            a file name that is not UTF-8
+├── BadIgnorePattern        a line of an ignore file that is no pattern
+└── SourceCollision         two files that would have the same name in the index
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class ReaderError(Exception):
+    """The root: ``str(error)`` is fit to be shown to a user."""
+
+    def __init__(self, source: str, *, reason: str, fix: str) -> None:
+        super().__init__(f"Cannot read {source!r}: {reason}. {fix}")
+        # A name that is not UTF-8 holds surrogates, which no terminal, log or database takes.
+        self.source = source.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.reason = reason
+        self.fix = fix
+
+
+class UnreadableFile(ReaderError):
+    """The operating system does not give the file's bytes."""
+
+
+class MissingFile(UnreadableFile):
+    """Nothing has that name."""
+
+
+class FileTooLarge(UnreadableFile):
+    """The file is over the size limit."""
+
+
+class NotMarkdown(ReaderError):
+    """A file was named explicitly but is not Markdown."""
+
+
+class BinaryFile(NotMarkdown):
+    """The file is named like Markdown but holds NUL bytes."""
+
+
+class NotUtf8(ReaderError):
+    """The file's text is in another encoding."""
+
+
+class EmptyFile(ReaderError):
+    """The file holds nothing but whitespace."""
+
+
+class UnusableName(ReaderError):
+    """The file's name is not UTF-8, so that it could be neither stored nor shown."""
+
+
+class BadIgnorePattern(ReaderError):
+    """A line of an ignore file is no pattern."""
+
+
+class SourceCollision(ReaderError):
+    """Two files would have the same name in the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that was left out, with the reason and what to do about it."""
+
+    source: str
+    reason: str
+    fix: str
+    message: str
+
+    @classmethod
+    def of(cls, error: ReaderError) -> Problem:
+        """The problem that `error` describes."""
+        return cls(source=error.source, reason=error.reason, fix=error.fix, message=str(error))

@@ -1,0 +1,266 @@
+"""Which files are Markdown to read, and their text.
+
+A folder is read recursively, in the order of the paths' parts. Left out are hidden folders, what
+`.gitignore` and `.athenaignore` leave out, files that are not Markdown, and symbolic links that
+lead out of the folder or to what is read anyway (so no circle is ever entered).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from readers.errors import (
+    BinaryFile,
+    EmptyFile,
+    FileTooLarge,
+    MissingFile,
+    NotMarkdown,
+    NotUtf8,
+    Problem,
+    ReaderError,
+    SourceCollision,
+    UnreadableFile,
+    UnusableName,
+)
+from readers.ignore import IgnoreRules, load_rules
+
+MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
+BOM = "\ufeff"
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A Markdown file and its name in the index."""
+
+    path: Path
+    source: str
+    """The path relative to the corpus root, with slashes; for a file named explicitly, its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's text, as offsets count it, and the SHA-256 of its bytes (hexadecimal).
+
+    The byte order mark is not part of the text; line endings are kept as they are.
+    """
+
+    text: str
+    hash: str
+
+
+def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[FoundFile], list[Problem]]:
+    """The Markdown files at and below `paths`, by source, and those that cannot be read.
+
+    A file reached twice is listed once, under the first name.
+
+    Raises:
+        SourceCollision: two different files would have the same source.
+    """
+    search = _Search(max_bytes)
+    for path in paths:
+        search.add(Path(path))
+    return sorted(search.found, key=lambda file: file.source.split("/")), search.problems
+
+
+def read_source(path: Path, *, max_bytes: int, source: str = "") -> Source:
+    """The text of the file at `path`, called `source` (by default its name) in errors.
+
+    Raises:
+        ReaderError: missing, unreadable, too large, binary, not UTF-8 or empty.
+    """
+    source = source or path.name
+    data = _read_bytes(path, max_bytes=max_bytes, source=source)
+    text = _decode(data, source=source).removeprefix(BOM)
+    if not text.strip():
+        raise EmptyFile(source, reason="the file is empty", fix="Write something into it, or remove it.")
+    return Source(text=text, hash=hashlib.sha256(data).hexdigest())
+
+
+def is_markdown(name: str) -> bool:
+    """Whether a file of this name counts as Markdown."""
+    return os.path.splitext(name)[1].lower() in MARKDOWN_SUFFIXES  # noqa: PTH122 (a name, not a path)
+
+
+def _read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
+    try:
+        _check_file(path.stat(), max_bytes=max_bytes, source=source)
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except FileNotFoundError as error:
+        raise _missing(source) from error
+    except OSError as error:
+        raise _unreadable(source, error) from error
+    if len(data) > max_bytes:  # it grew between the two calls
+        raise _too_large(source, len(data), max_bytes)
+    return data
+
+
+def _check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise UnreadableFile(source, reason="it is a folder", fix="Name the files in it.")
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+        raise UnreadableFile(source, reason="it is not a regular file", fix="Save its content as a file.")
+    if status.st_size > max_bytes:
+        raise _too_large(source, status.st_size, max_bytes)
+
+
+def _decode(data: bytes, *, source: str) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8 (byte 0x{data[error.start]:02X} at {error.start:,})"
+        raise NotUtf8(source, reason=reason, fix="Save it as UTF-8 and ingest again.") from error
+    if "\0" in text:
+        reason = f"not text (NUL byte at {data.index(0):,})"
+        raise BinaryFile(source, reason=reason, fix="Save it as UTF-8 text, or rename it.")
+    return text
+
+
+def _missing(source: str) -> MissingFile:
+    return MissingFile(source, reason="no such file or folder", fix="Check the path.")
+
+
+def _unreadable(source: str, error: OSError) -> UnreadableFile:
+    reason = error.strerror or type(error).__name__
+    return UnreadableFile(source, reason=reason, fix="Make it readable, or leave it out.")
+
+
+def _too_large(source: str, size: int, max_bytes: int) -> FileTooLarge:
+    reason = f"{size:,} bytes, over the limit of {max_bytes:,}"
+    return FileTooLarge(source, reason=reason, fix="Split it, or raise the limit in the settings.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    path: Path
+    real: str
+    prefix: str
+    """Relative to the root, with a trailing slash; empty for the root."""
+    rules: IgnoreRules | None
+
+
+class _Search:
+    """The files found so far, under every root."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.found: list[FoundFile] = []
+        self.problems: list[Problem] = []
+        self._max_bytes = max_bytes
+        self._seen: set[str] = set()
+        self._real_paths: dict[str, str] = {}
+
+    def add(self, path: Path) -> None:
+        """Search the file or folder at `path`, which the caller named."""
+        try:
+            if stat.S_ISDIR(path.stat().st_mode):
+                self._add_tree(path)
+            elif is_markdown(path.name):
+                self._add_file(path, real=os.path.realpath(path), source=path.name)
+            else:
+                fix = "Convert it, or name it .md if it is Markdown."
+                self._report(NotMarkdown(path.name, reason="not a Markdown file", fix=fix))
+        except FileNotFoundError:
+            self._report(_missing(str(path)))
+        except OSError as error:
+            self._report(_unreadable(str(path), error))
+
+    def _add_tree(self, root: Path) -> None:
+        real_root = os.path.realpath(root)
+        self._walk(_Folder(root, real_root, "", None), real_root)
+
+    def _walk(self, root: _Folder, real_root: str) -> None:
+        """Read real files first and links last, so that a file keeps its own name.
+
+        A loop with a stack of its own: a tree may be deeper than Python's.
+        """
+        folders, links = [root], list[tuple[Path, str, IgnoreRules]]()
+        entered: set[str] = set()
+        while folders or links:
+            if not folders:
+                folders += self._follow(*links.pop(), real_root=real_root)
+                continue
+            folder = folders.pop()
+            if folder.real not in entered:
+                entered.add(folder.real)
+                more_folders, more_links = self._read_folder(folder)
+                folders += more_folders
+                links = sorted([*links, *more_links], key=lambda link: link[1], reverse=True)
+
+    def _read_folder(self, folder: _Folder) -> tuple[list[_Folder], list[tuple[Path, str, IgnoreRules]]]:
+        """Add a folder's own files; return its folders and its links, with their names and rules."""
+        folders: list[_Folder] = []
+        links: list[tuple[Path, str, IgnoreRules]] = []
+        try:
+            with os.scandir(folder.path) as entries:
+                listing = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            self._report(_unreadable(folder.prefix or folder.path.name, error))
+            return [], []
+        rules, problems = load_rules(folder.path, prefix=folder.prefix, above=folder.rules)
+        self.problems += problems
+        for entry in listing:
+            path, source = Path(entry.path), folder.prefix + entry.name
+            if entry.is_symlink():
+                links.append((path, source, rules))
+            elif entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and not rules.ignore(source + "/"):
+                    folders.append(_Folder(path, f"{folder.real}/{entry.name}", source + "/", rules))
+            elif is_markdown(entry.name) and not rules.ignore(source):
+                self._add_file(path, real=f"{folder.real}/{entry.name}", source=source)
+        return folders, links
+
+    def _follow(self, path: Path, source: str, rules: IgnoreRules, *, real_root: str) -> list[_Folder]:
+        """Add the file that a link leads to, or return the folder, where that is within the root."""
+        real = os.path.realpath(path)
+        if not Path(real).is_relative_to(real_root):
+            _logger.info("%s is a link out of the folder: not followed", source)
+            return []
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except OSError as error:
+            if is_markdown(source) and not rules.ignore(source):
+                self._report(_unreadable(source, error))
+            return []
+        if is_folder:
+            hidden = path.name.startswith(".") or rules.ignore(source + "/")
+            return [] if hidden else [_Folder(path, real, source + "/", rules)]
+        if is_markdown(source) and not rules.ignore(source):
+            self._add_file(path, real=real, source=source)
+        return []
+
+    def _add_file(self, path: Path, *, real: str, source: str) -> None:
+        if real in self._seen:
+            return
+        self._seen.add(real)
+        try:
+            _check_name(source)
+            _check_file(path.stat(), max_bytes=self._max_bytes, source=source)
+        except OSError as error:
+            self._report(_unreadable(source, error))
+        except ReaderError as error:
+            self._report(error)
+        else:
+            self._check_collision(source, real)
+            self.found.append(FoundFile(path=path, source=source))
+
+    def _check_collision(self, source: str, real: str) -> None:
+        other = self._real_paths.setdefault(source, real)
+        if other != real:
+            reason = f"both {other!r} and {real!r} would have that name"
+            raise SourceCollision(source, reason=reason, fix="Ingest the folder that contains both instead.")
+
+    def _report(self, error: ReaderError) -> None:
+        self.problems.append(Problem.of(error))
+
+
+def _check_name(source: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in source):
+        raise UnusableName(source, reason="its name is not UTF-8", fix="Rename it and ingest again.")
