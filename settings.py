@@ -23,7 +23,7 @@ class Settings(BaseSettings):
     # Where things are
     data_dir: Path = Field(Path(".athena"), description="folder of the index, conversations and uploads")
     corpus: Path = Field(Path("docs_corpus"), description="the Markdown folder that `make run` indexes")
-    model_cache: Path | None = Field(None, description="folder of converted models; default: the user's cache")
+    model_cache: Path | None = Field(None, description="folder of converted models; default: user cache")
 
     # Reading
     max_file_mb: PositiveFloat = Field(10.0, description="largest Markdown file that is read, MB")
@@ -57,8 +57,10 @@ class Settings(BaseSettings):
     hyde_lexical: bool = Field(False, description="add the hypothesis to the lexical query, too")
     alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
     candidates: PositiveInt = Field(100, description="length of each of the four lists")
-    section_weight: Weight = Field(1.0, description="weight of the two section lists in the fusion")
-    sentence_weight: Weight = Field(1.0, description="weight of the two sentence lists in the fusion")
+    bm25_section_share: Share = Field(0.75, description="sections' share of the BM25 half; sentences' the rest")
+    dense_section_share: Share = Field(
+        0.375, description="sections' share of the dense half; sentences have the rest"
+    )
     simple_ratio_thresh: Share = Field(
         0.5, description="share of a section's sentences that must be found to merge them into the section"
     )

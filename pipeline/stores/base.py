@@ -89,7 +89,11 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels; None leaves that way of searching out."""
+    """One search of both levels; None leaves that way of searching out.
+
+    The two lists of sections hold `top_k` hits, those of sentences twice as many: several sentences belong
+    to one section.
+    """
 
     text: str | None
     vector: Vector | None
@@ -99,7 +103,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """Four rankings, best first, of at most `top_k` each; a way left out gives an empty one."""
+    """Four rankings, best first; a way left out gives an empty one."""
 
     bm25_sections: Ranking
     bm25_sentences: Ranking
@@ -145,6 +149,19 @@ class SentenceIndex(Protocol):
         """How many sentences are indexed."""
 
 
+class Writing(Protocol):
+    """The single writer's turn: what it is writing to, which in a rebuild nobody sees before `publish`."""
+
+    def documents(self) -> list[DocumentInfo]:
+        """The documents written so far, by source: all visible ones but in a rebuild."""
+
+    def delete(self, source: str) -> None:
+        """Remove a document from what is being written; raises `UnknownDocument`."""
+
+    def publish(self) -> None:
+        """Put the rebuilt index in the place of the old one, at once; nothing to do outside of a rebuild."""
+
+
 class DocumentStore(Protocol):
     """A backend: both protocols over the same data, and the write that keeps them together."""
 
@@ -159,8 +176,12 @@ class DocumentStore(Protocol):
     def replace(self, document: NewDocument) -> None:
         """Write a document, replacing its former version: after a kill it is whole or as before."""
 
-    def writing(self, manifest: Manifest) -> AbstractContextManager[None]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
+    def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
+
+        A rebuild writes beside the old index, which stays as it is until `publish`; one that was broken
+        off is gone on with by the next with the same manifest.
+        """
 
     def close(self) -> None:
         """Release files and connections."""

@@ -1,0 +1,108 @@
+"""Evaluation folders in BEIR's layout: `corpus.jsonl`, `queries.jsonl`, `qrels/<split>.tsv`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from pipeline.errors import DatasetError
+
+
+class Turn(BaseModel):
+    """One earlier message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str = Field(validation_alias=AliasChoices("text", "content"))
+
+    @field_validator("role", mode="before")
+    @classmethod
+    def _known_role(cls, value: object) -> object:
+        """Other collections call the assistant `agent`, `system` or `bot`."""
+        return "user" if value in ("user", "human") else "assistant"
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+
+class Document(_Row):
+    """One document of a corpus: it becomes one section under its title."""
+
+    id: str = Field(validation_alias="_id")
+    title: str = ""
+    text: str
+
+
+class Query(_Row):
+    """One question, with what was said before, and what a right answer contains."""
+
+    id: str = Field(validation_alias="_id")
+    text: str
+    history: tuple[Turn, ...] = ()
+    answer: str | None = None
+    answerable: bool = True
+
+
+Row = TypeVar("Row", bound=_Row)
+Qrels = dict[str, dict[str, int]]  # query id → document id → relevance, above 0 only
+
+
+def load_corpus(folder: Path) -> list[Document]:
+    """The documents of `corpus.jsonl`; raises `DatasetError`, naming the line."""
+    return [_parse(Document, line, place) for line, place in _lines(folder / "corpus.jsonl")]
+
+
+def load_queries(folder: Path) -> list[Query]:
+    """The questions of `queries.jsonl`; raises `DatasetError`, naming the line."""
+    return [_parse(Query, line, place) for line, place in _lines(folder / "queries.jsonl")]
+
+
+def load_qrels(folder: Path, split: str) -> Qrels:
+    """The judgements of `qrels/<split>.tsv` (query, document, relevance); those of 0 are left out."""
+    path = folder / "qrels" / f"{split}.tsv"
+    qrels: Qrels = {}
+    rows = csv.reader(_text(path).splitlines(), delimiter="\t")
+    for number, row in enumerate(rows, start=1):
+        if not row or (number == 1 and not row[-1].strip().lstrip("-").isdigit()):
+            continue  # the header
+        try:
+            query_id, document_id, relevance = row[0], row[1], int(row[2])
+        except (IndexError, ValueError) as error:
+            raise DatasetError(
+                f"Cannot read line {number} of '{path}': it is not 'query<tab>document<tab>relevance'.",
+                "Mend the line and evaluate again.",
+            ) from error
+        if relevance > 0:
+            qrels.setdefault(query_id, {})[document_id] = relevance
+    return qrels
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    # Not `splitlines`: JSON strings may hold U+2028 and other characters that it would split at.
+    for number, line in enumerate(_text(path).split("\n"), start=1):
+        if line.strip():
+            yield line, f"line {number} of '{path}'"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DatasetError(
+            f"'{path}' does not exist.",
+            "A data set is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (BEIR's layout).",
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"Cannot read '{path}': {error}.", "It must be a UTF-8 text file.") from error
+
+
+def _parse(kind: type[Row], line: str, place: str) -> Row:
+    try:
+        return kind.model_validate(json.loads(line))
+    except (json.JSONDecodeError, ValidationError) as error:
+        raise DatasetError(f"Cannot read {place}: {error}", "Mend the line and evaluate again.") from error

@@ -1,0 +1,70 @@
+"""Retrieval metrics over one ranking: ids best first against judged ids. All are 0..1, higher is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+
+def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
+    """Normalised discounted cumulative gain at rank `k` (Järvelin & Kekäläinen, 2002), gain = relevance.
+
+    DCG = Σ relevance(i) / log2(i + 1) over ranks i = 1..k, divided by the DCG of the best possible order;
+    as trec_eval's `ndcg_cut` has it. 0 where nothing is relevant.
+    """
+    ideal = _dcg(sorted(relevant.values(), reverse=True)[:k])
+    return _dcg([relevant.get(item, 0) for item in ranking[:k]]) / ideal if ideal else 0.0
+
+
+def recall_at(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
+    """The share of the relevant ids that are among the first `k`; 0 where nothing is relevant."""
+    return len(set(ranking[:k]) & set(relevant)) / len(relevant) if relevant else 0.0
+
+
+def reciprocal_rank_at(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
+    """1 / rank of the first relevant id among the first `k`, else 0; its mean is MRR."""
+    wanted = set(relevant)
+    return next((1 / rank for rank, item in enumerate(ranking[:k], start=1) if item in wanted), 0.0)
+
+
+def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
+    """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
+
+    None where one of the two classes is missing. By ranks (Mann-Whitney U).
+    """
+    positives, negatives = sum(positive), len(positive) - sum(positive)
+    if not positives or not negatives:
+        return None
+    rank_sum = sum(rank for rank, is_positive in zip(_ranks(scores), positive, strict=True) if is_positive)
+    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` (0..1) of the values lie, nearest rank; 0 for no values."""
+    if not values:
+        return 0.0
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean; 0 for no values."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def _dcg(gains: Sequence[int]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def _ranks(scores: Sequence[float]) -> list[float]:
+    """Ranks from 1 in ascending order; equal scores share the mean of their ranks."""
+    order = sorted(range(len(scores)), key=lambda index: scores[index])
+    ranks = [0.0] * len(scores)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and scores[order[end]] == scores[order[start]]:
+            end += 1
+        for index in order[start:end]:
+            ranks[index] = (start + 1 + end) / 2
+        start = end
+    return ranks

@@ -1,0 +1,93 @@
+"""Answerable? From calibrated signals decide whether the documents answer the question.
+
+How the weights were found, on what data, and how well they do: `docs/decisions/answerability.md`,
+made anew by `python -m evals.answerability`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.analysis import analyse
+from pipeline.answer import Answerability, Passage
+from pipeline.stores.base import SearchResponse
+from pipeline.terms import content_terms
+
+READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
+MARGIN_RANK = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logistic model over the signals, and the probability below which Athena abstains."""
+
+    weights: Mapping[str, float]
+    intercept: float
+    threshold: float
+
+    def probability(self, signals: Mapping[str, float]) -> float:
+        """The calibrated probability, 0..1, that the documents answer the question."""
+        logit = self.intercept + sum(weight * signals[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+
+
+def judge(
+    question: str, response: SearchResponse, passages: Sequence[Passage], *, calibration: Calibration
+) -> Answerability:
+    """The verdict on a question; without a single passage it is a plain no."""
+    if not passages:
+        return Answerability(0.0, calibration.threshold)
+    found = signals(question, response, passages)
+    return Answerability(calibration.probability(found), calibration.threshold, found)
+
+
+def signals(question: str, response: SearchResponse, passages: Sequence[Passage]) -> dict[str, float]:
+    """What tells an answerable question from another, each 0..1.
+
+    closeness: the highest cosine of question and sentence (else section) in the first three passages;
+    coverage: the share of the question's content words in the best of these passages; sentence_coverage:
+    the same in the best single sentence; margin: how far the best passage stands above the tenth.
+    """
+    head = passages[:READ_PASSAGES]
+    terms = content_terms(question)
+    return {
+        "closeness": _closeness(response, {passage.section.node_id for passage in head}),
+        "coverage": max(_share(terms, _section_terms(passage)) for passage in head),
+        "sentence_coverage": max(
+            (
+                _share(terms, _terms(hit.node.get_content(), passage))
+                for passage in head
+                for hit in passage.sentences
+            ),
+            default=0.0,
+        ),
+        "margin": _margin(passages),
+    }
+
+
+def _closeness(response: SearchResponse, section_ids: set[str]) -> float:
+    for ranking in (response.dense_sentences, response.dense_sections):
+        scores = [hit.score for hit in ranking if hit.section_id in section_ids]
+        if scores:
+            return max(0.0, max(scores))
+    return 0.0
+
+
+def _margin(passages: Sequence[Passage]) -> float:
+    tenth = passages[MARGIN_RANK - 1].score if len(passages) >= MARGIN_RANK else 0.0
+    return max(0.0, passages[0].score - tenth)
+
+
+def _section_terms(passage: Passage) -> set[str]:
+    return _terms(passage.section.text, passage)
+
+
+def _terms(text: str, passage: Passage) -> set[str]:
+    return {*analyse(text), *analyse(" ".join(passage.section.metadata["heading_path"]))}
+
+
+def _share(terms: Iterable[str], present: set[str]) -> float:
+    wanted = list(terms)
+    return sum(term in present for term in wanted) / len(wanted) if wanted else 0.0

@@ -1,0 +1,31 @@
+"""HyDE (Gao et al., 2022): search with a hypothetical answer beside the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pipeline.stores.base import Vector
+
+Hypothesize = Callable[[str], str]  # a question in, a hypothetical passage out; raises ModelError
+MAX_HYPOTHESIS_CHARACTERS = 2000
+
+
+def combine(question: Vector, hypothesis: Vector) -> Vector:
+    """The renormalised mean of question and hypothesis embeddings, shape (dimensions,), unit length.
+
+    LlamaIndex's HyDEQueryTransform averages without renormalising and embeds the hypothesis as a query;
+    here the hypothesis is embedded as a passage, which is what it imitates. Opposite vectors have no mean
+    direction: then the question stands alone.
+    """
+    mean = question + hypothesis
+    length = float(np.linalg.norm(mean))
+    if length < 1e-6:
+        return question
+    return np.asarray(mean / length, dtype=np.float32)
+
+
+def tidy(hypothesis: str) -> str:
+    """The hypothesis without surrounding white space, cut to a passage's length."""
+    return hypothesis.strip()[:MAX_HYPOTHESIS_CHARACTERS]

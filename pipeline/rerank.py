@@ -1,0 +1,49 @@
+"""Rerank: a cross-encoder reads question and passage together; its score joins the first stage's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline.answer import Passage
+from pipeline.models.base import CrossEncoder
+
+
+def rerank(
+    question: str, passages: Sequence[Passage], *, cross_encoder: CrossEncoder, top_n: int, weight: float
+) -> list[Passage]:
+    """Reorder the first `top_n` passages by the weighted sum of both scores; the others follow.
+
+    Both scores are 0..1: the cross-encoder's logit through a sigmoid, the first stage's relative score.
+    A cross-encoder alone can lose to a good first stage, so `weight` 1 is not the default.
+    """
+    head, tail = list(passages[:top_n]), list(passages[top_n:])
+    if not head:
+        return tail
+    scores = sigmoid(cross_encoder.score(question, [passage_text(passage) for passage in head]))
+    combined = [
+        replace(
+            passage, score=(1 - weight) * passage.score + weight * float(score), rerank_score=float(score)
+        )
+        for passage, score in zip(head, scores, strict=True)
+    ]
+    combined.sort(key=lambda passage: (-passage.score, passage.section.node_id))
+    lowest = combined[-1].score
+    # What the cross-encoder did not read stays behind what it did, and no score says otherwise.
+    return combined + [replace(passage, score=min(lowest, passage.score)) for passage in tail]
+
+
+def passage_text(passage: Passage) -> str:
+    """What the cross-encoder reads: the heading path, then the section or its found sentences in order."""
+    heading = " > ".join(passage.section.metadata["heading_path"])
+    if passage.merged or not passage.sentences:
+        return f"{heading}\n{passage.section.text}"
+    in_order = sorted(passage.sentences, key=lambda hit: hit.node.metadata["position"])
+    return f"{heading}\n" + " ".join(hit.node.get_content() for hit in in_order)
+
+
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Logits to 0..1."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))

@@ -1,0 +1,49 @@
+"""Select: the passages that an answer may rest on, within a number and a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.answer import Passage
+
+CountTokens = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was kept, its tokens, and what was dropped with the reason: (section id, reason)."""
+
+    passages: list[Passage]
+    tokens: int
+    dropped: list[tuple[str, str]]
+
+
+def select(
+    passages: Sequence[Passage], *, top_k: int, context_tokens: int, count_tokens: CountTokens
+) -> Selection:
+    """Keep passages best first while they fit; a smaller one further down may still fit.
+
+    The best passage is always kept: an answer needs something to rest on, and the prompt is budgeted
+    again when it is put together.
+    """
+    kept: list[Passage] = []
+    dropped: list[tuple[str, str]] = []
+    tokens = 0
+    for passage in passages:
+        if len(kept) == top_k:
+            dropped.append((passage.section.node_id, f"beyond the first {top_k}"))
+            continue
+        size = count_tokens(_text(passage))
+        if kept and tokens + size > context_tokens:
+            dropped.append((passage.section.node_id, f"{size} tokens do not fit the budget"))
+            continue
+        kept.append(passage)
+        tokens += size
+    return Selection(kept, tokens, dropped)
+
+
+def _text(passage: Passage) -> str:
+    if passage.merged or not passage.sentences:
+        return passage.section.text
+    return "\n".join(hit.node.get_content() for hit in passage.sentences)
