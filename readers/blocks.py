@@ -314,7 +314,7 @@ def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bo
     recorder = _recorder(state)
     if silent or len(recorder.containers) >= MAX_DEPTH:
         return len(recorder.containers) < MAX_DEPTH and rules_block.blockquote(state, line, end_line, True)
-    if not recorder.quotes:  # here the marks are still the lines' own
+    if not recorder.line_starts:  # the first time, the marks are still the lines' own
         recorder.line_starts = list(state.bMarks)
     recorder.containers.append("blockquote")
     recorder.quotes += 1

@@ -13,7 +13,7 @@ import yaml
 
 Scalar = str | int | float | bool
 
-MAX_CHARACTERS = 65_536
+MAX_CHARACTERS = 16_384
 """Longer blocks are text: nothing that size is metadata, and YAML takes long to say so."""
 
 _OPENING = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
@@ -43,8 +43,11 @@ class FrontMatter:
     end: int = 0
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The safe loader without merge keys, by which 200 bytes can ask for gigabytes."""
+class _Loader(yaml.SafeLoader):
+    """The safe loader without merge keys, by which 200 bytes can ask for gigabytes.
+
+    The one in Python: libyaml's crashes the process on deep nesting.
+    """
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Leave `<<` alone: it is then refused as a key."""

@@ -27,10 +27,14 @@ ABBREVIATIONS = frozenset(
 """Words whose full stop ends no sentence by itself, beside those that the model was trained on."""
 WINDOW = 20_000
 """Characters looked at in one go: nltk gives up on a text that takes it five seconds."""
+MAX_CLOSING = 10
+"""How many quotes and brackets may close a sentence behind its full stop."""
 CACHED_DECISIONS = 65_536
 CACHED_CHARACTERS = 64
 
 _MODEL = ("_static", "nltk_cache", "tokenizers", "punkt_tab", "english")
+_CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
+_LOWER_CASE = re.compile(r"\s+[a-z]")
 _CANDIDATE = re.compile(r"[.?!]\W")
 _LAST_SPACE = re.compile(r"\s(?=\S*\Z)")
 _BACKTICKS = re.compile(r"`+")
@@ -61,14 +65,19 @@ class SentenceSplitter:
         while start < len(text):
             stop = _window_end(masked, start)
             window = masked[start:stop]
-            ends += [
-                start + end
-                for _, end in self._tokenizer.span_tokenize(window)
-                if end < len(window) and window[end].isspace()  # never within a word
-            ]
+            spans = self._tokenizer.span_tokenize(window)
+            ends += [start + end for _, end in spans if _is_boundary(window, end)]
             ends.append(stop)
             start = stop
         return ends
+
+
+def _is_boundary(text: str, end: int) -> bool:
+    """Whether to believe Punkt: not within a word, nor at the `!` of `the "Stop!" button`."""
+    if end >= len(text) or not text[end].isspace():
+        return False
+    tail = text[max(0, end - MAX_CLOSING) : end].rstrip(_CLOSING)
+    return not (tail.endswith(("!", "?")) and _LOWER_CASE.match(text, end))
 
 
 def mask_markup(text: str) -> str:

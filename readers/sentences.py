@@ -51,7 +51,10 @@ class PunktSentenceParser(NodeParser):
         return "PunktSentenceParser"
 
     def _parse_nodes(
-        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any  # noqa: ARG002
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,
+        **kwargs: Any,  # noqa: ARG002
     ) -> list[BaseNode]:
         limit = TokenLimit(self.count_tokens, self.max_tokens)
         cutter = _Cutter(_splitter(self.abbreviations), limit)
