@@ -1,0 +1,189 @@
+"""BM25 by tantivy: an index a level, so that each has its own statistics, derived from SQLite.
+
+The folder holds `current.json` and the folder that it names, with both indexes. `current.json` tells
+which generation of which store they were derived from, and the checksum of every file: where anything
+differs, they are derived anew in another folder, which then takes the place of the old one.
+Only the holder of the store's writer lock changes anything here; everyone else searches what there is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sqlite3
+import threading
+import uuid
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import tantivy
+
+from pipeline.analysis import ANALYSER_VERSION
+from pipeline.stores.base import Level
+from pipeline.stores.embedded.documents import State, changes_since
+from pipeline.stores.embedded.lexical_rows import rows_of_build, rows_of_documents
+from pipeline.stores.embedded.tantivy_index import change_index, create_index, open_searcher, search_index
+from pipeline.stores.embedded.vectors import Scored
+
+LEXICAL_FORMAT: Final = f"1.{ANALYSER_VERSION}.{version('tantivy')}"
+LEVELS: Final[tuple[Level, ...]] = ("section", "sentence")
+CURRENT: Final = "current.json"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What `current.json` says: a folder, and what the indexes in it were derived from."""
+
+    format: str
+    store: str
+    build: int
+    generation: int
+    removed: int  # documents that are gone, but whose words still lie in the files
+    folder: str
+    files: dict[str, int]  # path in the folder → checksum
+
+    def precedes(self, state: State) -> bool:
+        """True where it is `state`, or can be caught up with it."""
+        same = (self.format, self.store, self.build) == (LEXICAL_FORMAT, state.store, state.visible)
+        return same and self.generation <= state.generation
+
+
+class LexicalIndex:
+    """The BM25 indexes of both levels."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._opened: Derived | None = None
+        self._searchers: dict[Level, tantivy.Searcher] = {}
+        self._verified = False
+
+    def search(
+        self,
+        state: State,
+        terms: Sequence[str],
+        *,
+        limits: Mapping[Level, int],
+        documents: Collection[int] | None,
+    ) -> dict[Level, list[Scored]]:
+        """The best nodes for a query's terms, a list a level; `documents` limits the search to those.
+
+        What is open may be of an older generation of `state`, then some of the numbers exist no more.
+        """
+        with self._lock:
+            opened, searchers = self._opened, dict(self._searchers)
+        if opened is None or (opened.store, opened.build) != (state.store, state.visible):
+            return {level: [] for level in LEVELS}
+        return {
+            level: search_index(searcher, terms, limit=limits[level], documents=documents)
+            for level, searcher in searchers.items()
+        }
+
+    def is_current(self, state: State) -> bool:
+        """True where what is open was derived from `state` and is sound; opens what others have derived."""
+        with self._lock:
+            if not self._is_derived_from(state):
+                self._open()
+            return self._verified and self._is_derived_from(state)
+
+    def update(self, connection: sqlite3.Connection, state: State, *, purge: bool = False) -> None:
+        """Catch up with `state`, or derive anew where that cannot be; the caller holds the writer's lock.
+
+        With `purge`, no word of a removed document stays in any file: tantivy itself only marks them.
+        """
+        if state.visible is None:
+            return
+        current = self._read_current()
+        sound = (
+            current and current.precedes(state) and _checksums(self._folder / current.folder) == current.files
+        )
+        changes = changes_since(connection, current.generation, state) if current and sound else None
+        if current is None or changes is None or (purge and (current.removed or changes.removed)):
+            self.rebuild(connection, state)
+        elif current.generation < state.generation:
+            for level in LEVELS:
+                rows = rows_of_documents(connection, level, changes.added)
+                # What is added is taken out first: after a kill it may be in already.
+                gone = changes.removed | changes.added
+                change_index(self._folder / current.folder / level, rows, remove=gone)
+            self._publish(current.folder, state, removed=current.removed + len(changes.removed))
+        self._verified = True
+        if not self.is_current(state):  # it has its checksums, and tantivy cannot read it all the same
+            self.rebuild(connection, state)
+
+    def rebuild(self, connection: sqlite3.Connection, state: State) -> None:
+        """Derive both indexes of the visible build anew."""
+        self.adopt(self.derive(connection, state.visible), state)
+        _log.info("derived the lexical index of generation %d anew", state.generation)
+
+    def derive(self, connection: sqlite3.Connection, build: int | None) -> str:
+        """The name of a new folder with both indexes of a build, which nobody searches yet."""
+        name = uuid.uuid4().hex[:12]
+        for level in LEVELS:
+            create_index(self._folder / name / level, rows_of_build(connection, level, build))
+        return name
+
+    def adopt(self, name: str, state: State) -> None:
+        """Search the indexes in the folder `name`, derived from `state`, and throw away all others."""
+        self._publish(name, state, removed=0)
+        for other in self._folder.iterdir():
+            if other.is_dir() and other.name != name:
+                shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
+        self._verified = True
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._lock:
+            self._searchers, self._opened = {}, None
+
+    def _publish(self, name: str, state: State, *, removed: int) -> None:
+        """Say that the folder `name` was derived from `state`, in one rename, and open it."""
+        derived = Derived(
+            format=LEXICAL_FORMAT,
+            store=state.store,
+            build=state.visible or 0,
+            generation=state.generation,
+            removed=removed,
+            folder=name,
+            files=_checksums(self._folder / name),
+        )
+        draft = self._folder / f"{CURRENT}.new"
+        draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
+        draft.replace(self._folder / CURRENT)
+        with self._lock:
+            self._open()
+
+    def _open(self) -> None:
+        """Open what `current.json` names, unless it is open already or cannot be."""
+        current = self._read_current()
+        if current is None or current == self._opened or current.format != LEXICAL_FORMAT:
+            return
+        try:
+            folder = self._folder / current.folder
+            self._searchers = {level: open_searcher(folder / level) for level in LEVELS}
+            self._opened = current
+        except (OSError, ValueError) as error:  # damaged, or just replaced: `update` mends it
+            _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
+
+    def _read_current(self) -> Derived | None:
+        try:
+            return Derived(**json.loads((self._folder / CURRENT).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):  # none yet, or damaged: derived anew
+            return None
+
+    def _is_derived_from(self, state: State) -> bool:
+        opened = self._opened
+        return opened is not None and opened.precedes(state) and opened.generation == state.generation
+
+
+def _checksums(folder: Path) -> dict[str, int]:
+    """The checksum of every file below a folder; about a millisecond a megabyte."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {path.relative_to(folder).as_posix(): zlib.crc32(path.read_bytes()) for path in files}

@@ -1,0 +1,82 @@
+"""The single writer's place, held by one thread of one process at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pipeline.errors import StoreError
+from pipeline.stores.embedded.database import unwritable
+
+
+class WriterLock:
+    """A lock over a store's folder; the system frees it when its process dies, however it dies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._holder = folder / "writer.pid"
+        self._thread_lock = threading.Lock()
+        self._file_lock = FileLock(folder / "writer.lock", thread_local=False, fallback_to_soft=False)
+
+    @contextmanager
+    def hold(self, wait_s: float) -> Iterator[None]:
+        """Hold the place for the block; raises `StoreError`, naming who has it, after `wait_s` seconds."""
+        deadline = time.monotonic() + wait_s
+        if not self._thread_lock.acquire(timeout=wait_s):
+            raise self._taken()
+        try:
+            if not self._acquire_file(max(0.0, deadline - time.monotonic())):
+                raise self._taken()
+            try:
+                yield
+            finally:
+                self._file_lock.release()
+        finally:
+            self._thread_lock.release()
+
+    @contextmanager
+    def try_hold(self) -> Iterator[bool]:
+        """Hold the place if it is free and can be written; the block gets whether it does."""
+        if not self._thread_lock.acquire(blocking=False):
+            yield False
+            return
+        try:
+            try:
+                held = self._acquire_file(0)
+            except StoreError:  # a folder that may only be read: searched as it is
+                held = False
+            try:
+                yield held
+            finally:
+                if held:
+                    self._file_lock.release()
+        finally:
+            self._thread_lock.release()
+
+    def _acquire_file(self, wait_s: float) -> bool:
+        try:
+            self._file_lock.acquire(timeout=wait_s, poll_interval=0.02)
+            self._holder.write_text(str(os.getpid()), encoding="ascii")
+        except Timeout:
+            return False
+        except (OSError, NotImplementedError) as error:
+            self._file_lock.release()
+            os_error = error if isinstance(error, OSError) else OSError(str(error))
+            raise unwritable(self._folder, os_error) from error
+        return True
+
+    def _taken(self) -> StoreError:
+        holder = "another process"
+        with suppress(OSError):
+            pid = self._holder.read_text(encoding="ascii")
+            holder = "this program itself" if pid == str(os.getpid()) else f"another process (pid {pid})"
+        return StoreError(
+            f"Cannot write to the store in '{self._folder}': {holder} is writing to it.",
+            "Wait until it has finished, or stop it, and try again.",
+        )

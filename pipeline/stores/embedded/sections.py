@@ -1,0 +1,56 @@
+"""`SectionStore` on SQLite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
+from pipeline.stores.embedded.database import ConnectionPool, snapshot
+from pipeline.stores.embedded.documents import find_info, list_infos, read_manifest, read_state
+from pipeline.stores.embedded.nodes import SECTIONS_BY_ID, SECTIONS_OF_DOCUMENT, section_nodes
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+
+class EmbeddedSections:
+    """Whole documents and their sections, of the visible build."""
+
+    def __init__(self, pool: ConnectionPool, *, delete: Callable[[str], None]) -> None:
+        self._pool = pool
+        self._delete = delete
+
+    def documents(self) -> list[DocumentInfo]:
+        """All visible documents, by source."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            return list_infos(connection, read_state(connection).visible)
+
+    def document(self, source: str) -> StoredDocument:
+        """One document whole; raises `UnknownDocument`."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            build = read_state(connection).visible
+            info = find_info(connection, build, source)
+            text = connection.execute(
+                "SELECT text FROM document WHERE build = ? AND source = ?", (build, source)
+            ).fetchone()[0]
+            sections = section_nodes(connection, connection.execute(SECTIONS_OF_DOCUMENT, (build, source)))
+        return StoredDocument(info, text, tuple(sections))
+
+    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+        """Sections by id, in one call; an id that is not stored is missing from the result."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
+            nodes = section_nodes(connection, connection.execute(SECTIONS_BY_ID, parameters))
+        return {node.node_id: node for node in nodes}
+
+    def delete_document(self, source: str) -> None:
+        """Remove a document with all that was made of it; raises `UnknownDocument`."""
+        self._delete(source)
+
+    def manifest(self) -> Manifest | None:
+        """What the index was made with; None while it is empty."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            return read_manifest(connection, state.visible, state.generation)
