@@ -10,6 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import Stemmer
@@ -37,10 +38,7 @@ def analyse(text: str) -> list[str]:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    terms: list[str] = []
-    for word in _WORD.findall(text.lower()):
-        terms += _terms(word)
-    return terms
+    return list(chain.from_iterable(map(_terms, _WORD.findall(text.lower()))))
 
 
 def lexical_text(node: TextNode) -> str:
