@@ -1,0 +1,428 @@
+"""The manuals against the one part list: names, values, commands, codes, limits; links and questions."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "docs_corpus"
+QUESTIONS = ROOT / "evals" / "data" / "manuals"
+SHIP: dict[str, Any] = tomllib.loads((ROOT / "mission" / "ship.toml").read_text(encoding="utf-8"))
+
+MIN_FILES, MIN_WORDS, MIN_SECTIONS = 16, 27_000, 220
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+PART_ID = re.compile(r"\b(?<!P-)(?:(?:ECS|EPS|PRP|GNC|COM|CMP|STO)-[A-Z0-9]+(?:-[A-Z0-9]+)?|[A-Z]{3}-CTRL)\b")
+CODE = re.compile(r"\b[CWFE]-\d{2,3}\b")
+PROCEDURE = re.compile(r"\bP-[A-Z]{3}-\d{2}\b")
+CAPITALS = re.compile(r"(?<![\w-])[A-Z][A-Z0-9_]+(?![\w-])")
+# Words in capitals that are of English or of engineering, not of the console.
+ABBREVIATIONS = {"CO2", "IMU", "LN2", "LOX", "RCS", "VHF", "OUT", "OF", "LIMITS", "UNKNOWN"}
+TITLE_WORDS = {"alarms", "self_test_codes", "console_errors"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with the text up to the next heading; the path is empty before the first heading."""
+
+    source: str
+    path: tuple[str, ...]
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.source}#{' > '.join(self.path)}"
+
+
+def resolve(part: dict[str, Any]) -> dict[str, Any]:
+    """A part with everything that `like` gives it."""
+    return {**resolve(PARTS_RAW[part["like"]]), **part} if "like" in part else part
+
+
+PARTS_RAW = {part["id"]: part for part in SHIP["parts"]}
+PARTS = {name: resolve(part) for name, part in PARTS_RAW.items()}
+CONTROLLERS = {controller["id"]: controller for controller in SHIP["controllers"]}
+SYSTEMS = {system["id"] for system in SHIP["systems"]}
+IDS = PARTS.keys() | CONTROLLERS.keys()
+CODES = {row["code"] for name in TITLE_WORDS for row in SHIP[name]}
+PROCEDURES = {procedure["id"] for procedure in SHIP["procedures"]}
+STATUSES = {status["id"] for status in SHIP["statuses"]}
+COMMANDS = {command["name"]: command for command in SHIP["commands"]}
+
+
+def settings_of(ident: str) -> dict[str, dict[str, Any]]:
+    """Settings of a part or controller by key; a slot is a setting whose values are part ids."""
+    if ident in PARTS:
+        return {setting["key"]: setting for setting in PARTS[ident]["settings"]}
+    slots = {slot["key"]: {"values": slot["parts"], **slot} for slot in CONTROLLERS[ident]["slots"]}
+    return {"BUS": {"values": ["A", "B"]}, **slots}
+
+
+def telemetry_of(ident: str) -> dict[str, dict[str, Any]]:
+    return {row["key"]: row for row in PARTS[ident]["telemetry"]} if ident in PARTS else {}
+
+
+KEYS = {key for ident in IDS for key in settings_of(ident)} | {
+    key for ident in PARTS for key in telemetry_of(ident)
+}
+VALUES = {str(v) for ident in IDS for s in settings_of(ident).values() for v in s.get("values", [])}
+
+
+def allowed(setting: dict[str, Any], value: str) -> bool:
+    if "values" in setting:
+        return value in setting["values"]
+    if "pattern" in setting:
+        return re.fullmatch(setting["pattern"], value) is not None
+    try:
+        return bool(setting["min"] <= float(value) <= setting["max"])
+    except ValueError:
+        return False
+
+
+def command_fault(line: str) -> str | None:
+    """What is wrong with a console command, or None."""
+    name = next((n for n in sorted(COMMANDS, key=len, reverse=True) if f"{line} ".startswith(f"{n} ")), None)
+    if name is None:
+        return f"no such command: {line}"
+    words = line.removeprefix(name).split()
+    takes_id = COMMANDS[name]["syntax"].startswith(f"{name} ID")
+    if takes_id and (not words or words[0] not in IDS):
+        return f"unknown id: {line}"
+    match name:
+        case "set":
+            settings = settings_of(words[0])
+            ok = len(words) == 3 and words[1] in settings and allowed(settings[words[1]], words[2])
+        case "telemetry":
+            ok = len(words) == 1 or (len(words) == 2 and words[1] in telemetry_of(words[0]))
+        case "show" | "self-test" | "power on" | "power off":
+            ok = len(words) == 1
+        case "transmit" | "receive":
+            ok = (
+                len(words) > 1
+                and "KEY" in settings_of(words[0])
+                and allowed(settings_of(words[0])["KEY"], words[1])
+            )
+        case "wait":
+            ok = len(words) == 1 and re.fullmatch(r"\d+[mh]", words[0]) is not None
+        case "list parts":
+            ok = filters_ok(words)
+        case "help" | "ask":
+            ok = True
+        case _:
+            ok = not words
+    return None if ok else f"wrong arguments: {line}"
+
+
+def filters_ok(words: list[str]) -> bool:
+    values = {
+        "--system": SYSTEMS,
+        "--status": STATUSES,
+        "--role": {"primary", "backup"},
+        "--kind": {part["kind"] for part in PARTS.values()},
+    }
+    pairs = list(zip(words[::2], words[1::2], strict=False))
+    return len(words) % 2 == 0 and all(value in values.get(flag, ()) for flag, value in pairs)
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def body(text: str) -> str:
+    """The file without its front matter, its lines kept so that line numbers hold."""
+    lines = text.split("\n")
+    if lines[0] not in ("---", "+++"):
+        return text
+    end = lines.index(lines[0], 1)
+    return "\n".join([""] * (end + 1) + lines[end + 1 :])
+
+
+@cache
+def sources() -> dict[str, str]:
+    return {
+        p.relative_to(CORPUS).as_posix(): body(p.read_text(encoding="utf-8"))
+        for p in sorted(CORPUS.rglob("*.md"))
+    }
+
+
+@cache
+def tokens(source: str) -> tuple[Token, ...]:
+    return tuple(MARKDOWN.parse(sources()[source]))
+
+
+def headings(source: str) -> Iterator[tuple[int, str, int, int]]:
+    """Level, text, first line and line after the heading."""
+    for token, inline in pairwise(tokens(source)):
+        if token.type == "heading_open" and token.map:
+            yield int(token.tag[1]), plain(inline), token.map[0], token.map[1]
+
+
+def plain(inline: Token) -> str:
+    return "".join(t.content for t in inline.children or [] if t.type in ("text", "code_inline"))
+
+
+@cache
+def sections() -> dict[str, Section]:
+    found: dict[str, Section] = {}
+    for source, text in sources().items():
+        lines, path = text.split("\n"), [""] * 6
+        marks = [(0, "", 0, 0), *headings(source), (0, "", len(lines), len(lines))]
+        for (level, title, _, start), following in pairwise(marks):
+            path = [*path[: level - 1], title, *[""] * (6 - level)] if level else path
+            content = "\n".join(lines[start : following[2]]).strip()
+            section = Section(source, tuple(filter(None, path)), content)
+            if content:
+                assert section.id not in found, f"two sections are called {section.id}"
+                found[section.id] = section
+    return found
+
+
+def console_lines() -> Iterator[tuple[str, str]]:
+    """Every command in the manuals: prompt lines of fences, and inline code that begins like a command."""
+    verbs = {name.split()[0] for name in COMMANDS}
+    syntaxes = {command["syntax"] for command in SHIP["commands"]} | COMMANDS.keys() | verbs
+    for source in sources():
+        for token in tokens(source):
+            if token.type == "fence":
+                prompted = (line.split(SHIP["ship"]["prompt"], 1) for line in token.content.splitlines())
+                yield from ((source, pair[1].strip()) for pair in prompted if len(pair) == 2 and not pair[0])
+            for child in token.children or []:
+                is_code = child.type == "code_inline" and child.content not in syntaxes
+                if is_code and child.content.split()[0] in verbs:
+                    yield source, child.content
+
+
+def tables() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Source, header and row of every table row."""
+    for source in sources():
+        header: list[str] = []
+        cells: list[str] = []
+        in_head = False
+        for token in tokens(source):
+            if token.type in ("thead_open", "thead_close"):
+                in_head = token.type == "thead_open"
+            elif token.type == "tr_open":
+                cells = []
+            elif token.type == "inline" and token.level >= 4:
+                cells.append(plain(token))
+            elif token.type == "tr_close" and in_head:
+                header = cells
+            elif token.type == "tr_close":
+                yield source, header, cells
+
+
+def everything() -> str:
+    return "\n".join(sources().values())
+
+
+def slug(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+# ---------------------------------------------------------------------------------------------- checks
+
+
+def unknown_words(text: str) -> set[str]:
+    """Ids, codes, procedures and words in capitals that the list does not hold."""
+    bad = set(PART_ID.findall(text)) - IDS
+    bad |= set(CODE.findall(text)) - CODES
+    bad |= set(PROCEDURE.findall(text)) - PROCEDURES
+    titles = {w for n in TITLE_WORDS for row in SHIP[n] for w in CAPITALS.findall(row["title"])}
+    calls = {station["call_sign"] for station in SHIP["mission"]["stations"]}
+    calls |= {SHIP["ship"]["call_sign"], SHIP["ship"]["lander_call_sign"]}
+    arguments = {word for command in SHIP["commands"] for word in CAPITALS.findall(command["syntax"])}
+    words = {word for word in CAPITALS.findall(text) if not PART_ID.search(word)}
+    return bad | (words - KEYS - VALUES - STATUSES - SYSTEMS - titles - calls - arguments - ABBREVIATIONS)
+
+
+def test_the_stated_minimums_hold() -> None:
+    assert len(sources()) >= MIN_FILES
+    assert sum(len(p.read_text(encoding="utf-8").split()) for p in CORPUS.rglob("*.md")) >= MIN_WORDS
+    assert len(sections()) >= MIN_SECTIONS
+
+
+def test_the_list_itself_is_whole() -> None:
+    assert len(PARTS) >= 60 and len(CONTROLLERS) >= 9
+    slots = {f"{c['id']}.{slot['key']}" for c in CONTROLLERS.values() for slot in c["slots"]}
+    for part in PARTS.values():
+        assert set(part["depends_on"]) <= PARTS.keys() | slots, part["id"]
+        assert set(part["codes"]) <= CODES and part["system"] in SYSTEMS, part["id"]
+        assert (part["role"] == "backup") == ("backup_of" in part), part["id"]
+        assert all(row["min"] <= row["nominal"] <= row["max"] for row in part["telemetry"]), part["id"]
+        assert all(allowed(s, str(s["default"])) for s in part["settings"]), part["id"]
+    for controller in CONTROLLERS.values():
+        used = {p for slot in controller["slots"] for p in slot["parts"]} | set(controller["uses"])
+        assert used <= PARTS.keys() and set(controller["uses_controllers"]) <= CONTROLLERS.keys()
+        assert all(slot["default"] in slot["parts"] for slot in controller["slots"])
+    assert {alarm["procedure"] for alarm in SHIP["alarms"]} <= PROCEDURES
+
+
+@pytest.mark.parametrize("source", list(sources()))
+def test_every_name_in_the_manuals_is_in_the_list(source: str) -> None:
+    assert unknown_words(sources()[source]) == set()
+
+
+def test_every_name_in_the_list_is_in_the_manuals() -> None:
+    text = everything()
+    words = set(re.findall(r"[\w-]+", text))
+    assert (IDS | SYSTEMS | KEYS | VALUES | CODES | PROCEDURES | STATUSES) - words == set()
+    inline = {
+        c.content for s in sources() for t in tokens(s) for c in t.children or [] if c.type == "code_inline"
+    }
+    assert {command["syntax"] for command in SHIP["commands"]} - inline == set()
+    assert [row["title"] for row in SHIP["alarms"] if row["title"] not in text] == []
+    assert [part["name"] for part in PARTS.values() if part["name"] not in text] == []
+    assert [part["serial"] for part in PARTS.values() if part.get("serial", "") not in text] == []
+
+
+def test_every_procedure_has_its_section_and_title() -> None:
+    titles = {title for source in sources() for _, title, _, _ in headings(source)}
+    assert {f"{row['id']}: {row['title']}" for row in SHIP["procedures"]} - titles == set()
+
+
+def test_every_physical_constant_is_stated_in_the_manuals() -> None:
+    text = everything()
+    for row in SHIP["physics"]:
+        forms = {
+            f"{form} {row['unit']}"
+            for form in (f"{row['value']:g}", f"{row['value']:.1f}", f"{row['value']:.2f}")
+        }
+        assert any(re.search(rf"(?<![\d.]){re.escape(form)}", text) for form in forms), row["key"]
+
+
+def test_every_console_command_in_the_manuals_is_valid() -> None:
+    found = list(console_lines())
+    assert len(found) > 200
+    assert [f"{source}: {fault}" for source, line in found if (fault := command_fault(line))] == []
+
+
+def test_the_limits_in_tables_are_those_of_the_list() -> None:
+    checked = 0
+    for source, header, cells in tables():
+        row = dict(zip(header, cells, strict=False))
+        limits = telemetry_of(row.get("Part", "")).get(row.get("Quantity", ""))
+        if limits and "Minimum" in row:
+            stated = [float(row[name]) for name in ("Nominal", "Minimum", "Maximum")]
+            assert stated == [limits["nominal"], limits["min"], limits["max"]], f"{source}: {cells}"
+            assert row["Unit"] == limits["unit"], f"{source}: {cells}"
+            checked += 1
+    assert checked >= sum(len(part.get("telemetry", [])) for part in PARTS_RAW.values())
+
+
+def test_alarm_tables_name_the_procedure_of_the_list() -> None:
+    rows = [
+        dict(zip(header, cells, strict=False)) for _, header, cells in tables() if "Raised when" in header
+    ]
+    stated = {row["Code"]: (row["Alarm"], row["Procedure"]) for row in rows}
+    assert stated == {alarm["code"]: (alarm["title"], alarm["procedure"]) for alarm in SHIP["alarms"]}
+
+
+def test_internal_links_resolve() -> None:
+    anchors = {source: {slug(title) for _, title, _, _ in headings(source)} for source in sources()}
+    links = [
+        (s, str(c.attrs["href"]))
+        for s in sources()
+        for t in tokens(s)
+        for c in t.children or []
+        if "href" in c.attrs
+    ]
+    assert len(links) > 50
+    for source, href in links:
+        path, _, anchor = href.partition("#")
+        target = (CORPUS / source).parent / path if path else CORPUS / source
+        relative = target.resolve().relative_to(CORPUS).as_posix()
+        assert relative in anchors, f"{source}: no file for {href}"
+        assert not anchor or anchor in anchors[relative], f"{source}: no heading for {href}"
+
+
+def test_the_right_radio_keys_are_inferred_not_read() -> None:
+    text = everything()
+    for key in SHIP["radio_keys"]:
+        word, number = key["value"].split("-")
+        assert key["value"] not in text
+        assert word in text and (number in text)
+        assert key["value"] == settings_of(key["part"])["KEY"]["default"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ECS-LN2-T9 is cold", "see P-ATM-99", "alarm C-999", "set the key PRESURE", "status BROKEN", "XYZ-CTRL"],
+)
+def test_the_checks_notice_a_wrong_name(text: str) -> None:
+    assert unknown_words(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "set ECS-FAN-1 SPEED FAST",
+        "set ECS-FAN-1 MODE MED",
+        "set ECS-O2-R1 SETPOINT 99",
+        "set ATM-CTRL N2_TANK ECS-LOX-T1",
+        "power on ECS-FAN-9",
+        "telemetry ECS-FAN-1 PRESSURE",
+        "list parts --status BROKEN",
+        "wait soon",
+        "power ECS-FAN-1",
+    ],
+)
+def test_the_checks_notice_a_wrong_command(line: str) -> None:
+    assert command_fault(line)
+
+
+# ---------------------------------------------------------------------------------------------- questions
+
+
+def queries() -> list[dict[str, Any]]:
+    return [
+        json.loads(line) for line in (QUESTIONS / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def qrels() -> dict[str, set[str]]:
+    header, *rows = (QUESTIONS / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()
+    assert header == "query-id\tcorpus-id\tscore"
+    relevant: dict[str, set[str]] = {}
+    for query, section, score in (row.split("\t") for row in rows):
+        assert int(score) > 0
+        relevant.setdefault(query, set()).add(section)
+    return relevant
+
+
+def test_the_question_set_is_as_large_as_stated() -> None:
+    rows = queries()
+    assert len({row["_id"] for row in rows}) == len(rows)
+    assert sum(row.get("answerable", True) for row in rows) >= 90
+    assert sum(not row.get("answerable", True) for row in rows) >= 40
+    assert sum("history" in row for row in rows) >= 15
+
+
+def test_every_relevant_section_is_a_section_with_text() -> None:
+    assert {section for found in qrels().values() for section in found} - sections().keys() == set()
+
+
+def test_every_answer_is_a_string_of_a_relevant_section() -> None:
+    relevant = qrels()
+    for row in queries():
+        if row.get("answerable", True):
+            texts = [sections()[section].text for section in relevant[row["_id"]]]
+            assert any(row["answer"] in text for text in texts), row["_id"]
+        else:
+            assert "answer" not in row and row["_id"] not in relevant
+
+
+def test_histories_are_conversations() -> None:
+    for row in queries():
+        roles = [turn["role"] for turn in row.get("history", [])]
+        assert roles == ["user", "assistant"] * (len(roles) // 2), row["_id"]
+        assert all(turn["text"].strip() for turn in row.get("history", []))
