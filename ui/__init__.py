@@ -1,0 +1,1 @@
+"""The Streamlit pages: one file a page, and what they share."""

@@ -1,0 +1,226 @@
+"""The chat: one column of conversation, the evidence beside it, the question under it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pipeline.answer import Answer
+from pipeline.errors import AthenaError, UnknownConversation
+from ui import components, pages, state, style
+from ui.evidence import cited, evidence_view, step
+from ui.runner import Run
+from ui.sidebar import picked_model, sidebar
+from ui.state import OpenEvidence
+from ui.turns import View, failed_view, one_line, running_view, shortened, stored_view
+from ui.welcome import connection, welcome
+
+if TYPE_CHECKING:
+    from pipeline.conversations import Conversation, Turn
+
+log = logging.getLogger(__name__)
+
+DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
+ASK = "Ask the manuals"
+WORKING = "Esc stops the answer"
+LIVE = "live"
+ERROR = "chat_error"
+
+
+def page() -> None:
+    """The page as Streamlit runs it."""
+    style.apply()
+    conversation = _conversation()
+    sidebar()
+    run = state.runner().of(conversation.info.id) if conversation else None
+    working = run is not None and run.working
+    st.chat_input(WORKING if working else ASK, key="question", disabled=working, on_submit=_submitted,
+                  max_chars=4000)  # fmt: skip
+    with st.container(key="chat"):
+        _errors()
+        if conversation is None or not (conversation.turns or run):
+            welcome(on_ask=ask)
+        else:
+            connection()
+            _turns(conversation, run)
+    with st.container(key="keys"):
+        components.keys(key="keys-listener", height="content")
+
+
+def _errors() -> None:
+    message = st.session_state.pop(ERROR, "")
+    if message:
+        st.warning(message, icon=":material/error:")
+
+
+def _conversation() -> Conversation | None:
+    wanted = state.conversation_id()
+    if not wanted:
+        return None
+    try:
+        conversation = state.athena().conversations.get(wanted)
+    except UnknownConversation:
+        st.session_state[ERROR] = (
+            "That conversation is not stored any more. Ask a question to begin a new one."
+        )
+        state.open_conversation("")
+        return None
+    st.query_params["c"] = wanted
+    return conversation
+
+
+def _submitted() -> None:
+    ask(str(st.session_state.get("question") or ""))
+
+
+def ask(question: str) -> None:
+    """Start answering a question, in the current conversation or in a new one."""
+    question = question.strip()
+    if not question:
+        return
+    athena = state.athena()
+    conversation = state.conversation_id()
+    try:
+        if not conversation:
+            conversation = athena.conversations.create(shortened(one_line(question), 60)).info.id
+            state.open_conversation(conversation)
+        picked = picked_model()
+        engine = athena.chat_engine(conversation_id=conversation, llm=picked)
+    except AthenaError as error:
+        log.warning("cannot ask: %s", error)
+        st.session_state[ERROR] = str(error)
+        return
+    state.runner().ask(engine, conversation_id=conversation, question=question)
+
+
+def _turns(conversation: Conversation, run: Run | None) -> None:
+    """Finished turns, then the last one in a fragment that looks again while it is being written."""
+    opened = state.evidence()
+    stored = conversation.turns
+    live = run is not None and not _is_stored(run, stored)
+    finished = stored if live else stored[:-1]
+    for position, turn in enumerate(finished):
+        _show(_view_of(turn), position=position, opened=opened)
+    last = None if live else stored[-1]
+    every = DRAIN_EVERY if run is not None and run.working else None
+    st.fragment(_last_turn, run_every=every)(conversation.info.id, last, len(finished))
+    if not every:
+        st.session_state.pop(LIVE, None)
+
+
+def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
+    snapshot = run.snapshot()
+    if snapshot.working or not turns:
+        return False
+    if snapshot.answer is not None:
+        return any(turn.id == snapshot.answer.turn_id for turn in turns)
+    return turns[-1].question == run.question and turns[-1].created_at >= run.started
+
+
+def _last_turn(conversation_id: str, last: Turn | None, position: int) -> None:
+    """The last turn and the pane: they change together, and without running the whole page."""
+    run = state.runner().of(conversation_id)
+    opened = state.evidence()
+    if last is not None:
+        view = _view_of(last)
+        failure = run.snapshot().failure if run else None
+        _show(failed_view(view, failure) if failure else view, position=position, opened=opened)
+    elif run is not None:
+        snapshot = run.snapshot()
+        _show(running_view(snapshot), position=position, opened=opened)
+        if snapshot.working:
+            st.session_state[LIVE] = True
+        elif st.session_state.pop(LIVE, None):
+            st.rerun()  # once: now it is stored, and the sidebar and the question know
+    with st.container(key="evidence"):
+        _pane(conversation_id, working=run is not None and run.working)
+
+
+def _view_of(turn: Turn) -> View:
+    return stored_view(turn.answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text) | {
+        "rated": True
+    }
+
+
+def _show(view: View, *, position: int, opened: OpenEvidence | None) -> None:
+    key = f"turn-{state.conversation_id()}-{position}"
+    here = opened is not None and opened.turn_id == view["turn"] and opened.kind == "citation"
+    components.turn(
+        key=key,
+        data=view | {"open": opened.marker if here and opened else None, "rated": view.get("rated", False)},
+        on_open_change=lambda: _open(key),
+        on_stop_change=_stop,
+        on_inspect_change=lambda: _inspect(key),
+        on_feedback_change=lambda: _rate(key),
+    )
+    if st.session_state.pop(f"{key}-inspect", False):
+        st.switch_page(pages.inspector())
+
+
+def _sent(key: str, name: str) -> dict[str, Any]:
+    """What a component sent with a trigger."""
+    result = st.session_state.get(key) or {}
+    value = result.get(name)
+    return dict(value) if value else {}
+
+
+def _open(key: str) -> None:
+    sent = _sent(key, "open")
+    if sent:
+        state.show_evidence(OpenEvidence(str(sent["turn"]), sent["kind"], int(sent["marker"])))
+
+
+def _stop() -> None:
+    run = state.runner().of(state.conversation_id())
+    if run:
+        run.stop.set()
+
+
+def _inspect(key: str) -> None:
+    sent = _sent(key, "inspect")
+    if sent:
+        st.session_state[state.INSPECTED] = str(sent["turn"])
+        st.session_state[f"{key}-inspect"] = True
+
+
+def _rate(key: str) -> None:
+    sent = _sent(key, "feedback")
+    if sent:
+        value = int(sent["value"]) or None
+        word = str(sent["word"])[:300] if value else ""
+        state.athena().conversations.set_feedback(str(sent["turn"]), value, word)
+
+
+def _pane(conversation_id: str, *, working: bool) -> None:
+    opened = state.evidence()
+    answer = _answer_of(conversation_id, opened.turn_id) if opened else None
+    at = cited(answer, opened) if answer and opened else None
+    if opened is None or answer is None or at is None:
+        return
+    view = evidence_view(at, opened, sections=state.athena().store.sections) | {"working": working}
+    components.pane(
+        key="pane",
+        data=view,
+        on_close_change=lambda: state.show_evidence(None),
+        on_step_change=lambda: _step(answer, opened),
+        on_whole_change=lambda: _whole(opened),
+    )
+
+
+def _answer_of(conversation_id: str, turn_id: str) -> Answer | None:
+    conversation = state.athena().conversations.get(conversation_id)
+    return next((turn.answer for turn in conversation.turns if turn.id == turn_id), None)
+
+
+def _step(answer: Answer, opened: OpenEvidence) -> None:
+    sent = _sent("pane", "step")
+    if sent:
+        state.show_evidence(step(answer, opened, by=int(sent["by"])))
+
+
+def _whole(opened: OpenEvidence) -> None:
+    sent = _sent("pane", "whole")
+    if sent:
+        state.show_evidence(OpenEvidence(opened.turn_id, opened.kind, opened.marker, bool(sent["whole"])))

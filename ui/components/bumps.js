@@ -1,0 +1,73 @@
+// Passages as lines whose rank moves from list to list. Hovering or focusing a passage lifts its line.
+
+const SVG = "http://www.w3.org/2000/svg";
+const ROW = 30, TOP = 44, LABELS = 300, RIGHT = 26, LEFT = 44;
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const root = mounted(parentElement, "bumps", data, (node) => {
+    node.replaceChildren(element("div", { class: "wrap" }));
+    draw(node, data, setTriggerValue);
+  });
+  const observer = new ResizeObserver(() => {
+    const width = Math.round(root.clientWidth);
+    if (width && root.drawn !== width) draw(root, data, setTriggerValue);
+  });
+  observer.observe(root);
+  return () => observer.disconnect();
+}
+
+function shape(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children.map((child) => child instanceof Node ? child : document.createTextNode(String(child))));
+  return node;
+}
+
+function draw(root, data, setTriggerValue) {
+  const width = Math.round(root.clientWidth);
+  root.drawn = width;
+  const depth = data.depth;
+  const least = LABELS + RIGHT + (data.columns.length - 1) * 84;
+  const full = Math.max(width - 4, least);
+  const x = (column) => LEFT + column * ((full - LABELS - RIGHT - LEFT) / Math.max(1, data.columns.length - 1));
+  const y = (rank) => TOP + Math.min(rank, depth + 1) * ROW - ROW / 2;
+  const height = TOP + (depth + 1) * ROW + 8;
+  const svg = shape("svg", { width: full, height, role: "group", "aria-label": data.label });
+  data.columns.forEach((name, column) => svg.append(
+    shape("text", { class: "column", "text-anchor": "middle" }, ...name.split(" ").map((word, line, words) =>
+      shape("tspan", { x: x(column), y: (words.length > 1 ? 11 : 25) + line * 14 }, word))),
+    shape("line", { x1: x(column), x2: x(column), y1: TOP - 14, y2: height - 12, class: "rule" })));
+  for (const row of data.rows) svg.append(line(row, data, { x, y, depth }, setTriggerValue));
+  root.querySelector(".wrap").replaceChildren(svg);
+}
+
+function line(row, data, { x, y, depth }, setTriggerValue) {
+  const group = shape("g", { class: `row ${row.kept ? "kept" : ""}`, tabindex: 0, role: "button",
+    "aria-label": `${row.label}: ${row.story}` }, shape("title", {}, `${row.where}\n${row.story}`));
+  const points = row.ranks.map((rank, column) => (rank === null ? null : { column, rank }));
+  points.forEach((point, index) => {
+    const next = points.slice(index + 1).find(Boolean);
+    if (point && next) {
+      const [x1, y1, x2, y2] = [x(point.column), y(point.rank), x(next.column), y(next.rank)];
+      const half = (x1 + x2) / 2;
+      const gap = next.column - point.column > 1 ? " gap" : "";
+      group.append(shape("path", { d: `M${x1},${y1} C${half},${y1} ${half},${y2} ${x2},${y2}`, class: `link${gap}` }));
+    }
+  });
+  for (const point of points.filter(Boolean)) {
+    const out = point.rank > depth;
+    group.append(shape("circle", { cx: x(point.column), cy: y(point.rank), r: 10, class: out ? "out" : "dot" }),
+      shape("text", { x: x(point.column), y: y(point.rank) + 4, class: "rank", "text-anchor": "middle" }, out ? "+" : point.rank));
+  }
+  const last = points.filter(Boolean).at(-1);
+  if (last && last.column === data.columns.length - 1 && last.rank <= depth) {
+    group.append(shape("text", { x: x(last.column) + 20, y: y(last.rank) + 4, class: "label" }, clip(row.label, 42)));
+  }
+  const choose = () => setTriggerValue("choose", { id: row.id, at: Date.now() });
+  group.addEventListener("click", choose);
+  group.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(); });
+  return group;
+}
+
+const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

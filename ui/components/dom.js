@@ -1,0 +1,72 @@
+// Building DOM nodes from the trees of ui/markdown_tree.py. Text is only ever inserted as text nodes, and
+// only the elements named here are ever created: nothing that a document or a model wrote can run.
+
+const ALLOWED = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table",
+  "thead", "tbody", "tr", "th", "td", "em", "strong", "s", "code", "pre", "br", "hr", "span", "mark"]);
+const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
+
+function element(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "class") node.className = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === "") continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+// Streamlit bundles this icon font and declares it for the whole document.
+const icon = (name) => element("span", { class: "icon", "aria-hidden": "true" }, name);
+
+function build(tree, special) {
+  return tree.map((node, index) => {
+    if (typeof node === "string") {
+      // A chip never stands alone on the next line.
+      const before = tree[index + 1]?.t === "chip" ? node.replace(/ $/, "\u00a0") : node;
+      return document.createTextNode(before);
+    }
+    const children = build(node.c || [], special);
+    if (special && special[node.t]) return special[node.t](node, children);
+    if (node.t === "a" && SAFE_LINK.test(node.href)) {
+      return element("a", { href: node.href, target: "_blank", rel: "noopener noreferrer" }, children);
+    }
+    const tag = ALLOWED.has(node.t) ? node.t : "span";
+    const made = element(tag, { class: node.k, title: node.title, start: node.start }, children);
+    if (node.align) made.style.textAlign = node.align;
+    return tag === "table" ? element("div", { class: "scroll", tabindex: "0" }, made) : made;
+  });
+}
+
+// One root a mount; a call with the data that it already shows changes nothing (hover and focus survive).
+function mounted(parent, name, data, render) {
+  const written = JSON.stringify(data);
+  let root = [...parent.children].find((child) => child.classList.contains(name));
+  if (!root) {
+    root = element("div", { class: name });
+    parent.append(root);
+  }
+  if (root.shown !== written) {
+    root.shown = written;
+    render(root);
+  }
+  return root;
+}
+
+// Listeners on the document, replaced at each call and removed with the component.
+function onKeys(parent, handler) {
+  if (parent.keyHandler) document.removeEventListener("keydown", parent.keyHandler);
+  parent.keyHandler = handler;
+  document.addEventListener("keydown", handler);
+  return () => document.removeEventListener("keydown", parent.keyHandler);
+}
+
+function typing(event) {
+  const target = event.composedPath()[0];
+  return target instanceof HTMLElement
+    && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}

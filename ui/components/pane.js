@@ -1,0 +1,70 @@
+// The evidence pane: the cited section with the cited sentence marked and scrolled into view.
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() });
+  mounted(parentElement, "pane", data, (root) => render(root, data, send));
+  return onKeys(parentElement, (event) => {
+    if (event.defaultPrevented || typing(event) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Escape" && !data.working) send("close", {});
+    else if (event.key === "ArrowRight" && data.count > 1) send("step", { by: 1 });
+    else if (event.key === "ArrowLeft" && data.count > 1) send("step", { by: -1 });
+    else return;
+    event.preventDefault();
+  });
+}
+
+function render(root, data, send) {
+  const scroller = element("div", { class: "scroller", tabindex: "0" }, content(data));
+  root.replaceChildren(
+    element("div", { class: "backdrop", onclick: () => send("close", {}) }),
+    element("aside", { class: "sheet", "aria-label": "Evidence" },
+      head(data, send), place(data), scroller, foot(data, send)),
+  );
+  const cited = scroller.querySelector("mark");
+  requestAnimationFrame(() => {
+    if (!cited) return;
+    const middle = cited.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+    scroller.scrollTop += Math.max(0, middle - scroller.clientHeight / 3);
+  });
+}
+
+function head(data, send) {
+  const tool = (symbol, label, act, off) => element("button", {
+    class: "tool", title: label, "aria-label": label, disabled: off, onclick: act }, icon(symbol));
+  return element("header", { class: "head" },
+    element("span", { class: "number" }, data.label),
+    element("span", { class: "of" }, `${data.position} of ${data.count}`),
+    tool("arrow_back", "Previous source (left arrow)", () => send("step", { by: -1 }), data.count < 2),
+    tool("arrow_forward", "Next source (right arrow)", () => send("step", { by: 1 }), data.count < 2),
+    tool("close", "Close (Esc)", () => send("close", {}), false));
+}
+
+function place(data) {
+  const parts = data.crumbs.flatMap((part, index) => [
+    index ? element("span", { class: "sep", "aria-hidden": "true" }, "›") : null,
+    element("span", {}, part)]).filter(Boolean);
+  return element("div", { class: "place" },
+    element("nav", { class: "crumbs", "aria-label": "Where this stands" }, parts),
+    element("div", { class: `status ${data.status}` }, icon(data.icon), element("span", {}, data.status_text)));
+}
+
+function content(data) {
+  const parts = [element("h2", { class: "title" }, data.title), ...build(data.tree, {})];
+  if (!data.then.length) return parts;
+  return [
+    element("p", { class: "label" }, data.then_label),
+    element("div", { class: "then" }, build(data.then, {})),
+    data.tree.length ? element("p", { class: "label" }, "The section today") : null,
+    ...(data.tree.length ? parts : []),
+  ].filter(Boolean);
+}
+
+function foot(data, send) {
+  if (!data.can_open) return element("footer", { class: "foot" });
+  return element("footer", { class: "foot" },
+    element("button", { class: "tool", onclick: () => send("whole", { whole: !data.whole }) },
+      icon(data.whole ? "unfold_less" : "unfold_more"),
+      data.whole ? "Show the section only" : "Open the whole file"),
+    element("span", { class: "lines" }, data.lines));
+}

@@ -1,0 +1,306 @@
+"""Documents: what is indexed, one file to read, uploads, deletion and indexing again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pipeline import uploads
+from pipeline.errors import AthenaError, UnknownDocument, UploadRefused
+from pipeline.uploads import UploadedFile, UploadLimits
+from ui import components, state, style
+from ui.markdown_tree import markdown_tree
+
+if TYPE_CHECKING:
+    from pipeline.ingest import IngestReport
+
+    from pipeline.stores.base import DocumentInfo
+    from ui.jobs import JobState
+
+UPLOADS = "uploads"  # the folder's name in the data folder
+UPLOAD_ROOT = "upload"
+LOOK_EVERY = 0.3  # seconds between two looks at the progress
+ROUND = "upload_round"
+TO_DELETE = "to_delete"
+STAGES = {
+    "reading": "Reading",
+    "embedding": "Embedding",
+    "storing": "Storing",
+    "indexing": "Making the search index",
+}
+
+
+def page() -> None:
+    """The page as Streamlit runs it."""
+    style.apply()
+    with st.container(key="page"):
+        st.header("Documents", anchor=False)
+        documents = state.athena().store.sections.documents()
+        job = state.jobs().current
+        busy = job is not None and job.state().working
+        _overview(documents)
+        st.fragment(_progress, run_every=LOOK_EVERY if busy else None)()
+        _add(busy=busy)
+        _listed(documents, busy=busy)
+
+
+def _overview(documents: Sequence[DocumentInfo]) -> None:
+    if not documents:
+        st.text("Nothing is indexed yet. Add Markdown files below, or run: athena ingest FOLDER")
+        return
+    manifest = state.athena().store.sections.manifest()
+    with st.container(horizontal=True, gap="large"):
+        st.metric("Files", f"{len(documents):,}", width="content")
+        st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")
+        st.metric("Sentences", f"{sum(info.sentences for info in documents):,}", width="content")
+    if manifest:
+        st.caption(f"Embedded with {manifest.embedding_model}, {manifest.dimensions} dimensions.")
+
+
+def uploads_folder() -> Path:
+    """Where uploaded files are kept."""
+    return Path(state.athena().settings.data_dir) / UPLOADS
+
+
+def _limits() -> UploadLimits:
+    settings = state.athena().settings
+    return UploadLimits(
+        max_files=settings.max_upload_files,
+        max_total_bytes=int(settings.max_upload_mb * uploads.MEGABYTE),
+        max_file_bytes=int(settings.max_file_mb * uploads.MEGABYTE),
+    )
+
+
+def _add(*, busy: bool) -> None:
+    with st.expander(
+        "Add files", icon=":material/upload_file:", expanded=not state.athena().store.sections.documents()
+    ):
+        turn = st.session_state.get(ROUND, 0)
+        sent = st.file_uploader(
+            "Markdown files, or a zip of them", type=["md", "markdown", "zip"], accept_multiple_files=True,
+            key=f"uploader-{turn}", disabled=busy,
+        )  # fmt: skip
+        if not sent:
+            return
+        files = [UploadedFile(file.name, file.getvalue()) for file in sent]
+        try:
+            found = uploads.inspect(files, uploads_folder(), limits=_limits())
+        except UploadRefused as error:
+            st.error(str(error))
+            return
+        _confirm(files, found, busy=busy)
+
+
+def _confirm(files: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -> None:
+    if found.ignored:
+        st.text(f"Left out, as they are no Markdown: {', '.join(found.ignored[:20])}")
+    if not found.paths:
+        st.error("The upload has no Markdown file. Upload .md or .markdown files, or a zip of them.")
+        return
+    elsewhere = _indexed_elsewhere(found.paths)
+    if elsewhere:
+        st.error(f"Indexed from another folder already: {', '.join(elsewhere[:20])}. Rename the files.")
+        return
+    taken = uploads.collisions(found.paths, uploads_folder())
+    replace = False
+    if taken:
+        replace = st.checkbox(
+            f"Replace what was uploaded before: {', '.join(taken[:20])}", key="replace-uploads"
+        )
+    label = f"Add {_files(len(found.paths))}"
+    if st.button(label, type="primary", disabled=busy or (bool(taken) and not replace), key="add-files"):
+        _keep(files, replace=replace)
+
+
+def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
+    """Those that a document of another folder has the name of: one name, one document."""
+    others = {
+        info.source.casefold() for info in state.athena().store.sections.documents() if not _is_upload(info)
+    }
+    return [path for path in paths if path.casefold() in others]
+
+
+def _is_upload(info: DocumentInfo) -> bool:
+    return info.root in (UPLOAD_ROOT, str(uploads_folder().resolve()))
+
+
+def _files(number: int) -> str:
+    return f"{number:,} {'file' if number == 1 else 'files'}"
+
+
+def _keep(files: list[UploadedFile], *, replace: bool) -> None:
+    folder = uploads_folder()
+    try:
+        kept = uploads.accept(files, folder, limits=_limits(), replace=replace)
+    except UploadRefused as error:
+        st.error(str(error))
+        return
+    _start(f"Adding {_files(len(kept.paths))}", [folder])
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1  # an empty uploader next
+    st.rerun()
+
+
+def _start(title: str, folders: Sequence[Path], *, rebuild: bool = False) -> None:
+    athena = state.athena()
+    started = state.jobs().start(
+        title,
+        lambda on_progress, should_stop: athena.ingest(
+            folders, on_progress=on_progress, should_stop=should_stop, rebuild=rebuild
+        ),
+    )
+    if not started:
+        st.toast("Indexing is still at work. Wait for it, or cancel it first.")
+
+
+def _progress() -> None:
+    """The job at work, or what the last one came to."""
+    job = state.jobs().current
+    if job is None:
+        return
+    now = job.state()
+    with st.container(border=True, key="job"):
+        if now.working:
+            _working(now)
+            if st.button("Cancel", icon=":material/stop_circle:", disabled=now.stopping, key="cancel-job"):
+                job.cancel()
+            st.session_state["watching"] = True
+            return
+        _finished(now)
+        if st.button("Close", key="close-job"):
+            state.jobs().dismiss()
+            st.rerun()
+    if st.session_state.pop("watching", None):
+        st.rerun()  # once: the table below shows what was indexed
+
+
+def _working(now: JobState) -> None:
+    if now.stopping:
+        st.progress(1.0, text="Stopping after this document …")
+        return
+    progress = now.progress
+    if progress is None:
+        st.progress(0.0, text=f"{now.title} …")
+        return
+    share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+    name = f": {progress.document}" if progress.document else ""
+    stage = STAGES.get(progress.stage, progress.stage)
+    st.progress(share, text=_plain(f"{stage} {progress.done:,} of {progress.total:,}{name}"))
+
+
+def _plain(text: str) -> str:
+    """Text for a widget that reads Markdown, with nothing in it read as such."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~:$" else c for c in text)
+
+
+def _finished(now: JobState) -> None:
+    if now.error:
+        st.error(str(now.error))
+    if now.report:
+        st.text(summary(now.report))
+        for problem in now.report.problems:
+            st.warning(_plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
+
+
+def summary(report: IngestReport) -> str:
+    """What an ingest came to, in one line."""
+    counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
+    parts = [f"{_files(len(sources))} {word}" for word, sources in counts.items() if sources]
+    what = ", ".join(parts) or "Nothing was new"
+    ended = " Cancelled: what was done before stays." if report.stopped else ""
+    return f"{what}. {_files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
+
+
+def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
+    if not documents:
+        return
+    opened = st.session_state.get(state.OPENED_FILE)
+    data = {"files": [_row(info) for info in documents], "open": opened, "busy": busy}
+    sent = components.files(
+        key="files", data=data, on_open_change=lambda: None, on_remove_change=lambda: None
+    )
+    if sent.open:
+        st.session_state[state.OPENED_FILE] = sent.open["source"]
+        st.rerun()
+    if sent.remove:
+        confirm_removal(str(sent.remove["source"]))
+    _index_again(documents, busy=busy)
+    if opened:
+        _read(str(opened))
+
+
+def _row(info: DocumentInfo) -> dict[str, Any]:
+    indexed = datetime.fromtimestamp(info.indexed_at).astimezone()
+    return {
+        "source": info.source,
+        "title": info.title or info.source,
+        "sections": info.sections,
+        "sentences": info.sentences,
+        "indexed": indexed.strftime("%Y-%m-%d %H:%M"),
+    }
+
+
+def _index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
+    roots = {str(uploads_folder()) if _is_upload(info) else info.root for info in documents}
+    folders = [Path(root) for root in sorted(roots) if Path(root).exists()]
+    with st.container(horizontal=True):
+        if st.button(
+            "Index again what changed", icon=":material/sync:", disabled=busy or not folders, key="reindex"
+        ):
+            _start("Indexing again", folders)
+            st.rerun()
+        if st.button(
+            "Rebuild everything", icon=":material/restart_alt:", disabled=busy or not folders, key="rebuild"
+        ):
+            _start("Rebuilding", folders, rebuild=True)
+            st.rerun()
+
+
+@st.dialog("Delete this file?")
+def confirm_removal(source: str) -> None:
+    """Ask before a document leaves the index."""
+    documents = {info.source: info for info in state.athena().store.sections.documents()}
+    info = documents.get(source)
+    if info is None:
+        st.text("It is not indexed any more.")
+        return
+    st.text(f"{source} will be taken out of the index, and no answer will rest on it.")
+    if not _is_upload(info):
+        st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it", key="keep-file"):
+            st.rerun()
+        if st.button("Delete", type="primary", key="delete-file"):
+            _remove(info)
+            st.rerun()
+
+
+def _remove(info: DocumentInfo) -> None:
+    try:
+        state.athena().delete_document(info.source)
+    except AthenaError as error:
+        st.toast(_plain(str(error)))
+        return
+    if _is_upload(info):
+        uploads.remove(info.source, uploads_folder())
+    if st.session_state.get(state.OPENED_FILE) == info.source:
+        st.session_state[state.OPENED_FILE] = None
+
+
+def _read(source: str) -> None:
+    """One file, rendered."""
+    try:
+        document = state.athena().store.sections.document(source)
+    except UnknownDocument:
+        st.session_state[state.OPENED_FILE] = None
+        return
+    with st.container(border=True, key="reader"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.text(source)
+            if st.button("Close the file", icon=":material/close:", type="tertiary", key="close-file"):
+                st.session_state[state.OPENED_FILE] = None
+                st.rerun()
+        components.document(key="document", data={"tree": markdown_tree(document.text)})

@@ -1,0 +1,114 @@
+"""Indexing in the background: one job at a time, its progress kept for whichever page looks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import AthenaError
+
+if TYPE_CHECKING:
+    from pipeline.ingest import IngestReport, Progress
+
+log = logging.getLogger(__name__)
+
+Ingest = Callable[..., "IngestReport"]  # called with on_progress= and should_stop=
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """One moment of a job."""
+
+    title: str
+    working: bool
+    stopping: bool
+    progress: Progress | None
+    report: IngestReport | None
+    error: AthenaError | None
+
+
+class Job:
+    """One ingest in a thread, which can be cancelled between documents."""
+
+    def __init__(self, title: str, work: Ingest) -> None:
+        self.title = title
+        self._work = work
+        self._stop = threading.Event()
+        self._done = threading.Event()
+        self._progress: Any = None
+        self._report: IngestReport | None = None
+        self._error: AthenaError | None = None
+        self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Ask it to stop; documents that are done stay done."""
+        self._stop.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end; False where it did not come in time."""
+        return self._done.wait(seconds)
+
+    def _run(self) -> None:
+        try:
+            self._report = self._work(on_progress=self._note, should_stop=self._stop.is_set)
+        except AthenaError as error:
+            log.warning("indexing failed: %s", error)
+            self._error = error
+        finally:
+            self._done.set()
+
+    def _note(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def state(self) -> JobState:
+        """What there is so far."""
+        done = self._done.is_set()
+        error = self._error
+        if done and error is None and self._report is None:
+            error = AthenaError(
+                "Indexing ended unexpectedly.",
+                "Index again; the terminal that runs Athena shows what happened.",
+            )
+        return JobState(
+            title=self.title,
+            working=not done,
+            stopping=self._stop.is_set() and not done,
+            progress=self._progress,
+            report=self._report,
+            error=error,
+        )
+
+
+class Jobs:
+    """The job of this process: a second one waits for its turn by being refused."""
+
+    def __init__(self) -> None:
+        self._job: Job | None = None
+        self._lock = threading.Lock()
+
+    def start(self, title: str, work: Ingest) -> bool:
+        """Start a job; False where another is still at work."""
+        with self._lock:
+            if self._job and self._job.state().working:
+                return False
+            self._job = Job(title, work)
+        self._job.start()
+        return True
+
+    @property
+    def current(self) -> Job | None:
+        """The job at work or the last one, until dismissed."""
+        return self._job
+
+    def dismiss(self) -> None:
+        """Forget a finished job."""
+        with self._lock:
+            if self._job and not self._job.state().working:
+                self._job = None

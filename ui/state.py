@@ -1,0 +1,110 @@
+"""What the pages keep: one Athena and one runner a process, and a few values a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+import streamlit as st
+
+from settings import Settings
+from ui.jobs import Jobs
+from ui.runner import Runner
+
+if TYPE_CHECKING:
+    from wiring import Athena
+
+    from pipeline.models.base import ModelChoice
+
+CONVERSATION = "conversation_id"
+EVIDENCE = "evidence"
+INSPECTED = "inspected_turn"
+MODEL = "language_model"
+OPENED_FILE = "opened_file"
+ATHENA = "athena"
+
+_served_with: list[Settings] = []  # at most one: what `athena serve` was started with
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEvidence:
+    """Which citation the pane shows: of which turn, which one, and how much of its file."""
+
+    turn_id: str
+    kind: Literal["citation", "nearest"]
+    marker: int
+    whole: bool = False
+
+
+def use_settings(settings: Settings) -> None:
+    """Serve with these settings instead of those of the environment."""
+    _served_with[:] = [settings]
+
+
+def athena() -> Athena:
+    """The one Athena of this process; a session may be given another (the tests do)."""
+    given = st.session_state.get(ATHENA)
+    return cast("Athena", given) if given is not None else _open()
+
+
+@st.cache_resource(show_spinner="Opening the manuals …")
+def _open() -> Athena:
+    from wiring import open_athena
+
+    return open_athena(_served_with[0] if _served_with else Settings())
+
+
+@st.cache_resource(show_spinner=False)
+def runner() -> Runner:
+    """Answers being written, of all sessions: a reloaded page finds its own again."""
+    return Runner()
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The indexing job of this process."""
+    return Jobs()
+
+
+@st.cache_data(ttl=20, show_spinner=False)
+def _models(_athena: Athena, key: int) -> tuple[list[ModelChoice], list[str]]:  # noqa: ARG001
+    return _athena.models(), _athena.language_models()
+
+
+def models() -> tuple[list[ModelChoice], list[str]]:
+    """What is connected, and the language models to pick from; asked again every 20 seconds at most."""
+    current = athena()
+    return _models(current, id(current))
+
+
+def forget_models() -> None:
+    """Look again at once: a model was asked for and was not there."""
+    _models.clear()
+
+
+def conversation_id() -> str:
+    """The conversation of this session: the address wins, so that a reload finds it again."""
+    from_address = st.query_params.get("c", "")
+    if from_address:
+        st.session_state[CONVERSATION] = from_address
+    return str(st.session_state.get(CONVERSATION, ""))
+
+
+def open_conversation(conversation: str) -> None:
+    """Make a conversation the current one ("" = a new one); the pane closes."""
+    st.session_state[CONVERSATION] = conversation
+    st.session_state[EVIDENCE] = None
+    if conversation:
+        st.query_params["c"] = conversation
+    else:
+        st.query_params.clear()
+
+
+def evidence() -> OpenEvidence | None:
+    """What the pane shows; None while it is closed."""
+    return cast("OpenEvidence | None", st.session_state.get(EVIDENCE))
+
+
+def show_evidence(value: OpenEvidence | None) -> None:
+    """Open the pane on a citation, or close it."""
+    st.session_state[EVIDENCE] = value
