@@ -1,0 +1,139 @@
+"""What every `DocumentStore` does: writing, replacing, rebuilding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.errors import ManifestMismatch, StoreError, UnknownDocument
+from pipeline.stores.base import DocumentStore, SearchRequest
+from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
+from tests.fakes import FakeEncoder
+
+OTHER_ENCODER = FakeEncoder(name="other", dimensions=16)
+OTHER_MANIFEST = replace(MANIFEST, embedding_model="other", dimensions=16)
+
+
+def found(store: DocumentStore, text: str) -> set[str]:
+    """Sections that hold the words, checked to be found by vector, too."""
+    response = store.sentences.search(SearchRequest(text, ENCODER.encode_query(text), 100))
+    by_words = {hit.section_id for hit in response.bm25_sections}
+    assert by_words <= {hit.section_id for hit in response.dense_sections}
+    return by_words
+
+
+def write(store: DocumentStore, source: str, content: dict[str, list[str]]) -> None:
+    with store.writing(MANIFEST):
+        store.replace(make_document(source, content))
+
+
+class TestDocumentStore:
+    def test_replacing_leaves_nothing_of_the_former_version(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"Old": ["The oldest words."], "Same": ["Stays."]})
+        write(store, "a.md", {"New": ["The newest words."], "Same": ["Stays."]})
+        assert found(store, "oldest") == set()
+        assert found(store, "newest") == {make_id("a.md", "New")}
+        assert found(store, "stays") == {make_id("a.md", "Same")}
+        assert store.sentences.count() == 2
+        assert len(store.sections.documents()) == 1
+
+    def test_every_write_raises_the_generation(self, store: DocumentStore) -> None:
+        generations = []
+        for number in range(3):
+            write(store, "a.md", {"A": [f"Version {number}."]})
+            manifest = store.sections.manifest()
+            assert manifest is not None
+            generations.append(manifest.generation)
+        assert generations == sorted(set(generations))
+
+    def test_a_document_without_sections_is_kept(self, store: DocumentStore) -> None:
+        write(store, "empty.md", {})
+        assert [info.sections for info in store.sections.documents()] == [0]
+        assert store.sections.document("empty.md").sections == ()
+
+    def test_another_manifest_is_refused_with_the_command_that_helps(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        for manifest in (OTHER_MANIFEST, replace(MANIFEST, splitter="b"), replace(MANIFEST, format=2)):
+            with (
+                pytest.raises(ManifestMismatch, match="athena ingest --rebuild"),
+                store.writing(manifest),
+            ):
+                pass
+
+    def test_an_empty_store_takes_any_manifest(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        store.sections.delete_document("a.md")
+        with store.writing(OTHER_MANIFEST):
+            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        assert store.sections.manifest() == replace(
+            OTHER_MANIFEST, generation=getattr(store.sections.manifest(), "generation", 0)
+        )
+
+    def test_a_question_of_other_dimensions_is_refused(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        with pytest.raises(ManifestMismatch, match="32 dimensions"):
+            store.sentences.search(SearchRequest(None, OTHER_ENCODER.encode_query("alpha"), 5))
+
+    def test_replacing_outside_of_writing_is_refused(self, store: DocumentStore) -> None:
+        with pytest.raises(StoreError, match=r"a\.md"):
+            store.replace(make_document("a.md", {"A": ["Alpha."]}))
+
+    def test_deleting_while_writing(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        with store.writing(MANIFEST) as writing:
+            writing.delete("a.md")
+            with pytest.raises(UnknownDocument):
+                writing.delete("a.md")
+            assert writing.documents() == []
+        assert found(store, "alpha") == set()
+
+    def test_a_sentence_without_its_section_is_refused_and_nothing_is_written(
+        self, store: DocumentStore
+    ) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        broken = make_document("a.md", {"A": ["Alpha."], "B": ["Beta."]})
+        with pytest.raises(StoreError, match=r"a\.md"), store.writing(MANIFEST):
+            store.replace(replace(broken, sections=broken.sections[:1]))
+        with pytest.raises(StoreError, match="no vector"), store.writing(MANIFEST):
+            store.replace(replace(broken, vectors={}))
+        assert found(store, "alpha") == {make_id("a.md", "A")}
+
+
+class TestRebuild:
+    def test_the_old_index_is_searched_until_the_new_one_is_published(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            assert writing.documents() == []
+            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+            assert found(store, "alpha") == {make_id("a.md", "A")}
+            assert found(store, "beta") == set()
+            writing.publish()
+        assert [info.source for info in store.sections.documents()] == ["b.md"]
+        response = store.sentences.search(SearchRequest("beta", OTHER_ENCODER.encode_query("beta"), 5))
+        assert [hit.node_id for hit in response.bm25_sections] == [make_id("b.md", "B")]
+        assert [hit.node_id for hit in response.dense_sections] == [make_id("b.md", "B")]
+
+    def test_one_that_was_broken_off_shows_nothing_and_is_gone_on_with(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        with store.writing(OTHER_MANIFEST, rebuild=True):
+            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        assert [info.source for info in store.sections.documents()] == ["a.md"]
+        assert found(store, "beta") == set()
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            assert [info.source for info in writing.documents()] == ["b.md"]
+            writing.publish()
+        assert [info.source for info in store.sections.documents()] == ["b.md"]
+
+    def test_an_ordinary_write_drops_what_was_broken_off(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        with store.writing(OTHER_MANIFEST, rebuild=True):
+            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        write(store, "a.md", {"A": ["Alpha again."]})
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            assert writing.documents() == []
+
+    def test_a_rebuild_of_nothing_is_visible_at_once(self, store: DocumentStore) -> None:
+        with store.writing(MANIFEST, rebuild=True):
+            store.replace(make_document("a.md", {"A": ["Alpha."]}))
+        assert found(store, "alpha") == {make_id("a.md", "A")}

@@ -1,0 +1,143 @@
+"""What every `SentenceIndex` does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.stores.base import DocumentStore, SearchRequest
+from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
+
+DOCUMENTS = {
+    "ecs/tank.md": {
+        "Tank": ["The LN2 tank ECS-LN2-T1 is cold.", "It vents through the relief valve."],
+        "Fan": ["The cabin fan is loud."],
+    },
+    "power/battery.md": {"Battery": ["The battery is warm.", "Its fan runs.", "Nothing else."]},
+    "overview.md": {"Overview": ["The ship has a tank, a fan and a battery."]},
+}
+
+
+@pytest.fixture
+def index(store: DocumentStore) -> DocumentStore:
+    with store.writing(MANIFEST):
+        for source, content in DOCUMENTS.items():
+            store.replace(make_document(source, content))
+    return store
+
+
+def ask(text: str, *, top_k: int = 10, paths: str | None = None) -> SearchRequest:
+    return SearchRequest(text, ENCODER.encode_query(text), top_k, paths)
+
+
+class TestSentenceIndex:
+    def test_an_empty_store_finds_nothing(self, store: DocumentStore) -> None:
+        response = store.sentences.search(ask("tank"))
+        assert response.bm25_sections == response.dense_sentences == ()
+        assert store.sentences.count() == 0
+        assert store.sentences.vectors(["x"]) == {}
+
+    def test_words_are_found_on_both_levels(self, index: DocumentStore) -> None:
+        response = index.sentences.search(ask("venting valves"))  # other forms of the same words
+        assert response.bm25_sentences[0].node_id == make_id(make_id("ecs/tank.md", "Tank"), 1)
+        assert response.bm25_sentences[0].section_id == make_id("ecs/tank.md", "Tank")
+        assert response.bm25_sections[0].node_id == make_id("ecs/tank.md", "Tank")
+        assert response.bm25_sections[0].section_id == response.bm25_sections[0].node_id
+
+    def test_only_nodes_with_a_word_are_found(self, index: DocumentStore) -> None:
+        response = index.sentences.search(ask("battery"))
+        assert {hit.section_id for hit in response.bm25_sections} == {
+            make_id("power/battery.md", "Battery"),
+            make_id("overview.md", "Overview"),
+        }
+        assert index.sentences.search(ask("zeppelin")).bm25_sections == ()
+
+    def test_ids_are_found_in_any_case(self, index: DocumentStore) -> None:
+        response = index.sentences.search(ask("ecs-ln2-t1"))
+        assert response.bm25_sentences[0].node_id == make_id(make_id("ecs/tank.md", "Tank"), 0)
+
+    def test_a_heading_counts_for_its_sentences(self, index: DocumentStore) -> None:
+        found = index.sentences.search(ask("Battery")).bm25_sentences
+        assert {make_id(make_id("power/battery.md", "Battery"), position) for position in range(3)} <= {
+            hit.node_id for hit in found
+        }
+
+    def test_dense_scores_are_cosines_best_first(self, index: DocumentStore) -> None:
+        question = ask("Manual > Fan: The cabin fan is loud.")
+        best, *others = index.sentences.search(question).dense_sentences
+        assert best.node_id == make_id(make_id("ecs/tank.md", "Fan"), 0)
+        assert best.score == pytest.approx(1.0, abs=1e-3)
+        scores = [hit.score for hit in others]
+        assert scores == sorted(scores, reverse=True)
+        assert len(others) == index.sentences.count() - 1
+
+    def test_dense_search_is_exact(self, index: DocumentStore) -> None:
+        question = ask("Which fan is loud?")
+        found = index.sentences.search(question).dense_sentences
+        vectors = index.sentences.vectors([hit.node_id for hit in found])
+        expected = sorted(vectors, key=lambda node: -float(vectors[node] @ question.vector))
+        assert [hit.node_id for hit in found] == expected
+
+    def test_lists_are_cut_with_twice_as_many_sentences(self, index: DocumentStore) -> None:
+        response = index.sentences.search(ask("fan tank battery", top_k=2))
+        assert (len(response.dense_sections), len(response.dense_sentences)) == (2, 4)
+        assert len(response.bm25_sections) == 2
+        assert 2 < len(response.bm25_sentences) <= 4
+
+    def test_a_way_of_searching_can_be_left_out(self, index: DocumentStore) -> None:
+        words_only = index.sentences.search(SearchRequest("fan", None, 5))
+        assert words_only.bm25_sections and not words_only.dense_sections and not words_only.dense_sentences
+        vector_only = index.sentences.search(SearchRequest(None, ENCODER.encode_query("fan"), 5))
+        assert vector_only.dense_sections and not vector_only.bm25_sections
+
+    @pytest.mark.parametrize(
+        ("glob", "sources"),
+        [
+            ("ecs/*.md", {"ecs/tank.md"}),
+            ("*.md", {"overview.md"}),
+            ("**/*.md", {"ecs/tank.md", "power/battery.md", "overview.md"}),
+            ("power", {"power/battery.md"}),
+            ("[ep]*/**", {"ecs/tank.md", "power/battery.md"}),
+            ("nowhere/*", set()),
+        ],
+    )
+    def test_a_glob_limits_all_four_lists(self, index: DocumentStore, glob: str, sources: set[str]) -> None:
+        response = index.sentences.search(ask("fan tank battery", paths=glob))
+        allowed = {make_id(source, heading) for source in sources for heading in DOCUMENTS[source]}
+        lists = (
+            response.bm25_sections, response.bm25_sentences, response.dense_sections, response.dense_sentences
+        )  # fmt: skip
+        assert {hit.section_id for ranking in lists for hit in ranking} == allowed
+
+    def test_the_glob_is_applied_before_the_cut(self, index: DocumentStore) -> None:
+        everywhere = index.sentences.search(ask("The cabin fan is loud.", top_k=1))
+        within = index.sentences.search(ask("The cabin fan is loud.", top_k=1, paths="power/*"))
+        assert everywhere.dense_sections[0].section_id != within.dense_sections[0].section_id
+        assert within.bm25_sections and within.dense_sections
+
+    def test_sentences_come_back_with_their_section(self, index: DocumentStore) -> None:
+        section_id = make_id("ecs/tank.md", "Tank")
+        sentence_id = make_id(section_id, 1)
+        sentence = index.sentences.get_many([sentence_id, "unknown"])[sentence_id]
+        assert sentence.text == "It vents through the relief valve."
+        assert sentence.parent_node is not None and sentence.parent_node.node_id == section_id
+        assert sentence.metadata["position"] == 1
+        assert index.sections.document("ecs/tank.md").text[
+            sentence.start_char_idx : sentence.end_char_idx
+        ] == sentence.text  # fmt: skip
+
+    def test_all_sentences_of_sections_in_reading_order(self, index: DocumentStore) -> None:
+        tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
+        found = index.sentences.of_sections([battery, tank, "unknown"])
+        assert {section: [node.text for node in nodes] for section, nodes in found.items()} == {
+            tank: DOCUMENTS["ecs/tank.md"]["Tank"],
+            battery: DOCUMENTS["power/battery.md"]["Battery"],
+        }
+
+    def test_vectors_of_both_levels(self, index: DocumentStore) -> None:
+        document = make_document("ecs/tank.md", DOCUMENTS["ecs/tank.md"])
+        found = index.sentences.vectors([*document.vectors, "unknown"])
+        assert found.keys() == document.vectors.keys()
+        for node_id, vector in found.items():
+            assert vector.dtype == np.float32
+            np.testing.assert_allclose(vector, document.vectors[node_id], atol=1e-3)
