@@ -109,7 +109,7 @@ class _Outline:
 
 def _outlines(items: Sequence[Block | Heading], *, start: int, end: int) -> Iterator[_Outline]:
     """What lies between one heading and the next, where there is text."""
-    occurrences: Counter[tuple[str, ...]] = Counter()
+    occurrences: Counter[tuple[str, ...]] = Counter({(): 1})  # the text before any heading
     parents: list[Heading] = []
     current, blocks = _Outline((), 0, 0, start, end, []), list[Block]()
     for item in items:

@@ -35,7 +35,7 @@ CACHED_CHARACTERS = 64
 _MODEL = ("_static", "nltk_cache", "tokenizers", "punkt_tab", "english")
 _CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
 _LOWER_CASE = re.compile(r"\s+[a-z]")
-_CANDIDATE = re.compile(r"[.?!]\W")
+_CANDIDATE = re.compile(r"[.?!](?:\W|_)")
 _LAST_SPACE = re.compile(r"\s(?=\S*\Z)")
 _BACKTICKS = re.compile(r"`+")
 _MARKUP = re.compile(
@@ -65,8 +65,8 @@ class SentenceSplitter:
         while start < len(text):
             stop = _window_end(masked, start)
             window = masked[start:stop]
-            spans = self._tokenizer.span_tokenize(window)
-            ends += [start + end for _, end in spans if _is_boundary(window, end)]
+            spans: list[tuple[int, int]] = list(self._tokenizer.span_tokenize(window))
+            ends += [start + end for _, end in spans[:-1] if _is_boundary(window, end)]
             ends.append(stop)
             start = stop
         return ends

@@ -15,7 +15,7 @@ from readers.blocks import Block, Heading, Kind, blank_gaps, parse_blocks
 from readers.leaves import Leaf, build_leaves, offset_of
 from readers.markdown import SectionNode
 from readers.punkt import ABBREVIATIONS, SentenceSplitter
-from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, TokenLimit, divide
+from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
 
 DEFAULT_MAX_TOKENS = 254
 """MiniLM's 256, less its two special tokens."""
@@ -94,18 +94,22 @@ class _Cutter:
             inside = blank_gaps(text, block)
             start = 0
             for end in self._splitter.ends(inside) if block.kind is Kind.PROSE else (len(inside),):
-                yield from self._leaves(block, inside, start, end)
+                yield from self._leaves(block, text, inside, (start, end))
                 start = end
 
-    def _leaves(self, block: Block, inside: str, start: int, end: int) -> Iterator[Leaf]:
-        """The leaves of `inside[start:end]`, without whitespace around them."""
-        unit = inside[start:end]
-        for first, last in divide(unit, limit=self._limit, cuts=self._cuts[block.kind]):
-            piece = unit[first:last]
+    def _leaves(self, block: Block, text: str, inside: str, span: Span) -> Iterator[Leaf]:
+        """The leaves of a span of the block, without whitespace around them.
+
+        `inside` is the block's text with blanks for what belongs to an enclosing quote.
+        """
+        offset = block.start + span[0]
+        masked = inside[slice(*span)]
+        unit = text[offset : block.start + span[1]]
+        for first, last in divide(unit, limit=self._limit, cuts=self._cuts[block.kind], masked=masked):
+            piece = masked[first:last]
             first += len(piece) - len(piece.lstrip())
             last = first + len(piece.strip())
             if first < last:
-                offset = block.start + start
                 yield Leaf(block.kind, offset + first, offset + last, block.header)
 
 
@@ -114,16 +118,17 @@ def _blocks(node: BaseNode, text: str) -> Iterator[Block]:
     remembered = node.remembered() if isinstance(node, SectionNode) else None
     if remembered is not None:
         offset = offset_of(node)
-        yield from (_moved(block, -offset) for block in remembered)
+        yield from (_moved(block, -offset, limit=len(text)) for block in remembered)
         return
     for item in parse_blocks(text):
         # A heading in a node that is no section of ours: its words must not be lost.
         yield Block(Kind.PROSE, item.start, item.end) if isinstance(item, Heading) else item
 
 
-def _moved(block: Block, by: int) -> Block:
+def _moved(block: Block, by: int, *, limit: int) -> Block:
+    """The block moved; cut where the section is trimmed of what Python calls whitespace, Markdown not."""
     gaps = tuple((start + by, end + by) for start, end in block.gaps)
-    return Block(block.kind, block.start + by, block.end + by, block.header, gaps)
+    return Block(block.kind, max(0, block.start + by), min(limit, block.end + by), block.header, gaps)
 
 
 @functools.cache

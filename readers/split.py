@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -48,15 +47,17 @@ class TokenLimit:
         return self.count_tokens(text) <= self.max_tokens
 
 
-def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:
+def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut], masked: str | None = None) -> list[Span]:
     """Spans that cover `text`, in order, each within the limit when stripped.
 
     Cut at the first of `cuts` as late as possible; where a single unit is too long, that unit at
-    the next one; finally anywhere.
+    the next one; finally anywhere. Cuts are looked for in `masked`, by default the text itself, which
+    has the same length.
     """
     if limit.allows(text.strip()):
         return [(0, len(text))]
-    ends = _ends(text, cuts)
+    masked = text if masked is None else masked
+    ends = _ends(masked, cuts)
     spans: list[Span] = []
     position = 0
     while position < len(text):
@@ -65,10 +66,19 @@ def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:
             spans.append((position, end))
         else:
             end = ends[bisect_right(ends, position)]
-            inner = divide(text[position:end], limit=limit, cuts=cuts[1:]) if cuts else [(0, end - position)]
-            spans += [(position + first, position + last) for first, last in inner]
+            spans += _divided(text, position, end, limit=limit, cuts=cuts, masked=masked)
         position = end
     return spans
+
+
+def _divided(
+    text: str, start: int, end: int, *, limit: TokenLimit, cuts: Sequence[Cut], masked: str
+) -> list[Span]:
+    """The spans of a single unit that is too long, by the finer cuts."""
+    if not cuts:  # one character: nothing is left to cut
+        return [(start, end)]
+    inner = divide(text[start:end], limit=limit, cuts=cuts[1:], masked=masked[start:end])
+    return [(start + first, start + last) for first, last in inner]
 
 
 def _ends(text: str, cuts: Sequence[Cut]) -> Sequence[int]:
@@ -84,10 +94,8 @@ def _last_fitting(text: str, position: int, ends: Sequence[int], limit: TokenLim
     Counting is dear: the first looks are where the last count says the limit should be reached.
     """
     low, high = bisect_right(ends, position), bisect_right(ends, position + limit.reach)
-    best, expected = 0, USUAL_CHARACTERS_PER_TOKEN * limit.max_tokens
-    for look in itertools.count():
-        if low >= high:
-            return best
+    best, expected, look = 0, USUAL_CHARACTERS_PER_TOKEN * limit.max_tokens, 0
+    while low < high:
         middle = (low + high) // 2
         if look < GUESSES:
             middle = min(max(bisect_right(ends, position + expected) - 1, low), high - 1)
@@ -98,4 +106,5 @@ def _last_fitting(text: str, position: int, ends: Sequence[int], limit: TokenLim
         else:
             high = middle
         expected = len(piece) * limit.max_tokens // max(tokens, 1)
+        look += 1
     return best

@@ -35,7 +35,9 @@ def read(text: str, source: str = "manual.md") -> list[TextNode]:
 
 
 def leaves_of(text: str, **fields: Any) -> list[TextNode]:
-    return [leaf for leaf in parser(**fields).get_nodes_from_documents(read(text)) if isinstance(leaf, TextNode)]
+    return [
+        leaf for leaf in parser(**fields).get_nodes_from_documents(read(text)) if isinstance(leaf, TextNode)
+    ]
 
 
 def texts(text: str, **fields: Any) -> list[str]:
