@@ -15,7 +15,8 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
 
-from readers.blocks import Block, Heading, Kind, line_starts, parse_blocks
+from readers.blocks import Block, Heading, Kind, line_starts
+from readers.commonmark import parse_blocks
 from readers.errors import Problem, ReaderError
 from readers.files import BOM, find_files, read_source
 from readers.front_matter import Scalar, read_front_matter

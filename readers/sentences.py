@@ -11,7 +11,8 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.utils import get_tqdm_iterable
 
-from readers.blocks import Block, Heading, Kind, blank_gaps, parse_blocks
+from readers.blocks import Block, Heading, Kind, blank_gaps
+from readers.commonmark import parse_blocks
 from readers.leaves import Leaf, build_leaves, offset_of
 from readers.markdown import SectionNode
 from readers.punkt import ABBREVIATIONS, SentenceSplitter
