@@ -1,0 +1,38 @@
+.PHONY: help setup run test check format bench pictures clean
+.DEFAULT_GOAL := help
+
+python := .venv/bin/python
+paths := app.py cli.py settings.py wiring.py pipeline readers memory mission ui evals tests scripts
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup:  ## make .venv with everything in it (under two minutes)
+	@scripts/setup.sh
+
+run: setup  ## index docs_corpus/ and open the chat on http://127.0.0.1:8501
+	@.venv/bin/athena ingest
+	@.venv/bin/athena serve
+
+check: setup  ## formatting, lint and strict types
+	@.venv/bin/ruff format --check --quiet $(paths)
+	@.venv/bin/ruff check --quiet $(paths)
+	@.venv/bin/mypy
+
+test: check  ## check, then all tests, browser journeys included
+	@scripts/chromium.sh
+	@$(python) -m pytest -n auto --dist loadgroup
+
+format: setup  ## put the code in order
+	@.venv/bin/ruff format --quiet $(paths)
+	@.venv/bin/ruff check --fix --quiet $(paths)
+
+bench: setup  ## measure, and write docs/benchmarks.json and docs/benchmarks.md (an hour)
+	@$(python) -m evals.benchmarks
+
+pictures: setup  ## take the README's pictures from the running app
+	@scripts/chromium.sh
+	@$(python) scripts/take_pictures.py
+
+clean:  ## remove what was built, not what was indexed
+	@rm -rf .venv .bench-venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,0 +1,1 @@
+"""Measuring: data sets, metrics, experiments and benchmarks."""

@@ -1,0 +1,124 @@
+"""An index of an evaluation's documents: a BEIR corpus, or a folder of Markdown."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
+
+from evals.datasets import Document
+from pipeline.analysis import embedding_text
+from pipeline.models.base import Encoder
+from pipeline.stores.base import DocumentStore, Manifest, NewDocument
+from readers.ids import document_id, section_id
+
+CHUNK = 1000  # documents whose texts are embedded together
+
+Report = Callable[[int, int], None]  # done, total
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An index that is ready to be asked: how to name its sections, and what it took."""
+
+    names: dict[str, str]  # section id → the document's id in the qrels
+    documents: int
+    sentences: int
+    seconds: float
+
+
+def index_corpus(
+    documents: Sequence[Document],
+    *,
+    store: DocumentStore,
+    parser: NodeParser,
+    encoder: Encoder,
+    manifest: Manifest,
+    report: Report | None = None,
+) -> Indexed:
+    """Index a BEIR corpus: every document is one section under its title."""
+    started = time.perf_counter()
+    names: dict[str, str] = {}
+    sentences = 0
+    with store.writing(manifest):
+        for first in range(0, len(documents), CHUNK):
+            for new in _embedded(documents[first : first + CHUNK], parser=parser, encoder=encoder):
+                store.replace(new)
+                names[new.sections[0].node_id] = new.source
+                sentences += len(new.sentences)
+            if report:
+                report(min(first + CHUNK, len(documents)), len(documents))
+    return Indexed(names, len(names), sentences, time.perf_counter() - started)
+
+
+def _embedded(
+    documents: Sequence[Document], *, parser: NodeParser, encoder: Encoder
+) -> Iterator[NewDocument]:
+    parsed = []
+    for document in documents:
+        section = _section(document)
+        parsed.append(
+            (document, section, [_text(node) for node in parser.get_nodes_from_documents([section])])
+        )
+    nodes = [node for _, section, leaves in parsed for node in (section, *leaves)]
+    vectors = encoder.encode_passages([embedding_text(node) for node in nodes])
+    by_id = {node.node_id: vector for node, vector in zip(nodes, vectors, strict=True)}
+    for document, section, leaves in parsed:
+        yield NewDocument(
+            id=document_id(document.id),
+            source=document.id,
+            root="evaluation",
+            title=document.title,
+            hash=section.metadata["hash"],
+            text=section.text,
+            sections=[section],
+            sentences=leaves,
+            vectors={node.node_id: by_id[node.node_id] for node in (section, *leaves)},
+        )
+
+
+def _section(document: Document) -> TextNode:
+    """The document as one section; one without text is found by its title."""
+    text = document.text if document.text.strip() else document.title or document.id
+    path = [document.title] if document.title.strip() else []
+    owner = document_id(document.id)
+    return TextNode(
+        id_=section_id(owner, path, 0),
+        text=text,
+        start_char_idx=0,
+        end_char_idx=len(text),
+        metadata={
+            "source": document.id,
+            "title": document.title,
+            "heading_path": path,
+            "level": 1,
+            "start_line": 1,
+            "end_line": text.count("\n") + 1,
+            "hash": hashlib.sha256(f"{document.title}\n{text}".encode()).hexdigest(),
+        },
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=owner)},
+    )
+
+
+def _text(node: BaseNode) -> TextNode:
+    assert isinstance(node, TextNode)  # noqa: S101  (what our parser makes)
+    return node
+
+
+def section_names(store: DocumentStore) -> dict[str, str]:
+    """For an index of Markdown: section id → `SOURCE#HEADING > PATH`, as the qrels of manuals name it."""
+    return {
+        section.node_id: f"{info.source}#{' > '.join(section.metadata['heading_path'])}"
+        for info in store.sections.documents()
+        for section in store.sections.document(info.source).sections
+    }
+
+
+def dataset_name(folder: Path) -> str:
+    """The folder's own name."""
+    return folder.resolve().name

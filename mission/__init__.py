@@ -1,0 +1,1 @@
+"""The demonstration: a spacecraft with a fault aboard."""
