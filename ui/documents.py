@@ -17,7 +17,6 @@ from ui.markdown_tree import markdown_tree
 
 if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
-
     from pipeline.stores.base import DocumentInfo
     from ui.jobs import JobState
 
@@ -217,19 +216,18 @@ def summary(report: IngestReport) -> str:
 def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents:
         return
-    opened = st.session_state.get(state.OPENED_FILE)
-    data = {"files": [_row(info) for info in documents], "open": opened, "busy": busy}
+    _index_again(documents, busy=busy)
     sent = components.files(
-        key="files", data=data, on_open_change=lambda: None, on_remove_change=lambda: None
+        key="files",
+        data={"files": [_row(info) for info in documents], "busy": busy},
+        on_open_change=lambda: None,
+        on_remove_change=lambda: None,
     )
     if sent.open:
-        st.session_state[state.OPENED_FILE] = sent.open["source"]
-        st.rerun()
-    if sent.remove:
+        source = str(sent.open["source"])
+        st.dialog(_plain(source), width="large")(_read)(source)
+    elif sent.remove:
         confirm_removal(str(sent.remove["source"]))
-    _index_again(documents, busy=busy)
-    if opened:
-        _read(str(opened))
 
 
 def _row(info: DocumentInfo) -> dict[str, Any]:
@@ -286,8 +284,6 @@ def _remove(info: DocumentInfo) -> None:
         return
     if _is_upload(info):
         uploads.remove(info.source, uploads_folder())
-    if st.session_state.get(state.OPENED_FILE) == info.source:
-        st.session_state[state.OPENED_FILE] = None
 
 
 def _read(source: str) -> None:
@@ -295,12 +291,6 @@ def _read(source: str) -> None:
     try:
         document = state.athena().store.sections.document(source)
     except UnknownDocument:
-        st.session_state[state.OPENED_FILE] = None
+        st.text("It is not indexed any more.")
         return
-    with st.container(border=True, key="reader"):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.text(source)
-            if st.button("Close the file", icon=":material/close:", type="tertiary", key="close-file"):
-                st.session_state[state.OPENED_FILE] = None
-                st.rerun()
-        components.document(key="document", data={"tree": markdown_tree(document.text)})
+    components.document(key="document", data={"tree": markdown_tree(document.text)})

@@ -20,7 +20,6 @@ CONVERSATION = "conversation_id"
 EVIDENCE = "evidence"
 INSPECTED = "inspected_turn"
 MODEL = "language_model"
-OPENED_FILE = "opened_file"
 ATHENA = "athena"
 
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with

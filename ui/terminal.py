@@ -24,12 +24,11 @@ from pipeline.errors import AthenaError, ModelError
 from pipeline.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 
 if TYPE_CHECKING:
+    from pipeline.answer import Answer, Citation, Passage, Retrieval
+    from pipeline.explain import Place, Why
     from pipeline.ingest import IngestReport
     from pipeline.ingest import Progress as IngestProgress
     from wiring import Diagnosis
-
-    from pipeline.answer import Answer, Citation, Passage, Retrieval
-    from pipeline.explain import Place, Why
 
 EXCERPT = 240  # characters of a passage shown in a list of results
 STAGES = {

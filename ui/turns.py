@@ -123,7 +123,11 @@ def breadcrumb(citation: Citation) -> str:
 
 def citation_view(citation: Citation) -> View:
     """What hovering over a chip shows."""
-    return {"quote": without_pipes(one_line(citation.quote)), "where": breadcrumb(citation), "verified": citation.verified}
+    return {
+        "quote": without_pipes(one_line(citation.quote)),
+        "where": breadcrumb(citation),
+        "verified": citation.verified,
+    }
 
 
 def nearest_view(index: int, citation: Citation) -> View:

@@ -28,7 +28,7 @@ function draw(root, data, setTriggerValue) {
   const width = Math.round(root.clientWidth);
   root.drawn = width;
   const depth = data.depth;
-  const least = LABELS + RIGHT + (data.columns.length - 1) * 84;
+  const least = LABELS + RIGHT + LEFT + Math.max(160, (data.columns.length - 1) * 78);
   const full = Math.max(width - 4, least);
   const x = (column) => LEFT + column * ((full - LABELS - RIGHT - LEFT) / Math.max(1, data.columns.length - 1));
   const y = (rank) => TOP + Math.min(rank, depth + 1) * ROW - ROW / 2;

@@ -4,6 +4,5 @@ export default function (component) {
   const { data, parentElement } = component;
   mounted(parentElement, "document", data, (root) => {
     root.replaceChildren(...build(data.tree, {}));
-    root.querySelector("mark")?.scrollIntoView({ block: "center" });
   });
 }

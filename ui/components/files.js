@@ -39,7 +39,7 @@ function render(root, data, setTriggerValue) {
 
 function row(file, data, setTriggerValue) {
   const send = (name) => setTriggerValue(name, { source: file.source, at: Date.now() });
-  return element("tr", { class: data.open === file.source ? "open" : "" },
+  return element("tr", {},
     element("td", {}, element("button", { class: "name", onclick: () => send("open") },
       element("span", { class: "title" }, file.title), element("span", { class: "source" }, file.source))),
     element("td", { class: "number" }, file.sections), element("td", { class: "number" }, file.sentences),
