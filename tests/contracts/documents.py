@@ -33,12 +33,22 @@ def make_document(
         section = _section(source, heading, "\n".join(lines), start=len(text))
         sections.append(section)
         for position, line in enumerate(lines):
-            sentences.append(_sentence(section, line, position=position, siblings=len(lines), start=len(text)))
+            sentences.append(
+                _sentence(section, line, position=position, siblings=len(lines), start=len(text))
+            )
             text += line + "\n"
     nodes = [*sections, *sentences]
     vectors = {node.node_id: encoder.encode_query(embedding_text(node)) for node in nodes}
     return NewDocument(
-        make_id(source), source, root, f"Title of {source}", str(hash(text)), text, sections, sentences, vectors
+        make_id(source),
+        source,
+        root,
+        f"Title of {source}",
+        str(hash(text)),
+        text,
+        sections,
+        sentences,
+        vectors,
     )
 
 

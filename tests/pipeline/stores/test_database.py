@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.stores.embedded.database import (
+    ConnectionPool,
+    describe,
+    open_database,
+    snapshot,
+    store_errors,
+    transaction,
+)
+from pipeline.stores.embedded.schema import MIGRATIONS
+
+OPEN_MANY_TIMES = """
+import sys
+from pathlib import Path
+from pipeline.stores.embedded.database import open_database
+open_database(Path(sys.argv[1])).close()
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "athena.sqlite"
+
+
+def test_a_new_file_has_all_tables_and_the_newest_version(path: Path) -> None:
+    connection = open_database(path)
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert {"document", "section", "sentence", "embedding", "change", "conversation", "turn"} <= tables
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+    assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
+    connection.close()
+
+
+def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
+    connection = open_database(path)
+    connection.execute("INSERT INTO conversation VALUES ('c', 'Title', 1, 1)")
+    connection.execute(
+        "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
+        "VALUES ('t', 'c', 0, 'Why?', 'complete', '{}', 1)"
+    )
+    connection.execute("DELETE FROM conversation")
+    assert connection.execute("SELECT count(*) FROM turn").fetchone() == (0,)
+    connection.close()
+
+
+def test_several_processes_may_make_the_file_at_once(path: Path) -> None:
+    command = [sys.executable, "-c", OPEN_MANY_TIMES, str(path)]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in processes:
+        assert (process.communicate()[1], process.returncode) == ("", 0)
+
+
+def test_a_newer_file_is_refused(path: Path) -> None:
+    connection = open_database(path)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    connection.close()
+    with pytest.raises(StoreError, match=r"knows up to \d+\. Update Athena"):
+        open_database(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is no database, whatever it says" * 200, b"SQLite format 3\0" * 300]
+)
+def test_a_damaged_file_is_named(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"athena\.sqlite.*damaged") as caught:
+        open_database(path)
+    assert "athena ingest" in caught.value.fix
+
+
+def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
+    connection = open_database(path)
+    connection.execute("INSERT INTO conversation VALUES ('before', '', 1, 1)")
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 5}")
+    with pytest.raises(StoreError, match="disk is full"), store_errors(path), transaction(connection):
+        connection.execute("INSERT INTO conversation VALUES ('after', ?, 1, 1)", ("x" * 100_000,))
+    assert connection.execute("SELECT id FROM conversation").fetchall() == [("before",)]
+    assert not connection.in_transaction
+    connection.close()
+
+
+def test_a_read_only_file_is_named(path: Path) -> None:
+    connection = open_database(path)
+    connection.execute("PRAGMA query_only = ON")
+    with pytest.raises(StoreError, match="read-only.*--data-dir"), store_errors(path):
+        connection.execute("DELETE FROM conversation")
+    connection.close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="Cannot write .*file.*--data-dir"):
+        open_database(tmp_path / "file" / "data" / "athena.sqlite")
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError, match="Cannot open"):
+        open_database(path)
+
+
+def test_a_busy_file_is_named(path: Path) -> None:
+    first, second = open_database(path), open_database(path)
+    second.execute("PRAGMA busy_timeout = 0")
+    first.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="another process is writing"), store_errors(path):
+        second.execute("BEGIN IMMEDIATE")
+    first.close()
+    second.close()
+
+
+def test_other_errors_name_the_file(path: Path) -> None:
+    error = sqlite3.OperationalError("something odd")
+    assert str(describe(error, path)).startswith(f"Cannot use '{path}': something odd.")
+    failed = sqlite3.OperationalError("disk I/O error")
+    failed.sqlite_errorname = "SQLITE_IOERR_READ"
+    assert "the disk failed" in str(describe(failed, path))
+
+
+def test_a_transaction_that_fails_is_undone(path: Path) -> None:
+    connection = open_database(path)
+    with pytest.raises(KeyError), transaction(connection):
+        connection.execute("INSERT INTO conversation VALUES ('c', '', 1, 1)")
+        raise KeyError
+    assert connection.execute("SELECT count(*) FROM conversation").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_snapshot_sees_one_state(path: Path) -> None:
+    reader, writer = open_database(path), open_database(path)
+    count = "SELECT count(*) FROM conversation"
+    with snapshot(reader):
+        assert reader.execute(count).fetchone() == (0,)
+        writer.execute("INSERT INTO conversation VALUES ('c', '', 1, 1)")
+        assert reader.execute(count).fetchone() == (0,)
+    assert reader.execute(count).fetchone() == (1,)
+    reader.close()
+    writer.close()
+
+
+def test_a_pool_lends_a_connection_to_one_at_a_time_and_takes_it_back(path: Path) -> None:
+    pool = ConnectionPool(path)
+    with pool.borrow() as first, pool.borrow() as second:
+        assert first is not second
+    with pool.borrow() as third:
+        assert third in (first, second)
+        pool.close()
+        third.execute("SELECT 1")
+    with pytest.raises(sqlite3.ProgrammingError):
+        third.execute("SELECT 1")
+    with pytest.raises(StoreError, match="closed"), pool.borrow():
+        pass

@@ -1,0 +1,199 @@
+"""Several processes at one store: one writer, any number of readers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import ManifestMismatch, StoreError
+from pipeline.stores.base import SearchRequest
+from pipeline.stores.embedded import EmbeddedStore
+from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
+from tests.contracts.test_document_store import OTHER_ENCODER, OTHER_MANIFEST
+
+WRITE = """
+import sys
+from pathlib import Path
+from pipeline.stores.embedded import EmbeddedStore
+from tests.contracts.documents import MANIFEST, make_document
+store = EmbeddedStore(Path(sys.argv[1]))
+for round in range(1, 13):
+    with store.writing(MANIFEST) as writing:
+        for number in range(8):
+            store.replace(make_document(f"{number}.md", {
+                "Version": [f"Marker round{round} of all."] * 3, f"Own {round}": ["Something else."]}))
+        if round % 3 == 0:
+            writing.delete("7.md")
+store.close()
+"""
+
+READ = """
+import sys, time
+from pathlib import Path
+from pipeline.errors import UnknownDocument
+from pipeline.stores.base import SearchRequest
+from pipeline.stores.embedded import EmbeddedStore
+from tests.contracts.documents import ENCODER
+store = EmbeddedStore(Path(sys.argv[1]))
+vector = ENCODER.encode_query("Manual > Version: Marker round of all.")
+newest = searches = 0
+while newest < 12:
+    response = store.sentences.search(SearchRequest("marker round", vector, 100))
+    dense = {hit.node_id for hit in response.dense_sections}
+    assert len(dense) == len(response.dense_sections) and len(dense) % 2 == 0, "half a document"
+    assert len(response.dense_sentences) == 2 * len(dense), "half a document"
+    assert {hit.node_id for hit in response.bm25_sections} <= dense, "words of what is gone"
+    for info in store.sections.documents():
+        try:
+            version, own = store.sections.document(info.source).sections
+        except UnknownDocument:
+            continue  # deleted since it was listed
+        round = int(own.metadata["heading_path"][-1].removeprefix("Own "))
+        assert version.text.count(f"round{round} ") == 3, "two versions mixed"
+        newest = max(newest, round)
+    searches += 1
+for _ in range(200):
+    found = store.sentences.search(SearchRequest("round12", vector, 100)).bm25_sections
+    if len(found) == 7:
+        break
+    time.sleep(0.05)
+assert len(found) == 7, found
+print(searches)
+store.close()
+"""
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from pipeline.stores.embedded import EmbeddedStore
+from tests.contracts.documents import MANIFEST, make_document
+store = EmbeddedStore(Path(sys.argv[1]))
+with store.writing(MANIFEST):
+    store.replace(make_document("held.md", {"Held": ["Held."]}))
+    print("writing", flush=True)
+    sys.stdin.read()
+store.close()
+"""
+
+
+def start(script: str, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, str(folder)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def test_two_readers_and_a_writer_at_once(tmp_path: Path) -> None:
+    readers = [start(READ, tmp_path) for _ in range(2)]
+    writer = start(WRITE, tmp_path)
+    assert (writer.communicate(timeout=120)[1], writer.returncode) == ("", 0)
+    for reader in readers:
+        output, errors = reader.communicate(timeout=120)
+        assert (errors, reader.returncode) == ("", 0)
+        assert int(output) > 0
+
+
+def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
+    holder = start(HOLD, tmp_path)
+    assert holder.stdout and holder.stdout.readline() == "writing\n"
+    store = EmbeddedStore(tmp_path, lock_wait_s=0.1)
+    with pytest.raises(StoreError, match=rf"pid {holder.pid}\).*Wait until"), store.writing(MANIFEST):
+        pass
+    with pytest.raises(StoreError, match=str(holder.pid)):
+        store.sections.delete_document("held.md")
+    holder.kill()
+    holder.communicate()
+    with store.writing(MANIFEST):  # a lock dies with its process
+        pass
+    assert [info.source for info in store.sections.documents()] == ["held.md"]
+    store.close()
+
+
+def test_a_second_writer_in_the_same_program_is_told_so(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, lock_wait_s=0.1)
+    failures: list[str] = []
+
+    def write() -> None:
+        try:
+            with store.writing(MANIFEST):
+                failures.append("got in")
+        except StoreError as error:
+            failures.append(str(error))
+
+    with store.writing(MANIFEST):
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+    assert len(failures) == 1 and "this program itself" in failures[0]
+    store.close()
+
+
+def test_many_threads_search_while_one_writes(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path)
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def search() -> None:
+        vector = ENCODER.encode_query("marker")
+        try:
+            while not done.is_set():
+                response = store.sentences.search(SearchRequest("marker", vector, 50))
+                found = store.sections.get_many([hit.node_id for hit in response.dense_sections])
+                assert all("Marker" in node.text for node in found.values())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for version in range(6):
+        with store.writing(MANIFEST):
+            for number in range(5):
+                store.replace(make_document(f"{number}.md", {"A": [f"Marker {version}."]}))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    store.close()
+
+
+def test_a_reader_with_the_former_model_is_stopped_by_a_rebuild(tmp_path: Path) -> None:
+    writer, reader = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path, manifest=MANIFEST)
+    request = SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)
+    with writer.writing(MANIFEST):
+        writer.replace(make_document("a.md", {"A": ["Alpha."]}))
+    assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
+    with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
+        writer.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
+        assert reader.sentences.search(request).dense_sections
+        writing.publish()
+    with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
+        EmbeddedStore(tmp_path, manifest=MANIFEST).sentences.search(SearchRequest("alpha", None, 5))
+    with pytest.raises(ManifestMismatch):
+        reader.sentences.search(request)
+    writer.close()
+    reader.close()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EmbeddedStore(tmp_path)
+
+    def refuse(*args: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with store.writing(MANIFEST):
+        store.replace(make_document("a.md", {"A": ["Alpha."]}))
+    monkeypatch.setattr(os, "open", refuse)
+    with (
+        pytest.raises(StoreError, match="Cannot write.*Permission denied.*--data-dir"),
+        store.writing(MANIFEST),
+    ):
+        pass
+    assert store.sections.documents()
+    monkeypatch.undo()
+    store.close()

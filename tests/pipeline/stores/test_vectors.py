@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.stores.embedded.vectors import _Rows
+
+DIMENSIONS = 8
+
+
+def unit_rows(count: int, *, seed: int) -> np.ndarray:
+    rows = np.random.default_rng(seed).standard_normal((count, DIMENSIONS)).astype(np.float16)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float16)
+
+
+def test_rows_agree_with_a_plain_search_through_growth_removal_and_closing_up() -> None:
+    random = np.random.default_rng(7)
+    rows, kept = _Rows(0, DIMENSIONS), dict[int, tuple[int, np.ndarray]]()
+    number = 1
+    for document in range(1, 121):
+        vectors = unit_rows(int(random.integers(0, 40)), seed=document)
+        rows.append(number, document, vectors)
+        kept |= {number + i: (document, vector) for i, vector in enumerate(vectors)}
+        number += len(vectors)
+        if document % 3 == 0:
+            gone = {int(random.integers(1, document + 1)) for _ in range(3)}
+            rows.remove(gone)
+            kept = {n: pair for n, pair in kept.items() if pair[0] not in gone}
+        query = unit_rows(1, seed=10_000 + document)[0].astype(np.float32)
+        allowed = None if document % 2 else set(range(1, document, 4))
+        expected = sorted(
+            ((-float(vector.astype(np.float32) @ query), n) for n, (owner, vector) in kept.items()
+             if allowed is None or owner in allowed)
+        )[:10]  # fmt: skip
+        found = rows.search(query, 10, allowed)
+        assert [scored.number for scored in found] == [n for _, n in expected]
+        assert [scored.score for scored in found] == pytest.approx([-score for score, _ in expected])
+
+
+def test_ties_are_broken_by_number_also_at_the_cut() -> None:
+    rows = _Rows(0, DIMENSIONS)
+    same = np.tile(unit_rows(1, seed=1), (50, 1))
+    rows.append(101, 1, same)
+    found = rows.search(same[0].astype(np.float32), 5, None)
+    assert [scored.number for scored in found] == [101, 102, 103, 104, 105]
+
+
+def test_an_index_without_rows_finds_nothing() -> None:
+    rows = _Rows(0, DIMENSIONS)
+    assert rows.search(np.ones(DIMENSIONS, dtype=np.float32), 5, None) == []
+    rows.append(1, 1, unit_rows(3, seed=1))
+    assert rows.search(np.ones(DIMENSIONS, dtype=np.float32), 5, frozenset()) == []
+    rows.remove({1})
+    assert rows.search(np.ones(DIMENSIONS, dtype=np.float32), 5, None) == []
