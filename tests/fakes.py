@@ -37,7 +37,7 @@ class FakeEncoder:
         matrix = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
             matrix[row] = self.encode_query(text)
-            if on_progress and (row + 1) % self.batch == 0:
+            if on_progress and ((row + 1) % self.batch == 0 or row + 1 == len(texts)):
                 on_progress(row + 1)
         return matrix
 
@@ -52,3 +52,12 @@ class FakeEncoder:
             random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
             self._words[word] = random.standard_normal(self.dimensions).astype(np.float32)
         return self._words[word]
+
+
+def __getattr__(name: str) -> object:
+    """`FakeLLM`, imported only when asked for: LlamaIndex takes seconds, and most tests need none of it."""
+    if name == "FakeLLM":
+        from tests.fake_llm import FakeLLM
+
+        return FakeLLM
+    raise AttributeError(name)

@@ -95,14 +95,14 @@ def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
 def test_a_read_only_file_is_named(path: Path) -> None:
     connection = open_database(path)
     connection.execute("PRAGMA query_only = ON")
-    with pytest.raises(StoreError, match="read-only.*--data-dir"), store_errors(path):
+    with pytest.raises(StoreError, match=r"read-only.*--data-dir"), store_errors(path):
         connection.execute("DELETE FROM conversation")
     connection.close()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreError, match="Cannot write .*file.*--data-dir"):
+    with pytest.raises(StoreError, match=r"Cannot write .*file.*--data-dir"):
         open_database(tmp_path / "file" / "data" / "athena.sqlite")
 
 

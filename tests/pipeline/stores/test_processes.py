@@ -145,7 +145,7 @@ def test_many_threads_search_while_one_writes(tmp_path: Path) -> None:
                 response = store.sentences.search(SearchRequest("marker", vector, 50))
                 found = store.sections.get_many([hit.node_id for hit in response.dense_sections])
                 assert all("Marker" in node.text for node in found.values())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001
             failures.append(error)
 
     threads = [threading.Thread(target=search) for _ in range(4)]
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
         store.replace(make_document("a.md", {"A": ["Alpha."]}))
     monkeypatch.setattr(os, "open", refuse)
     with (
-        pytest.raises(StoreError, match="Cannot write.*Permission denied.*--data-dir"),
+        pytest.raises(StoreError, match=r"Cannot write.*Permission denied.*--data-dir"),
         store.writing(MANIFEST),
     ):
         pass

@@ -1,0 +1,112 @@
+"""A real ingest with real readers and a real store, but for the encoder; also run as a process.
+
+`python -m tests.pipeline.ingesting STORE FOLDER [--rebuild] [--model NAME]`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.errors import StoreError
+from pipeline.ingest import Corpus, IngestReport, Progress, ingest
+from pipeline.stores.base import Manifest, SearchRequest
+from pipeline.stores.embedded import EmbeddedStore
+from readers.errors import ReaderError
+from readers.files import find_files, read_source
+from readers.ids import document_id
+from tests.fakes import FakeEncoder
+
+CORPUS = Corpus(find_files, read_source, document_id, ReaderError)
+
+
+def manifest_of(encoder: FakeEncoder) -> Manifest:
+    return Manifest(1, encoder.name, encoder.dimensions, "punkt")
+
+
+def run_ingest(
+    store: EmbeddedStore,
+    *paths: Path,
+    encoder: FakeEncoder | None = None,
+    rebuild: bool = False,
+    root: str | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    max_bytes: int = 1_000_000,
+) -> IngestReport:
+    encoder = encoder or FakeEncoder()
+
+    def make_reader():
+        from readers.markdown import MarkdownReader
+
+        return MarkdownReader()
+
+    def make_parser():
+        from readers.sentences import PunktSentenceParser
+
+        return PunktSentenceParser(count_tokens=encoder.count_tokens)
+
+    return ingest(
+        paths,
+        store=store,
+        corpus=CORPUS,
+        make_reader=make_reader,
+        make_parser=make_parser,
+        make_encoder=lambda: encoder,
+        manifest=manifest_of(encoder),
+        max_bytes=max_bytes,
+        root=root,
+        rebuild=rebuild,
+        on_progress=on_progress,
+        should_stop=should_stop,
+    )
+
+
+def contents(store: EmbeddedStore) -> dict[str, object]:
+    """All that a reader can see, but for times and internal numbers."""
+    found: dict[str, object] = {}
+    for info in store.sections.documents():
+        document = store.sections.document(info.source)
+        ids = [section.node_id for section in document.sections]
+        sentences = [node for group in store.sentences.of_sections(ids).values() for node in group]
+        assert (len(ids), len(sentences)) == (info.sections, info.sentences)
+        nodes = [*document.sections, *sentences]
+        vectors = store.sentences.vectors([node.node_id for node in nodes])
+        found[info.source] = (
+            info.id, info.root, info.title, info.hash, document.text,
+            [(node.node_id, node.text, node.metadata, vectors[node.node_id].tobytes()) for node in nodes],
+        )  # fmt: skip
+    return found
+
+
+def findings(store: EmbeddedStore, encoder: FakeEncoder, questions: list[str]) -> list[object]:
+    """What some questions find, in an order that does not depend on when a document was stored."""
+    found: list[object] = []
+    for question in questions:
+        response = store.sentences.search(SearchRequest(question, encoder.encode_query(question), 10_000))
+        lists = (
+            response.bm25_sections, response.bm25_sentences, response.dense_sections, response.dense_sentences
+        )  # fmt: skip
+        found.append(
+            [sorted((hit.node_id, hit.section_id, round(hit.score, 4)) for hit in hits) for hits in lists]
+        )
+    return found
+
+
+def main() -> None:
+    store = EmbeddedStore(Path(sys.argv[1]))
+    model = sys.argv[sys.argv.index("--model") + 1] if "--model" in sys.argv else "fake-encoder"
+    try:
+        report = run_ingest(
+            store, Path(sys.argv[2]), encoder=FakeEncoder(name=model), rebuild="--rebuild" in sys.argv
+        )
+    except StoreError as error:
+        sys.exit(str(error))
+    store.close()
+    imported = [name for name in ("llama_index.core", "onnxruntime", "nltk") if name in sys.modules]
+    print(report.embedded, len(report.unchanged), *imported)
+
+
+if __name__ == "__main__":
+    main()
