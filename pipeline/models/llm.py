@@ -1,0 +1,181 @@
+"""Which language model there is: Ollama's, then OpenAI's, then a compatible server's, else none.
+
+Nothing here imports LlamaIndex before a model is found: without one, it is never needed for this.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from pipeline.errors import ConfigurationError, ModelError
+from pipeline.models.base import ModelChoice
+from pipeline.models.failures import Server, translate
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+OPENAI_URL = "https://api.openai.com/v1"
+DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
+HOW_TO_CONNECT = (
+    "Start Ollama (`ollama serve`, then `ollama pull llama3.2`), or set ATHENA_OPENAI_API_KEY "
+    "or ATHENA_OPENAI_BASE_URL."
+)
+INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
+EMBEDDING_MODEL = re.compile(r"embed|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelOptions:
+    """What a language model needs besides its name; the fields are the settings of the same names."""
+
+    ollama_url: str = "http://127.0.0.1:11434"
+    openai_api_key: str = ""
+    openai_base_url: str = ""
+    context_window: int = 8192
+    max_answer_tokens: int = 1024
+    temperature: float = 0.1
+    connect_timeout_s: float = 3.0
+    request_timeout_s: float = 120.0
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of OpenAI, or of the compatible server that is set."""
+        return (self.openai_base_url or OPENAI_URL).rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The chat models that a server lists, or why it does not."""
+
+    models: tuple[str, ...] = ()
+    problem: ModelError | None = None
+
+
+def choose_language_model(name: str, *, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
+    """The model of a name (`auto`, `none`, `ollama/NAME`, `openai/NAME`) and why; None where there is none.
+
+    A server that is not there, or a model that it does not have, is no error here: the choice says what
+    is missing and which command mends it. Raises `ConfigurationError` for other names.
+    """
+    provider, _, model = name.partition("/")
+    match provider, model:
+        case "none", "":
+            return _none("switched off (ATHENA_LLM is none)", "Set ATHENA_LLM=auto to look for a model.")
+        case "auto", "":
+            return _auto(options)
+        case "ollama", str() if model:
+            return _named_ollama(model, options)
+        case "openai", str() if model:
+            return _named_openai(model, options)
+        case _:
+            raise ConfigurationError(
+                f"ATHENA_LLM is '{name}', which names no model.",
+                "Use auto, none, ollama/NAME or openai/NAME.",
+            )
+
+
+def list_language_models(*, options: LanguageModelOptions) -> list[str]:
+    """Names for the picker: all chat models of Ollama, OpenAI's or the compatible server's, then `none`."""
+    ollama = [f"ollama/{model}" for model in _ollama_models(options).models]
+    return [*ollama, *(f"openai/{model}" for model in _openai_models(options).models), "none"]
+
+
+def _auto(options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
+    ollama = _ollama_models(options)
+    if ollama.models:
+        return _ollama(ollama.models[0], options)
+    openai = _openai_models(options)
+    if openai.models:
+        return _openai(openai.models[0], options)
+    problems = [str(listing.problem.problem) for listing in (ollama, openai) if listing.problem]
+    return _none(" ".join(problems) or f"Ollama at {options.ollama_url} has no chat model.", HOW_TO_CONNECT)
+
+
+def _named_ollama(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
+    listing = _ollama_models(options, wanted=model)
+    if listing.problem:
+        return _none(listing.problem.problem, listing.problem.fix)
+    if not any(model in (listed, listed.removesuffix(":latest")) for listed in listing.models):
+        return _none(
+            f"Ollama at {options.ollama_url} does not have the model '{model}'.",
+            f"Get it with `ollama pull {model}`.",
+        )
+    return _ollama(model, options)
+
+
+def _named_openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
+    if not options.openai_api_key and not options.openai_base_url:
+        return _none(
+            f"The language model 'openai/{model}' needs a key.",
+            "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server.",
+        )
+    listing = _openai_models(options, wanted=model)
+    if listing.problem:
+        return _none(listing.problem.problem, listing.problem.fix)
+    return _openai(model, options)
+
+
+def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
+    return None, ModelChoice("language model", "", "none", detail, fix)
+
+
+def _ollama(model: str, options: LanguageModelOptions) -> tuple[LLM, ModelChoice]:
+    from pipeline.models.ollama_llm import ollama_model
+
+    llm = ollama_model(model, url=options.ollama_url, **_limits(options))
+    detail = f"by Ollama at {options.ollama_url}, {options.context_window} tokens of context"
+    return llm, ModelChoice("language model", f"ollama/{model}", "ollama", detail)
+
+
+def _openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
+    try:
+        from pipeline.models.openai_llm import openai_model
+    except ImportError:
+        return _none(f"The language model 'openai/{model}' needs a package that is missing.", INSTALL_OPENAI)
+
+    llm = openai_model(model, url=options.openai_url, key=options.openai_api_key, **_limits(options))
+    return llm, ModelChoice("language model", f"openai/{model}", "openai", f"by {options.openai_url}")
+
+
+def _limits(options: LanguageModelOptions) -> dict[str, Any]:
+    return {
+        "context_window": options.context_window,
+        "max_answer_tokens": options.max_answer_tokens,
+        "temperature": options.temperature,
+        "connect_timeout_s": options.connect_timeout_s,
+        "request_timeout_s": options.request_timeout_s,
+    }
+
+
+def _ollama_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
+    """Ollama's chat models, most recently changed first, as it lists them."""
+    server = Server("ollama", options.ollama_url, wanted, options.connect_timeout_s)
+    listing = _list(server, "/api/tags", key="models", name="name", api_key="")
+    return _Listing(
+        tuple(name for name in listing.models if not EMBEDDING_MODEL.search(name)), listing.problem
+    )
+
+
+def _openai_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
+    """What a compatible server lists; OpenAI itself lists too many, and only its default is offered."""
+    if not options.openai_base_url:
+        return _Listing((wanted or DEFAULT_OPENAI_MODEL,) if options.openai_api_key else ())
+    server = Server("openai", options.openai_url, wanted, options.connect_timeout_s)
+    listing = _list(server, "/models", key="data", name="id", api_key=options.openai_api_key)
+    return _Listing(
+        tuple(name for name in listing.models if not EMBEDDING_MODEL.search(name)), listing.problem
+    )
+
+
+def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _Listing:
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    try:
+        response = httpx.get(server.url.rstrip("/") + path, headers=headers, timeout=server.timeout_s)
+        response.raise_for_status()
+        return _Listing(tuple(str(row[name]) for row in response.json()[key] or ()))
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
+        return _Listing(problem=translate(error, server=server, begun=False))
