@@ -1,0 +1,83 @@
+"""For every test: a user folder of its own, no settings from outside, and no network but the loopback."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KEPT = ("ATHENA_TEST_DATA",)
+OUTSIDE = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_HOST")
+USER_FOLDERS = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
+
+class NetworkForbidden(AssertionError):
+    """A test tried to reach another machine."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Caches and data of the user are in a temporary folder, and settings come from the test alone.
+
+    For the whole session, so that servers which a session's fixture starts live there, too.
+    """
+    folder = tmp_path_factory.mktemp("user")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        # Browsers are found in the real cache: they are tools, not data.
+        patch.setenv(
+            "PLAYWRIGHT_BROWSERS_PATH", os.environ.get("PLAYWRIGHT_BROWSERS_PATH", str(cache / "ms-playwright"))
+        )
+        for name in USER_FOLDERS:
+            patch.setenv(name, str(folder / name.removeprefix("XDG_").removesuffix("_HOME").lower()))
+        for name in list(os.environ):
+            if name in OUTSIDE or (name.startswith("ATHENA_") and name not in KEPT):
+                patch.delenv(name)
+        yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Connecting to anything but this machine, or asking for its address, fails the test."""
+    connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        _check(address)
+        connect(self, address)
+
+    def guarded_ex(self: socket.socket, address: Any) -> int:
+        _check(address)
+        return connect_ex(self, address)
+
+    def looked_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        _check((host,))
+        return getaddrinfo(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        patch.setattr(socket.socket, "connect_ex", guarded_ex)
+        patch.setattr(socket, "getaddrinfo", looked_up)
+        yield
+
+
+def _check(address: Any) -> None:
+    if not isinstance(address, tuple):
+        return  # a socket of the file system
+    host = address[0].decode() if isinstance(address[0], bytes) else address[0]
+    if not _is_local(host):
+        raise NetworkForbidden(f"a test tried to reach {host!r}")
+
+
+def _is_local(host: str | None) -> bool:
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return found.is_loopback or found.is_unspecified
