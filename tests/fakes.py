@@ -61,3 +61,21 @@ def __getattr__(name: str) -> object:
 
         return FakeLLM
     raise AttributeError(name)
+
+
+class FakeCrossEncoder:
+    """Gives the logits it was made with, or those that a function gives a passage. Records what it reads."""
+
+    def __init__(
+        self, logits: Sequence[float] | Callable[[str], float] | Exception, *, name: str = "fake-cross-encoder"
+    ) -> None:
+        self.name = name
+        self.logits = logits
+        self.calls: list[tuple[str, list[str]]] = []
+
+    def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        self.calls.append((question, list(passages)))
+        if isinstance(self.logits, Exception):
+            raise self.logits
+        logits = [self.logits(text) for text in passages] if callable(self.logits) else self.logits
+        return np.array(logits, dtype=np.float32)
