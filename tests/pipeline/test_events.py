@@ -1,0 +1,60 @@
+"""Steps: timed, in order, and heard of as they happen."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pipeline.events import RunningStep, Step, Trace
+
+
+def test_a_step_is_timed_and_keeps_what_went_in_and_out() -> None:
+    trace = Trace()
+    with trace.step("search", text="fan", alpha=0.5) as step:
+        time.sleep(0.02)
+        step.outputs["found"] = 3
+    (done,) = trace.steps
+    assert (done.name, done.status, done.detail) == ("search", "ok", "")
+    assert (done.inputs, done.outputs) == ({"text": "fan", "alpha": 0.5}, {"found": 3})
+    assert 20 <= done.ms < 2000
+
+
+def test_skipped_and_failed_steps_say_why_and_the_run_goes_on() -> None:
+    trace = Trace()
+    with trace.step("hyde") as step:
+        step.skip("switched off")
+    with trace.step("rerank") as step:
+        step.fail("no answer in 3 s")
+    assert [(step.name, step.status, step.detail) for step in trace.steps] == [
+        ("hyde", "skipped", "switched off"),
+        ("rerank", "failed", "no answer in 3 s"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "detail"), [(ValueError("bad vector"), "bad vector"), (KeyboardInterrupt(), "KeyboardInterrupt")]
+)
+def test_a_block_that_raises_is_a_failed_step_and_raises_on(error: BaseException, detail: str) -> None:
+    trace = Trace()
+    with pytest.raises(type(error)), trace.step("embed"):
+        raise error
+    assert [(step.name, step.status, step.detail) for step in trace.steps] == [("embed", "failed", detail)]
+
+
+def test_listeners_hear_of_each_step_as_it_happens() -> None:
+    heard: list[tuple[str, str]] = []
+
+    def started(step: RunningStep) -> None:
+        heard.append(("start", step.name))
+
+    def finished(step: Step) -> None:
+        heard.append(("finish", step.name))
+
+    trace = Trace(started, finished)
+    with trace.step("outer"), trace.step("inner"):
+        heard.append(("work", ""))
+    assert heard == [
+        ("start", "outer"), ("start", "inner"), ("work", ""), ("finish", "inner"), ("finish", "outer")
+    ]  # fmt: skip
+    assert [step.name for step in trace.steps] == ["inner", "outer"]
