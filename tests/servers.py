@@ -88,6 +88,8 @@ class ModelServer:
         self.answer: Callable[[Messages], Reply] = echo
         self.embed: Callable[[str], list[float]] = embedding
         self.errors: dict[str, deque[tuple[int, str]]] = {}
+        self.stalled_paths: set[str] = set()  # requests there are never answered
+        self.not_json = False  # whole answers are not what they say they are
         self.hung_up = threading.Event()  # a client closed its connection during a stall or a stream
         self.hung_up_at = math.nan
         self._replies: deque[Reply] = deque()
@@ -411,7 +413,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.model_server.requests.append(request)
 
     def _refused(self) -> bool:
-        """Answer with the queued error, or refuse a wrong key."""
+        """Stall, answer with the queued error, or refuse a wrong key."""
+        if self.path in self.model_server.stalled_paths:
+            self.close_connection = True
+            self.model_server.stall(self.connection)
+            return True
         queued = self.model_server.next_error(self.path)
         key = getattr(self.model_server, "key", "")
         if queued:
@@ -480,7 +486,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, self.model_server.error_body(message), headers=headers)
 
     def _send(self, status: int, answer: dict[str, Any], *, headers: dict[str, str] | None = None) -> None:
-        data = json.dumps(answer).encode()
+        data = b"<html>" if self.model_server.not_json else json.dumps(answer).encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)

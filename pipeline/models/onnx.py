@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -92,16 +92,14 @@ def map_batches(
     run: Callable[[list[int]], Result], batches: Sequence[list[int]], *, threads: int
 ) -> Iterator[tuple[list[int], Result]]:
     """Yield each batch with its result, as they finish; batches not yet begun are dropped on an error."""
-    if threads == 1 or len(batches) == 1:
+    if min(threads, len(batches)) <= 1:
         yield from ((batch, run(batch)) for batch in batches)
         return
     executor = ThreadPoolExecutor(min(threads, len(batches)), thread_name_prefix="athena-onnx")
     try:
-        pending: dict[Future[Result], list[int]] = {executor.submit(run, batch): batch for batch in batches}
-        while pending:
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield pending.pop(future), future.result()
+        futures: dict[Future[Result], list[int]] = {executor.submit(run, batch): batch for batch in batches}
+        for future in as_completed(futures):
+            yield futures.pop(future), future.result()
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

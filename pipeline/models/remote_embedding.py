@@ -6,6 +6,7 @@ A text that the server does not embed is an error that says so; no vector is eve
 from __future__ import annotations
 
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -47,6 +48,7 @@ class RemoteEncoder(ABC):
             timeout=httpx.Timeout(options.request_timeout_s, connect=options.connect_timeout_s),
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
+        weakref.finalize(self, self._client.close)  # the encoder has no end of its own
 
     @cached_property
     def dimensions(self) -> int:

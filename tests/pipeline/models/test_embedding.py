@@ -1,0 +1,235 @@
+"""The bundled encoder, and the choice of an encoder by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pipeline.errors import ConfigurationError, ModelError, ModelUnavailable
+from pipeline.models.embedding import BUNDLED_FOLDER, EncoderOptions, OnnxEncoder, choose_encoder
+from pipeline.models.onnx import open_session, open_tokenizer
+
+TEXTS = [
+    "The LN2 tank feeds the cabin's nitrogen supply.",
+    "Liquid nitrogen is stored in a tank.",
+    "The crew sleeps for eight hours.",
+    "x",
+    "",
+    "Close valve V-12, then open valve V-13 and wait until the pressure is below 2 bar.",
+] + [f"Sensor {number} reports its temperature every {number} seconds." for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> OnnxEncoder:
+    return OnnxEncoder()
+
+
+@pytest.fixture(scope="module")
+def alone() -> NDArray[np.float32]:
+    return OnnxEncoder(batch_tokens=1).encode_passages(TEXTS)
+
+
+def test_shape_type_and_length(encoder: OnnxEncoder) -> None:
+    vectors = encoder.encode_passages(TEXTS)
+    assert vectors.shape == (len(TEXTS), 384)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_near_texts_are_near(encoder: OnnxEncoder) -> None:
+    query = encoder.encode_query("Where is the nitrogen kept?")
+    scores = encoder.encode_passages(TEXTS[:3]) @ query
+    assert query.shape == (384,)
+    assert scores[1] > scores[0] > scores[2] + 0.2
+
+
+def test_company_changes_a_vector_little(encoder: OnnxEncoder, alone: NDArray[np.float32]) -> None:
+    cosines = (encoder.encode_passages(TEXTS) * alone).sum(axis=1)
+    assert cosines.min() > 0.95
+    assert cosines.mean() > 0.985
+
+
+def test_batches_of_one_are_the_same_whatever_the_company(alone: NDArray[np.float32]) -> None:
+    single = OnnxEncoder(batch_tokens=1, threads=2)
+    shuffled = [int(index) for index in np.random.default_rng(0).permutation(len(TEXTS))]
+    vectors = single.encode_passages([TEXTS[index] for index in shuffled])
+    np.testing.assert_array_equal(vectors, alone[shuffled])
+    np.testing.assert_array_equal(single.encode_query(TEXTS[0]), alone[0])
+
+
+def test_threads_do_not_change_the_result() -> None:
+    one, three = (OnnxEncoder(threads=threads).encode_passages(TEXTS) for threads in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
+def test_no_texts(encoder: OnnxEncoder) -> None:
+    assert encoder.encode_passages([]).shape == (0, 384)
+
+
+def test_progress_counts_to_the_end(encoder: OnnxEncoder) -> None:
+    seen: list[int] = []
+    encoder.encode_passages(TEXTS, on_progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == len(TEXTS)
+    assert len(seen) > 1
+
+
+def test_what_progress_raises_ends_the_work() -> None:
+    encoder = OnnxEncoder(batch_tokens=1, threads=2)
+    calls: list[int] = []
+
+    def stop(done: int) -> None:
+        calls.append(done)
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        encoder.encode_passages(TEXTS * 5, on_progress=stop)
+    assert len(calls) == 1
+
+
+def test_tokens_are_counted_without_the_special_ones(encoder: OnnxEncoder) -> None:
+    assert encoder.count_tokens("") == 0
+    assert encoder.count_tokens("the valve") == 2
+    assert encoder.count_tokens("the valve " * 400) == 800  # counted whole, though only 256 are read
+
+
+def test_what_is_beyond_the_limit_is_not_read() -> None:
+    encoder = OnnxEncoder(batch_tokens=1)
+    head = "valve " * 254  # 256 tokens with the special ones
+    np.testing.assert_array_equal(encoder.encode_query(head), encoder.encode_query(head + "other words"))
+
+
+def test_agrees_with_the_recorded_vector(encoder: OnnxEncoder) -> None:
+    """The model file itself: the first numbers of one vector, as the shipped file gave them."""
+    vector = OnnxEncoder(batch_tokens=1).encode_query("The quick brown fox jumps over the lazy dog.")
+    reference = np.load(Path(__file__).parent / "minilm_fox.npy")
+    assert float(vector @ reference) > 0.98  # the reference is the float32 model's
+
+
+def test_bundled_files_are_the_recorded_ones() -> None:
+    import hashlib
+
+    readme = (BUNDLED_FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    for file in ("model-int8.onnx", "tokenizer.json"):
+        assert hashlib.sha256((BUNDLED_FOLDER / file).read_bytes()).hexdigest() in readme
+
+
+def test_needs_neither_torch_nor_llamaindex() -> None:
+    code = (
+        "import sys\n"
+        "from pipeline.models.embedding import *\n"
+        "OnnxEncoder().encode_query('hello')\n"
+        "assert not [n for n in sys.modules if n.split('.')[0] in ('torch', 'llama_index', 'transformers')]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_missing_and_broken_files(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"Cannot load the model file .*model\.onnx"):
+        open_session(tmp_path / "model.onnx")
+    (tmp_path / "tokenizer.json").write_text("no json")
+    with pytest.raises(ModelUnavailable, match="Cannot load the tokenizer"):
+        open_tokenizer(tmp_path / "tokenizer.json", max_tokens=None)
+
+
+@pytest.mark.parametrize("name", ["auto", "all-MiniLM-L6-v2"])
+def test_choice_of_the_bundled_model(name: str) -> None:
+    encoder, choice = choose_encoder(name, options=EncoderOptions())
+    assert encoder.name == choice.name == "all-MiniLM-L6-v2"
+    assert choice.provider == "bundled"
+
+
+def test_choice_of_servers() -> None:
+    options = EncoderOptions(openai_api_key="sk-x")
+    names = ["ollama/nomic-embed-text", "openai/text-embedding-3-small"]
+    choices = [choose_encoder(name, options=options)[1] for name in names]
+    assert [choice.name for choice in choices] == names
+    assert [choice.provider for choice in choices] == ["ollama", "openai"]
+    assert "sk-x" not in repr(choices)
+
+
+@pytest.mark.parametrize("name", ["", "none", "/x", "ollama/", "openai"])
+def test_names_of_nothing_are_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="ATHENA_EMBEDDING_MODEL"):
+        choose_encoder(name, options=EncoderOptions())
+
+
+def test_openai_without_a_key() -> None:
+    with pytest.raises(ModelUnavailable, match="ATHENA_OPENAI_API_KEY"):
+        choose_encoder("openai/text-embedding-3-small", options=EncoderOptions())
+
+
+class TestSentenceTransformers:
+    """The wrapper, over a stand-in for the package: torch is not part of the app's environment."""
+
+    def test_without_the_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+        encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=EncoderOptions())
+        assert choice.provider == "sentence-transformers"
+        with pytest.raises(ModelUnavailable, match=r"pip install 'athena-docs\[hf\]'"):
+            encoder.encode_query("x")
+
+    def test_prompts_limits_and_progress(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = _install(monkeypatch)
+        encoder, _ = choose_encoder("some/model", options=EncoderOptions())
+        seen: list[int] = []
+        vectors = encoder.encode_passages(["a b", "c"], on_progress=seen.append)
+        assert (encoder.dimensions, encoder.max_tokens, encoder.count_tokens("a b c")) == (2, 77, 3)
+        np.testing.assert_allclose(vectors, [[0.6, 0.8]] * 2, rtol=1e-6)
+        assert seen == [2]
+        assert ("document", ["a b", "c"]) in model.calls
+        assert model.calls[0][0] == "query"
+
+    def test_a_vector_of_zeros_is_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _install(monkeypatch, vector=(0.0, 0.0))
+        with pytest.raises(ModelError, match="without a direction"):
+            choose_encoder("some/model", options=EncoderOptions())[0].encode_query("x")
+
+    def test_a_model_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _install(monkeypatch, error=OSError("no such model\nlong advice"))
+        with pytest.raises(ModelUnavailable, match=r"'some/model': no such model Check"):
+            choose_encoder("some/model", options=EncoderOptions())[0].encode_query("x")
+
+
+class _Model:
+    max_seq_length = 77
+
+    def __init__(self, vector: tuple[float, ...]) -> None:
+        self.vector = vector
+        self.calls: list[tuple[str, list[str]]] = []
+        self.tokenizer = types.SimpleNamespace(tokenize=str.split)
+
+    def encode_query(self, texts: list[str], **_: object) -> NDArray[np.float32]:
+        return self._encode("query", texts)
+
+    def encode_document(self, texts: list[str], **_: object) -> NDArray[np.float32]:
+        return self._encode("document", texts)
+
+    def _encode(self, kind: str, texts: list[str]) -> NDArray[np.float32]:
+        self.calls.append((kind, texts))
+        return np.array([self.vector] * len(texts), dtype=np.float32)
+
+
+def _install(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    vector: tuple[float, ...] = (3.0, 4.0),
+    error: Exception | None = None,
+) -> _Model:
+    model = _Model(vector)
+
+    def load(name: str) -> _Model:
+        if error:
+            raise error
+        return model
+
+    package = types.ModuleType("sentence_transformers")
+    package.SentenceTransformer = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
+    return model

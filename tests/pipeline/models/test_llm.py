@@ -1,0 +1,203 @@
+"""The choice of a language model, against servers that are there, are not, or say no."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.errors import ConfigurationError
+from pipeline.models.llm import (
+    DEFAULT_OPENAI_MODEL,
+    LanguageModelOptions,
+    choose_language_model,
+    list_language_models,
+)
+from tests.servers import OllamaServer, OpenAIServer, Reply
+
+NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing listens
+
+
+@pytest.fixture
+def ollama() -> Iterator[OllamaServer]:
+    models = ["nomic-embed-text:latest", "all-minilm:33m", "llama3.2:latest", "qwen3:8b", "bge-m3:latest"]
+    with OllamaServer(models=models) as server:
+        yield server
+
+
+@pytest.fixture
+def openai() -> Iterator[OpenAIServer]:
+    with OpenAIServer(models=["text-embedding-3-small", "small-chat"], key="sk-right") as server:
+        yield server
+
+
+def test_auto_takes_ollamas_first_chat_model(ollama: OllamaServer) -> None:
+    llm, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=ollama.url))
+    assert (choice.role, choice.name, choice.provider) == (
+        "language model",
+        "ollama/llama3.2:latest",
+        "ollama",
+    )
+    assert ollama.url in choice.detail
+    assert llm is not None
+    assert llm.metadata.model_name == "llama3.2:latest"
+    assert llm.metadata.context_window == 8192
+
+
+def test_auto_prefers_ollama_to_a_key(ollama: OllamaServer) -> None:
+    options = LanguageModelOptions(ollama_url=ollama.url, openai_api_key="sk-x")
+    assert choose_language_model("auto", options=options)[1].provider == "ollama"
+
+
+def test_auto_falls_back_to_the_key() -> None:
+    options = LanguageModelOptions(ollama_url=NOWHERE, openai_api_key="sk-x")
+    llm, choice = choose_language_model("auto", options=options)
+    assert llm is not None
+    assert (choice.name, choice.provider) == (f"openai/{DEFAULT_OPENAI_MODEL}", "openai")
+    assert "sk-x" not in repr(choice)
+
+
+def test_auto_takes_a_key_where_ollama_has_only_embedding_models() -> None:
+    with OllamaServer(models=["nomic-embed-text:latest"]) as server:
+        options = LanguageModelOptions(ollama_url=server.url, openai_api_key="sk-x")
+        assert choose_language_model("auto", options=options)[1].provider == "openai"
+        _, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=server.url))
+    assert "has no chat model" in choice.detail
+
+
+def test_auto_takes_the_compatible_servers_first_chat_model(openai: OpenAIServer) -> None:
+    options = LanguageModelOptions(
+        ollama_url=NOWHERE, openai_base_url=f"{openai.base_url}/", openai_api_key="sk-right"
+    )
+    llm, choice = choose_language_model("auto", options=options)
+    assert llm is not None
+    assert (choice.name, choice.detail) == ("openai/small-chat", f"by {openai.base_url}")
+    openai.reply_with(Reply(["fine"]))
+    assert llm.complete("hello").text == "fine"
+
+
+def test_auto_without_anything_says_how_to_connect() -> None:
+    llm, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=NOWHERE))
+    assert llm is None
+    assert (choice.name, choice.provider) == ("", "none")
+    assert f"Cannot reach Ollama at {NOWHERE}" in choice.detail
+    assert "ollama pull" in choice.fix
+    assert "ATHENA_OPENAI_API_KEY" in choice.fix
+
+
+def test_auto_with_a_wrong_key_says_so(openai: OpenAIServer) -> None:
+    options = LanguageModelOptions(
+        ollama_url=NOWHERE, openai_base_url=openai.base_url, openai_api_key="sk-wrong"
+    )
+    llm, choice = choose_language_model("auto", options=options)
+    assert llm is None
+    assert "refused the key (HTTP 401)" in choice.detail
+
+
+def test_none_is_none(ollama: OllamaServer) -> None:
+    llm, choice = choose_language_model("none", options=LanguageModelOptions(ollama_url=ollama.url))
+    assert (llm, choice.provider) == (None, "none")
+    assert ollama.requests == []
+
+
+@pytest.mark.parametrize("name", ["ollama/qwen3:8b", "ollama/llama3.2", "ollama/llama3.2:latest"])
+def test_a_named_ollama_model(ollama: OllamaServer, name: str) -> None:
+    llm, choice = choose_language_model(name, options=LanguageModelOptions(ollama_url=ollama.url))
+    assert llm is not None
+    assert choice.name == name
+
+
+def test_a_model_that_ollama_does_not_have_names_the_command(ollama: OllamaServer) -> None:
+    llm, choice = choose_language_model("ollama/mistral", options=LanguageModelOptions(ollama_url=ollama.url))
+    assert llm is None
+    assert "does not have the model 'mistral'" in choice.detail
+    assert choice.fix == "Get it with `ollama pull mistral`."
+
+
+def test_a_named_ollama_model_without_ollama() -> None:
+    llm, choice = choose_language_model("ollama/mistral", options=LanguageModelOptions(ollama_url=NOWHERE))
+    assert llm is None
+    assert f"Cannot reach ollama/mistral at {NOWHERE}" in choice.detail
+    assert "ollama serve" in choice.fix
+
+
+def test_a_named_openai_model(openai: OpenAIServer) -> None:
+    options = LanguageModelOptions(openai_base_url=openai.base_url, openai_api_key="sk-right")
+    llm, choice = choose_language_model("openai/small-chat", options=options)
+    assert llm is not None
+    assert choice.name == "openai/small-chat"
+
+
+def test_a_named_openai_model_without_a_key() -> None:
+    llm, choice = choose_language_model("openai/gpt-x", options=LanguageModelOptions())
+    assert llm is None
+    assert "ATHENA_OPENAI_API_KEY" in choice.fix
+
+
+def test_a_named_openai_model_whose_server_is_gone() -> None:
+    options = LanguageModelOptions(openai_base_url=NOWHERE)
+    llm, choice = choose_language_model("openai/gpt-x", options=options)
+    assert llm is None
+    assert NOWHERE in choice.detail
+
+
+def test_an_openai_model_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pipeline.models.openai_llm", None)
+    llm, choice = choose_language_model("openai/gpt-x", options=LanguageModelOptions(openai_api_key="sk-x"))
+    assert llm is None
+    assert "pip install 'athena-docs[openai]'" in choice.fix
+
+
+@pytest.mark.parametrize("name", ["", "gpt-4", "ollama/", "ollama", "auto/x", "none/x"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="ATHENA_LLM"):
+        choose_language_model(name, options=LanguageModelOptions(ollama_url=NOWHERE))
+
+
+def test_a_list_that_makes_no_sense_is_a_reason(ollama: OllamaServer) -> None:
+    ollama.fail("/api/tags", 200, "this is no list of models")
+    _, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=ollama.url))
+    assert "no usable answer" in choice.detail
+
+
+def test_a_url_without_http_is_a_reason() -> None:
+    _, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url="localhost:11434"))
+    assert "Cannot reach Ollama at localhost:11434" in choice.detail
+
+
+def test_a_silent_server_costs_no_more_than_the_connect_timeout(ollama: OllamaServer) -> None:
+    ollama.stalled_paths.add("/api/tags")
+    started = time.monotonic()
+    options = LanguageModelOptions(ollama_url=ollama.url, connect_timeout_s=0.3)
+    _, choice = choose_language_model("auto", options=options)
+    assert "sent nothing for 0.3 s" in choice.detail
+    assert time.monotonic() - started < 2
+
+
+def test_the_picker_lists_all_chat_models(ollama: OllamaServer, openai: OpenAIServer) -> None:
+    options = LanguageModelOptions(
+        ollama_url=ollama.url, openai_base_url=openai.base_url, openai_api_key="sk-right"
+    )
+    assert list_language_models(options=options) == [
+        "ollama/llama3.2:latest",
+        "ollama/qwen3:8b",
+        "openai/small-chat",
+        "none",
+    ]
+
+
+def test_the_picker_without_anything_has_none() -> None:
+    assert list_language_models(options=LanguageModelOptions(ollama_url=NOWHERE)) == ["none"]
+
+
+def test_looking_in_vain_does_not_import_llamaindex() -> None:
+    code = (
+        "import sys\n"
+        "from pipeline.models.llm import *\n"
+        f"choose_language_model('auto', options=LanguageModelOptions(ollama_url={NOWHERE!r}))\n"
+        "assert not [name for name in sys.modules if name.startswith('llama_index')]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,54 @@
+"""Batches: properties of the division, by random lengths."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.models.onnx import core_count, equal_length_batches, map_batches
+
+
+@given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 600))
+def test_batches_hold_every_text_once_in_equal_lengths(lengths: list[int], batch_tokens: int) -> None:
+    batches = equal_length_batches(lengths, batch_tokens=batch_tokens)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len({lengths[index] for index in batch}) == 1
+        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= batch_tokens
+    firsts = [lengths[batch[0]] for batch in batches]
+    assert firsts == sorted(firsts, reverse=True)
+
+
+def test_by_hand() -> None:
+    assert equal_length_batches([3, 5, 3, 3, 5], batch_tokens=6) == [[1], [4], [0, 2], [3]]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_map_gives_each_batch_its_result(threads: int) -> None:
+    found = list(map_batches(sum, [[1, 2], [3], [4, 5, 6]], threads=threads))
+    assert sorted(found) == [([1, 2], 3), ([3], 3), ([4, 5, 6], 15)]
+
+
+def test_an_error_drops_what_has_not_begun() -> None:
+    begun: list[int] = []
+    lock = threading.Lock()
+
+    def run(batch: list[int]) -> int:
+        with lock:
+            begun.append(batch[0])
+        if batch[0] == 0:
+            raise ValueError("bad batch")
+        time.sleep(0.001)
+        return 0
+
+    with pytest.raises(ValueError, match="bad batch"):
+        list(map_batches(run, [[number] for number in range(5000)], threads=2))
+    assert len(begun) < 2500
+
+
+def test_core_count() -> None:
+    assert core_count() >= 1

@@ -1,0 +1,149 @@
+"""Embeddings over real HTTP: batches, dimensions, and every way to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
+from pipeline.models.embedding import EncoderOptions
+from pipeline.models.remote_embedding import BATCH_TEXTS, OllamaEncoder, OpenAIEncoder, RemoteEncoder
+from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
+
+MODEL = "nomic-embed-text"
+
+
+@pytest.fixture(params=["ollama", "openai"])
+def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
+    if request.param == "ollama":
+        with OllamaServer() as server:
+            yield server
+    else:
+        with OpenAIServer(models=[MODEL], key="sk-right") as other:
+            yield other
+
+
+def encoder_of(server: ModelServer, *, model: str = MODEL, timeout_s: float = 10) -> RemoteEncoder:
+    if isinstance(server, OpenAIServer):
+        options = EncoderOptions(
+            openai_base_url=server.base_url, openai_api_key="sk-right", request_timeout_s=timeout_s
+        )
+        return OpenAIEncoder(model, options=options)
+    return OllamaEncoder(model, options=EncoderOptions(ollama_url=server.url, request_timeout_s=timeout_s))
+
+
+def path(server: ModelServer) -> str:
+    return "/api/embed" if isinstance(server, OllamaServer) else "/v1/embeddings"
+
+
+def embeds(server: ModelServer) -> list[list[str]]:
+    return [request.body["input"] for request in server.requests if request.path == path(server)]
+
+
+def test_vectors_in_order_of_unit_length(server: ModelServer) -> None:
+    texts = [f"valve {number}" for number in range(BATCH_TEXTS + 3)]
+    seen: list[int] = []
+    vectors = encoder_of(server).encode_passages(texts, on_progress=seen.append)
+    expected = np.array([embedding(text) for text in texts])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    assert seen == [BATCH_TEXTS, BATCH_TEXTS + 3]
+    assert [len(batch) for batch in embeds(server)] == [1, BATCH_TEXTS, 3]
+
+
+def test_dimensions_are_asked_once(server: ModelServer) -> None:
+    encoder = encoder_of(server)
+    assert encoder.dimensions == encoder.dimensions == DIMENSIONS
+    assert encoder.encode_query("x").shape == (DIMENSIONS,)
+    assert len(embeds(server)) == 2
+
+
+def test_an_empty_text_is_sent_as_a_space(server: ModelServer) -> None:
+    encoder_of(server).encode_query("")
+    assert embeds(server) == [[" "]]
+
+
+def test_a_long_text_is_cut(server: ModelServer) -> None:
+    encoder = encoder_of(server)
+    encoder.encode_query("x" * 100_000)
+    assert len(embeds(server)[0][0]) == 2 * encoder.max_tokens
+
+
+def test_tokens_are_counted(server: ModelServer) -> None:
+    assert encoder_of(server).count_tokens("the valve") == 2
+
+
+def test_context_length_of_ollama() -> None:
+    with OllamaServer(context_length=777) as server:
+        assert encoder_of(server).max_tokens == 777
+    with pytest.raises(ModelUnavailable, match="ollama serve"):
+        _ = encoder_of(server).max_tokens
+
+
+def test_one_retry(server: ModelServer) -> None:
+    server.fail(path(server), 503)
+    assert encoder_of(server).encode_query("x").shape == (DIMENSIONS,)
+
+
+@pytest.mark.parametrize(("status", "says"), [(500, "failed .HTTP 500.: boom"), (400, "refused the request")])
+def test_errors_of_the_server(server: ModelServer, status: int, says: str) -> None:
+    encoder = encoder_of(server)
+    assert encoder.max_tokens
+    server.fail(path(server), status, "boom", times=2)
+    with pytest.raises(ModelError, match=says) as raised:
+        encoder.encode_query("x")
+    assert encoder.url in str(raised.value)
+
+
+def test_a_missing_model_names_the_command(server: ModelServer) -> None:
+    with pytest.raises(ModelUnavailable, match="mxbai") as raised:
+        encoder_of(server, model="mxbai").encode_query("x")
+    if isinstance(server, OllamaServer):
+        assert "ollama pull mxbai" in raised.value.fix
+
+
+def test_a_server_that_is_gone(server: ModelServer) -> None:
+    encoder = encoder_of(server)
+    assert encoder.max_tokens
+    server.go_away()
+    with pytest.raises(ModelUnavailable, match="Cannot reach"):
+        encoder.encode_query("x")
+
+
+def test_silence_times_out(server: ModelServer) -> None:
+    encoder = encoder_of(server, timeout_s=0.3)
+    server.stalled_paths.add(path(server))
+    with pytest.raises(ModelTimeout, match=r"sent nothing for 0\.3 s"):
+        encoder.encode_query("x")
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_a_vector_without_a_direction_is_an_error(server: ModelServer, value: float) -> None:
+    server.embed = lambda text: [value] * 4
+    with pytest.raises(ModelError, match="without a direction"):
+        encoder_of(server).encode_query("x")
+
+
+def test_too_few_vectors_are_an_error() -> None:
+    with OllamaServer() as server:
+        server.post = lambda path, body: {"embeddings": [], "model_info": {}}  # type: ignore[method-assign]
+        with pytest.raises(ModelError, match="0 vectors for 1 texts"):
+            encoder_of(server).encode_query("x")
+
+
+def test_vectors_that_change_their_length_are_an_error(server: ModelServer) -> None:
+    encoder = encoder_of(server)
+    assert encoder.dimensions == DIMENSIONS
+    server.embed = lambda text: [1.0] * 4
+    with pytest.raises(ModelError, match="vectors of 4 dimensions after 16"):
+        encoder.encode_passages(["x"])
+
+
+def test_an_answer_that_is_not_json(server: ModelServer) -> None:
+    encoder = encoder_of(server)
+    assert encoder.max_tokens
+    server.not_json = True
+    with pytest.raises(ModelError, match="not JSON"):
+        encoder.encode_query("x")
