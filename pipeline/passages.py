@@ -58,7 +58,8 @@ def gather(
         }
         for passage in passages
     }
-    return Gathered(passages, [merge for merge in merges.values() if merge.found], labels)
+    shown = [merge for merge in merges.values() if merge.found and merge.section_id in labels]
+    return Gathered(passages, shown, labels)
 
 
 def _found(
