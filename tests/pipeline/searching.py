@@ -1,0 +1,93 @@
+"""A small manual in a real store, and a retriever over it; only the models are fakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.answerability import Calibration
+from pipeline.retrieve import HybridRetriever, RetrievalOptions
+from pipeline.stores.embedded import EmbeddedStore
+from tests.fakes import FakeEncoder
+from tests.pipeline.ingesting import run_ingest
+
+ENCODER = FakeEncoder()
+CALIBRATION = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.5)
+
+FILES = {
+    "systems/ecs.md": """\
+# ECS
+
+## Cabin fan
+
+The cabin fan moves the air. It hums at 4000 rpm. A broken fan shows OFFLINE.
+
+## LN2 tank
+
+The LN2 tank holds nitrogen. When the LN2 tank shows OFFLINE, check these:
+
+- the breaker of the tank heater
+- the quantity sensor
+- the relief valve
+
+Then call the ground.
+
+## Oxygen tank
+
+The oxygen tank feeds the cabin.
+""",
+    "systems/power.md": """\
+Batteries carry the ship through the night.
+
+# Power
+
+Fuel cells make power from hydrogen. The bus feeds the fan and the pump.
+
+## Breakers
+
+Reset a breaker once. A breaker that opens again stays open.
+""",
+    "comms.md": """\
+# Radio
+
+Call the ground on S-band. The antenna points at Earth.
+""",
+}
+
+
+def make_store(folder: Path, files: Mapping[str, str] = FILES, *, encoder: FakeEncoder = ENCODER) -> EmbeddedStore:
+    """A store with these files of `folder`/manual indexed."""
+    for name, text in files.items():
+        path = folder / "manual" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    store = EmbeddedStore(folder / "store")
+    report = run_ingest(store, folder / "manual", encoder=encoder)
+    assert len(report.added) == len(files), report.problems
+    return store
+
+
+def make_retriever(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridRetriever:
+    """A retriever; keywords that are options of a search go there."""
+    names = RetrievalOptions.__dataclass_fields__
+    options = {name: given.pop(name) for name in list(given) if name in names}
+    return HybridRetriever(
+        store=store,
+        encoder=encoder,
+        count_tokens=lambda text: len(text.split()),
+        options=RetrievalOptions(**options),
+        calibration=CALIBRATION,
+        **given,
+    )
+
+
+def section_named(store: EmbeddedStore, heading: str) -> str:
+    """The id of the one section of this heading ("" is the text before the first)."""
+    (found,) = [
+        section.node_id
+        for info in store.sections.documents()
+        for section in store.sections.document(info.source).sections
+        if (section.metadata["heading_path"] or [""])[-1] == heading
+    ]
+    return found
