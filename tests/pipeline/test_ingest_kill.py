@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -9,8 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,23 +27,42 @@ FILES = 40
 QUESTIONS = ["pump pressure", "valve of the tank", "section 7", "old words", "new words", "alarm 3"]
 WORDS = ["pump", "valve", "tank", "pressure", "alarm", "loop", "fan", "sensor", "bus", "cold", "hot", "open"]
 
-# Imports once, then forks a process for every ingest that it is asked for, so that kills fall into the work.
+STEP_KILLS = 11  # a scenario: at a step of the store chosen at random, the same ones on every machine
+TIMED_KILLS = 4  # a scenario: at a random time
+
+# Imports once, then forks a process for every ingest that it is asked for. A step is a call that the store's
+# writing modules make, to SQLite, tantivy or the file system; the process kills itself before step `kill_at`.
 FORKING = """
-import gc, os, sys
+import gc, os, signal, sys
 import llama_index.core.schema, tantivy, readers.markdown, readers.sentences
 import pipeline.batches, pipeline.stores.embedded.writing as writing
 from tests.pipeline import ingesting
 pipeline.batches.BATCH_TEXTS = 100      # many batches and many commits, to be killed between
 writing.NODES_PER_COMMIT = 300
+WATCHED = ("database.py", "documents.py", "lexical.py", "tantivy_index.py", "writing.py")
+steps = 0
+
+def watch(frame, event, argument):
+    global steps
+    if event == "c_call" and frame.f_code.co_filename.endswith(WATCHED):
+        steps += 1
+        if steps == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
 gc.freeze()
 for line in sys.stdin:
+    kill_at, *arguments = line.rstrip("\\n").split("\\t")
+    kill_at = int(kill_at)
     pid = os.fork()
     if pid == 0:
-        sys.stdin.close()
-        sys.argv = ["ingest", *line.split("\\t")[:-1]]
-        os.dup2(2, 1)
+        sys.argv = ["ingest", *arguments]
+        results, sys.stdout = sys.stdout, open(os.devnull, "w")
+        if kill_at:
+            sys.setprofile(watch)
         ingesting.main()
-        sys.stdout.flush(); sys.stderr.flush()
+        sys.setprofile(None)
+        if kill_at == -1:
+            print(steps, file=results, flush=True)
         os._exit(0)
     print(pid, flush=True)
     print(os.waitpid(pid, 0)[1], flush=True)
@@ -71,29 +92,47 @@ class Ingests:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", FORKING],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+            [sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
-    def run(self, *arguments: object, kill_after: float | None = None) -> int:
-        """The exit status; negative for the signal that ended it."""
-        assert self._process.stdin and self._process.stdout
-        print(*arguments, "", sep="\t", file=self._process.stdin, flush=True)
-        pid = int(self._process.stdout.readline())
-        if kill_after is not None:
-            time.sleep(kill_after)
-            with suppress(ProcessLookupError):  # it may have ended before
-                os.kill(pid, signal.SIGKILL)
-        return os.waitstatus_to_exitcode(int(self._process.stdout.readline()))
+    def steps(self, *arguments: object) -> int:
+        """The steps of an ingest that nobody kills."""
+        self._start(*arguments, kill_at=-1)
+        steps = self._read()
+        assert self._read() == 0
+        return steps
 
     def seconds(self, *arguments: object) -> float:
-        """How long an ingest takes that nobody kills."""
+        """The seconds of an ingest that nobody kills."""
         started = time.perf_counter()
-        assert self.run(*arguments) == 0
+        self._start(*arguments)
+        assert self._read() == 0
         return time.perf_counter() - started
+
+    def killed_at(self, step: int, *arguments: object) -> None:
+        """Run an ingest that is killed before a step."""
+        self._start(*arguments, kill_at=step)
+        assert os.waitstatus_to_exitcode(self._read()) == -signal.SIGKILL
+
+    def killed_after(self, seconds: float, *arguments: object) -> None:
+        """Run an ingest that is killed after a time, unless it has ended by then."""
+        pid = self._start(*arguments)
+        time.sleep(seconds)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(self._read()) in (0, -signal.SIGKILL)
 
     def close(self) -> None:
         self._process.communicate()
+
+    def _start(self, *arguments: object, kill_at: int = 0) -> int:
+        assert self._process.stdin
+        print(kill_at, *arguments, sep="\t", file=self._process.stdin, flush=True)
+        return self._read()
+
+    def _read(self) -> int:
+        assert self._process.stdout
+        return int(self._process.stdout.readline())
 
 
 class Reference(NamedTuple):
@@ -101,12 +140,6 @@ class Reference(NamedTuple):
 
     contents: dict[str, object]
     findings: list[object]
-
-
-def moments(count: int, seconds: float) -> Iterator[float]:
-    """Random moments until a little after the usual end."""
-    chooser = random.Random(SEED)
-    return (chooser.uniform(0, seconds * 1.05) for _ in range(count))
 
 
 def assert_consistent(seen: dict[str, object], store: EmbeddedStore, encoder: FakeEncoder) -> None:
@@ -147,68 +180,67 @@ def reference(folder: Path, corpus: Path, encoder: FakeEncoder) -> Reference:
     return seen
 
 
+Scenario = Callable[..., Iterator[EmbeddedStore]]
+
+
+@pytest.fixture
+def killed(ingests: Ingests, corpus: Path, tmp_path: Path) -> Scenario:
+    """Stores (copies of `former`, if there is one) whose ingests were killed at random moments."""
+
+    def make(former: Path | None, *flags: str) -> Iterator[EmbeddedStore]:
+        folders = (_copy(former, tmp_path / f"killed{number}") for number in itertools.count())
+        steps = ingests.steps(next(folders), corpus, *flags)
+        seconds = ingests.seconds(next(folders), corpus, *flags)
+        chooser = random.Random(SEED)
+        kills = [partial(ingests.killed_at, chooser.randint(1, steps)) for _ in range(STEP_KILLS)]
+        kills += [partial(ingests.killed_after, chooser.uniform(0, seconds)) for _ in range(TIMED_KILLS)]
+        for kill, folder in zip(kills, folders, strict=False):
+            kill(folder, corpus, *flags)
+            store = EmbeddedStore(folder)
+            yield store
+            store.close()
+
+    return make
+
+
+def _copy(former: Path | None, folder: Path) -> Path:
+    return shutil.copytree(former, folder) if former else folder
+
+
 @pytest.mark.kill
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 class TestKills:
-    def test_a_first_ingest(self, ingests: Ingests, corpus: Path, tmp_path: Path) -> None:
+    def test_a_first_ingest(self, killed: Scenario, corpus: Path, tmp_path: Path) -> None:
         encoder = FakeEncoder()
         expected = reference(tmp_path / "expected", corpus, encoder)
-        whole = expected.contents
-        seconds = ingests.seconds(tmp_path / "timed", corpus)
-        killed = 0
-        for number, moment in enumerate(moments(14, seconds)):
-            folder = tmp_path / f"killed{number}"
-            killed += ingests.run(folder, corpus, kill_after=moment) == -signal.SIGKILL
-            store = EmbeddedStore(folder)
+        for store in killed(None):
             seen = contents(store)
-            assert all(whole[source] == content for source, content in seen.items())
+            assert all(expected.contents[source] == content for source, content in seen.items())
             assert_consistent(seen, store, encoder)
             assert_completed(store, corpus, expected, encoder)
-            store.close()
-        assert killed >= 10
 
-    def test_an_ingest_of_changes(self, ingests: Ingests, corpus: Path, tmp_path: Path) -> None:
+    def test_an_ingest_of_changes(self, killed: Scenario, corpus: Path, tmp_path: Path) -> None:
         encoder = FakeEncoder()
         old = reference(tmp_path / "former", corpus, encoder).contents
         shutil.rmtree(corpus)
         write_folder(corpus, version="new")
         expected = reference(tmp_path / "expected", corpus, encoder)
         new = expected.contents
-        shutil.copytree(tmp_path / "former", tmp_path / "timed")
-        seconds = ingests.seconds(tmp_path / "timed", corpus)
-        killed = 0
-        for number, moment in enumerate(moments(14, seconds)):
-            folder = tmp_path / f"killed{number}"
-            shutil.copytree(tmp_path / "former", folder)
-            killed += ingests.run(folder, corpus, kill_after=moment) == -signal.SIGKILL
-            store = EmbeddedStore(folder)
+        for store in killed(tmp_path / "former"):
             seen = contents(store)
             assert old.keys() & new.keys() <= seen.keys() <= old.keys() | new.keys()
             assert all(content in (old.get(source), new.get(source)) for source, content in seen.items())
             assert_consistent(seen, store, encoder)
             assert_completed(store, corpus, expected, encoder)
-            store.close()
-        assert killed >= 10
 
-    def test_a_rebuild_with_another_model(self, ingests: Ingests, corpus: Path, tmp_path: Path) -> None:
+    def test_a_rebuild_with_another_model(self, killed: Scenario, corpus: Path, tmp_path: Path) -> None:
         encoder, other = FakeEncoder(), FakeEncoder(name="other")
         old = reference(tmp_path / "former", corpus, encoder).contents
         expected = reference(tmp_path / "expected", corpus, other)
-        new = expected.contents
-        shutil.copytree(tmp_path / "former", tmp_path / "timed")
-        flags = ("--rebuild", "--model", "other")
-        seconds = ingests.seconds(tmp_path / "timed", corpus, *flags)
-        killed = 0
-        for number, moment in enumerate(moments(10, seconds)):
-            folder = tmp_path / f"killed{number}"
-            shutil.copytree(tmp_path / "former", folder)
-            killed += ingests.run(folder, corpus, *flags, kill_after=moment) == -signal.SIGKILL
-            store = EmbeddedStore(folder)
+        for store in killed(tmp_path / "former", "--rebuild", "--model", "other"):
             seen, manifest = contents(store), store.sections.manifest()
             assert manifest is not None
-            assert seen == {"fake-encoder": old, "other": new}[manifest.embedding_model]
+            assert seen == {"fake-encoder": old, "other": expected.contents}[manifest.embedding_model]
             assert_consistent(seen, store, other)
             run_ingest(store, corpus, encoder=other, rebuild=True)
             assert_completed(store, corpus, expected, other)
-            store.close()
-        assert killed >= 7

@@ -104,11 +104,12 @@ def truncate_files(folder: Path) -> None:
         path.write_bytes(path.read_bytes()[:-7])
 
 
-def flip_a_byte(folder: Path) -> None:
-    path = next(path for path in index_files(folder) if path.suffix == ".idx")
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    path.write_bytes(content)
+def flip_bytes(folder: Path) -> None:
+    """The lengths of the nodes, which tantivy takes as they come."""
+    for path in index_files(folder):
+        if path.suffix == ".fieldnorm":
+            content = path.read_bytes()
+            path.write_bytes(bytes([content[0] ^ 0x3F]) + content[1:])
 
 
 def unreadable_with_right_checksums(folder: Path) -> None:
@@ -129,7 +130,7 @@ DAMAGES = [
     from_the_future,
     remove_a_file,
     truncate_files,
-    flip_a_byte,
+    flip_bytes,
     unreadable_with_right_checksums,
 ]
 
