@@ -31,7 +31,8 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         # Browsers are found in the real cache: they are tools, not data.
         patch.setenv(
-            "PLAYWRIGHT_BROWSERS_PATH", os.environ.get("PLAYWRIGHT_BROWSERS_PATH", str(cache / "ms-playwright"))
+            "PLAYWRIGHT_BROWSERS_PATH",
+            os.environ.get("PLAYWRIGHT_BROWSERS_PATH", str(cache / "ms-playwright")),
         )
         for name in USER_FOLDERS:
             patch.setenv(name, str(folder / name.removeprefix("XDG_").removesuffix("_HOME").lower()))

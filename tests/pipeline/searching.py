@@ -56,7 +56,9 @@ Call the ground on S-band. The antenna points at Earth.
 }
 
 
-def make_store(folder: Path, files: Mapping[str, str] = FILES, *, encoder: FakeEncoder = ENCODER) -> EmbeddedStore:
+def make_store(
+    folder: Path, files: Mapping[str, str] = FILES, *, encoder: FakeEncoder = ENCODER
+) -> EmbeddedStore:
     """A store with these files of `folder`/manual indexed."""
     for name, text in files.items():
         path = folder / "manual" / name

@@ -52,7 +52,9 @@ def test_coverage_by_hand() -> None:
 
 
 def test_a_question_of_nothing_but_stop_words_is_still_compared() -> None:
-    assert signals("what is it", NOTHING, [make_passage("a", text="It is so.")])["coverage"] == pytest.approx(2 / 3)
+    assert signals("what is it", NOTHING, [make_passage("a", text="It is so.")])["coverage"] == pytest.approx(
+        2 / 3
+    )
 
 
 def test_no_sentences_no_sentence_coverage() -> None:

@@ -10,7 +10,9 @@ import pytest
 from pipeline import errors
 from pipeline.errors import AthenaError
 
-CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+CLASSES = [
+    kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__
+]
 
 
 def test_the_docstring_draws_the_tree_as_it_is() -> None:

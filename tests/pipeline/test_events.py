@@ -33,7 +33,8 @@ def test_skipped_and_failed_steps_say_why_and_the_run_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "detail"), [(ValueError("bad vector"), "bad vector"), (KeyboardInterrupt(), "KeyboardInterrupt")]
+    ("error", "detail"),
+    [(ValueError("bad vector"), "bad vector"), (KeyboardInterrupt(), "KeyboardInterrupt")],
 )
 def test_a_block_that_raises_is_a_failed_step_and_raises_on(error: BaseException, detail: str) -> None:
     trace = Trace()

@@ -25,7 +25,12 @@ EMPTY = SearchResponse((), (), (), ())
 
 sections = st.sampled_from(["a", "b", "c", "d", "e"])
 scores = st.integers(-50, 50).map(lambda number: number / 4)
-hits = st.builds(lambda section, position, score: Hit(f"{section}{position}", section, score), sections, st.integers(0, 3), scores)  # fmt: skip
+hits = st.builds(
+    lambda section, position, score: Hit(f"{section}{position}", section, score),
+    sections,
+    st.integers(0, 3),
+    scores,
+)
 rankings = st.lists(hits, max_size=12, unique_by=lambda hit: hit.node_id).map(
     lambda found: tuple(sorted(found, key=lambda hit: -hit.score))
 )
@@ -104,7 +109,7 @@ def test_sentences_keep_their_own_scores() -> None:
 
 
 def test_equal_scores_are_ordered_by_id() -> None:
-    found = {name: 1.0 for name in "qcxa"}
+    found = dict.fromkeys("qcxa", 1.0)
     assert [item.id for item in fuse({"one": found}, weights={"one": 1.0})] == ["a", "c", "q", "x"]
 
 

@@ -44,9 +44,16 @@ def run(
 def test_passages_follow_the_ranking_with_their_sections_text_and_score(manual: EmbeddedStore) -> None:
     fan, radio = section_named(manual, "Cabin fan"), section_named(manual, "Radio")
     gathered = run(manual, [(radio, 0.9), (fan, 0.4)])
-    assert [(passage.section.node_id, passage.score) for passage in gathered.passages] == [(radio, 0.9), (fan, 0.4)]
+    assert [(passage.section.node_id, passage.score) for passage in gathered.passages] == [
+        (radio, 0.9),
+        (fan, 0.4),
+    ]
     assert gathered.passages[1].section.text.startswith("The cabin fan moves the air.")
-    assert gathered.labels[fan] == {"source": "systems/ecs.md", "heading_path": ["ECS", "Cabin fan"], "siblings": 3}
+    assert gathered.labels[fan] == {
+        "source": "systems/ecs.md",
+        "heading_path": ["ECS", "Cabin fan"],
+        "siblings": 3,
+    }
 
 
 def test_found_sentences_come_best_first_and_equal_ones_in_reading_order(manual: EmbeddedStore) -> None:
@@ -62,7 +69,9 @@ def test_found_sentences_come_best_first_and_equal_ones_in_reading_order(manual:
 
 
 @pytest.mark.parametrize(("threshold", "merged"), [(0.5, True), (0.51, False)])
-def test_enough_sentences_merge_into_their_section(manual: EmbeddedStore, threshold: float, merged: bool) -> None:
+def test_enough_sentences_merge_into_their_section(
+    manual: EmbeddedStore, threshold: float, merged: bool
+) -> None:
     tank = section_named(manual, "LN2 tank")
     leaves = leaves_of(manual, tank)
     found = [(leaf, tank, 0.5) for leaf in leaves[:3]]
@@ -82,7 +91,9 @@ def test_a_section_found_by_its_own_lists_gets_its_nearest_sentence(manual: Embe
     (hit,) = gathered.passages[0].sentences
     assert hit.node.node_id == sensor.node_id
     vectors = manual.sentences.vectors([sensor.node_id])
-    assert hit.score == pytest.approx(float(vectors[sensor.node_id] @ ENCODER.encode_query("quantity sensor")))
+    assert hit.score == pytest.approx(
+        float(vectors[sensor.node_id] @ ENCODER.encode_query("quantity sensor"))
+    )
     assert not gathered.passages[0].merged
     assert gathered.merges == []
 
@@ -140,7 +151,8 @@ class CountingStore:
 
 def test_everything_is_fetched_in_one_call_each(manual: EmbeddedStore) -> None:
     counting = CountingStore(manual)
-    ids = [section.node_id for info in manual.sections.documents() for section in manual.sections.document(info.source).sections]  # fmt: skip
+    documents = [manual.sections.document(info.source) for info in manual.sections.documents()]
+    ids = [section.node_id for document in documents for section in document.sections]
     gathered = gather(
         [Fused(section_id, 1.0, {}) for section_id in ids],
         [],

@@ -20,10 +20,10 @@ def logit(probability: float) -> float:
     return math.log(probability / (1 - probability))
 
 
-def run(passages: Sequence[Passage], logits: Sequence[float], *, top_n: int = 20, weight: float) -> list[Passage]:
-    return rerank(
-        "Why?", passages, cross_encoder=FakeCrossEncoder(list(logits)), top_n=top_n, weight=weight
-    )
+def run(
+    passages: Sequence[Passage], logits: Sequence[float], *, top_n: int = 20, weight: float
+) -> list[Passage]:
+    return rerank("Why?", passages, cross_encoder=FakeCrossEncoder(list(logits)), top_n=top_n, weight=weight)
 
 
 THREE = [make_passage("a", score=0.9), make_passage("b", score=0.8), make_passage("c", score=0.4)]
@@ -49,10 +49,16 @@ def test_equal_scores_are_ordered_by_id() -> None:
 def test_weight_0_keeps_the_order_and_weight_1_obeys_the_cross_encoder() -> None:
     logits = [-3.0, 0.0, 3.0]
     kept = run(THREE, logits, weight=0.0)
-    assert [(passage.section.node_id, passage.score) for passage in kept] == [("a", 0.9), ("b", 0.8), ("c", 0.4)]
+    assert [(passage.section.node_id, passage.score) for passage in kept] == [
+        ("a", 0.9),
+        ("b", 0.8),
+        ("c", 0.4),
+    ]
     obeyed = run(THREE, logits, weight=1.0)
     assert ids(obeyed) == ["c", "b", "a"]
-    assert [passage.score for passage in obeyed] == pytest.approx([passage.rerank_score for passage in obeyed])
+    assert [passage.score for passage in obeyed] == pytest.approx(
+        [passage.rerank_score for passage in obeyed]
+    )
 
 
 def test_what_was_not_read_stays_behind() -> None:
@@ -76,7 +82,11 @@ def test_nothing_to_rerank_asks_nobody() -> None:
 
 def test_the_passages_given_are_not_changed() -> None:
     run(THREE, [1.0, 2.0, 3.0], weight=0.5)
-    assert [(passage.score, passage.rerank_score) for passage in THREE] == [(0.9, None), (0.8, None), (0.4, None)]
+    assert [(passage.score, passage.rerank_score) for passage in THREE] == [
+        (0.9, None),
+        (0.8, None),
+        (0.4, None),
+    ]
 
 
 @given(

@@ -53,7 +53,8 @@ def test_answer() -> None:
     answer = Answer(
         question="And then?", condensed_question="What then?", text="It hums [1].", mode="quote", model="",
         abstained=False, citations=(CITATION,), support=(Support(0, 12, (1,), False, 0.5, ("12 V",)),),
-        nearest=(CITATION,), steps=(STEP,), notices=("cut",), seconds=1.23456, conversation_id="c", turn_id="t",
+        nearest=(CITATION,), steps=(STEP,), notices=("cut",), seconds=1.23456, conversation_id="c",
+        turn_id="t",
     )  # fmt: skip
     assert json.loads(json.dumps(answer_shape(answer))) == {
         "question": "And then?", "condensed_question": "What then?", "answer": "It hums [1].",
@@ -67,7 +68,9 @@ def test_answer() -> None:
 
 
 def test_why() -> None:
-    why = Why("fan.md", ("Fan",), True, "merge", "Too far down.", {"bm25_sections": Place(3, 1.5)}, Place(30, 0.1))
+    why = Why(
+        "fan.md", ("Fan",), True, "merge", "Too far down.", {"bm25_sections": Place(3, 1.5)}, Place(30, 0.1)
+    )
     assert json.loads(json.dumps(why_shape(why))) == {
         "source": "fan.md", "heading_path": ["Fan"], "indexed": True, "dropped_by": "merge",
         "explanation": "Too far down.", "lists": {"bm25_sections": {"rank": 3, "score": 1.5}},

@@ -1,0 +1,432 @@
+"""The retrieving recipe on a real store: each switch, each step, and what a step tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from llama_index.core.schema import QueryBundle
+
+from pipeline.answer import Retrieval
+from pipeline.answerability import judge
+from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
+from pipeline.events import Step, Trace
+from pipeline.fusion import LISTS
+from pipeline.hyde import combine
+from pipeline.retrieve import RetrievalOptions
+from pipeline.stores.base import SearchResponse
+from pipeline.stores.embedded import EmbeddedStore
+from tests.fakes import FakeCrossEncoder, FakeEncoder
+from tests.pipeline.ingesting import manifest_of
+from tests.pipeline.searching import CALIBRATION, ENCODER, FILES, make_retriever, make_store, section_named
+
+STEPS = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+QUESTION = "Why does the LN2 tank show OFFLINE?"
+HYPOTHESIS = "The antenna points at Earth."
+
+
+def step(retrieval: Retrieval, name: str) -> Step:
+    (found,) = [step for step in retrieval.steps if step.name == name]
+    return found
+
+
+def headings(retrieval: Retrieval) -> list[str]:
+    return [(passage.section.metadata["heading_path"] or [""])[-1] for passage in retrieval.passages]
+
+
+def forbidden(question: str) -> str:
+    raise AssertionError("nobody should ask for a hypothesis")
+
+
+# -- the whole ----------------------------------------------------------------------------------------
+
+
+def test_the_steps_in_order_with_details_that_are_json(manual: EmbeddedStore) -> None:
+    retriever = make_retriever(
+        manual, hyde=True, hypothesize=lambda _: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
+    )
+    retrieval = retriever.search(QUESTION)
+    assert [step.name for step in retrieval.steps] == STEPS
+    assert {step.status for step in retrieval.steps} == {"ok"}
+    for found in retrieval.steps:
+        assert json.loads(json.dumps({"in": found.inputs, "out": found.outputs})), found.name
+        assert found.ms >= 0
+
+
+def test_the_right_section_comes_first(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual).search(QUESTION)
+    assert retrieval.question == QUESTION
+    assert headings(retrieval)[0] == "LN2 tank"
+    assert retrieval.answerability.answerable
+    scores = [passage.score for passage in retrieval.passages]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_question_of_other_words_is_not_answerable(manual: EmbeddedStore) -> None:
+    assert not make_retriever(manual).search("Who won the football cup final?").answerability.answerable
+
+
+def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual, top_k=2, candidates=5).search(QUESTION)
+    outputs = {found.name: found.outputs for found in retrieval.steps}
+    tank = section_named(manual, "LN2 tank")
+
+    assert outputs["embed"] == {"dimensions": 32}
+    assert step(retrieval, "embed").inputs == {"model": "fake-encoder"}
+    search = step(retrieval, "search")
+    assert search.inputs == {"text": QUESTION, "alpha": 0.5, "candidates": 5}
+    assert outputs["search"]["sentences"] == manual.sentences.count()
+    for name in LISTS:
+        node_id, section_id, score = outputs["search"][name][0]
+        assert isinstance(score, float)
+        assert (node_id == section_id) is name.endswith("sections")
+        assert len(outputs["search"][name]) <= (5 if name.endswith("sections") else 10)
+    assert outputs["search"]["bm25_sections"][0][0] == tank
+
+    ranking = outputs["fuse"]["ranking"]
+    assert ranking[0][0] == tank
+    for _, score, contributions in ranking:
+        assert score == pytest.approx(sum(contributions.values()))
+        assert set(contributions) <= set(LISTS)
+    assert sum(step(retrieval, "fuse").inputs.values()) == pytest.approx(1)
+
+    assert step(retrieval, "merge").inputs == {"simple_ratio_thresh": 0.5}
+    assert set(outputs["merge"]["nodes"]) == {section_id for section_id, _, _ in ranking}
+    assert outputs["merge"]["nodes"][tank] == {
+        "source": "systems/ecs.md", "heading_path": ["ECS", "LN2 tank"], "siblings": 6
+    }  # fmt: skip
+    (merge,) = [merge for merge in outputs["merge"]["merged"] if merge["section_id"] == tank]
+    assert set(merge) == {"section_id", "found", "siblings", "merged"}
+
+    assert outputs["answerable"]["probability"] == retrieval.answerability.probability
+    assert outputs["answerable"]["threshold"] == 0.5
+    assert "coverage" in outputs["answerable"]["signals"]
+
+    assert outputs["select"]["selected"] == [passage.section.node_id for passage in retrieval.passages]
+    assert len(outputs["select"]["selected"]) == 2
+    assert {reason for _, reason in outputs["select"]["dropped"]} == {"beyond the first 2"}
+    assert outputs["select"]["tokens"] > 0
+
+
+def test_a_trace_given_goes_on_and_the_retrieval_has_its_own_steps(manual: EmbeddedStore) -> None:
+    heard: list[str] = []
+    trace = Trace(on_start=lambda step: heard.append(step.name))
+    with trace.step("condense"):
+        pass
+    retrieval = make_retriever(manual).search(QUESTION, trace=trace)
+    assert [step.name for step in trace.steps] == ["condense", *STEPS] == heard
+    assert [step.name for step in retrieval.steps] == STEPS
+
+
+def test_options_of_one_search_leave_the_retrievers_alone(manual: EmbeddedStore) -> None:
+    retriever = make_retriever(manual, top_k=3)
+    assert len(retriever.search(QUESTION, options=RetrievalOptions(top_k=1)).passages) == 1
+    assert len(retriever.search(QUESTION).passages) == 3
+
+
+def test_as_a_llama_index_retriever(manual: EmbeddedStore) -> None:
+    retriever = make_retriever(manual, top_k=3)
+    nodes = retriever.retrieve(QUESTION)
+    passages = retriever.search(QUESTION).passages
+    assert [(node.node.node_id, node.score) for node in nodes] == [
+        (passage.node.node_id, passage.score) for passage in passages
+    ]
+    assert len(nodes) == 3
+    assert [node.node_id for node in retriever.retrieve(QueryBundle(QUESTION))] == [
+        node.node_id for node in nodes
+    ]
+
+
+async def _retrieve_later(retriever: object) -> list[str]:
+    return [node.node_id for node in await retriever.aretrieve(QUESTION)]  # type: ignore[attr-defined]
+
+
+def test_as_an_asynchronous_llama_index_retriever(manual: EmbeddedStore) -> None:
+    import asyncio
+
+    retriever = make_retriever(manual)
+    assert asyncio.run(_retrieve_later(retriever)) == [node.node_id for node in retriever.retrieve(QUESTION)]
+
+
+def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "empty")
+    retrieval = make_retriever(store, cross_encoder=FakeCrossEncoder([])).search(QUESTION)
+    assert retrieval.passages == ()
+    assert (retrieval.answerability.probability, retrieval.answerability.answerable) == (0.0, False)
+    assert [step.name for step in retrieval.steps] == STEPS
+    store.close()
+
+
+@pytest.mark.parametrize("question", ["", "   ", "?!", "\x00", "\ud800", '"AND (', "a" * 5000, "*:* OR NOT"])
+def test_no_question_breaks_it(manual: EmbeddedStore, question: str) -> None:
+    retrieval = make_retriever(manual).search(question)
+    assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 6
+
+
+def test_an_index_of_another_model_is_refused(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    other = FakeEncoder(name="another")
+    store = EmbeddedStore(tmp_path / "store", manifest=manifest_of(other))
+    with pytest.raises(ManifestMismatch, match="another"):
+        make_retriever(store, encoder=other).search(QUESTION)
+    store.close()
+
+
+# -- hyde ---------------------------------------------------------------------------------------------
+
+
+class RecordingStore:
+    """The store, with the search requests that reach it."""
+
+    def __init__(self, store: EmbeddedStore) -> None:
+        self.sections = store.sections
+        self.sentences = self
+        self._sentences = store.sentences
+        self.requests: list = []
+
+    def search(self, request: object) -> SearchResponse:
+        self.requests.append(request)
+        return self._sentences.search(request)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._sentences, name)
+
+
+def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore) -> None:
+    store = RecordingStore(manual)
+    asked: list[str] = []
+
+    def hypothesize(question: str) -> str:
+        asked.append(question)
+        return f"  {HYPOTHESIS}\n"
+
+    retrieval = make_retriever(store, hyde=True, hypothesize=hypothesize).search(QUESTION)
+    assert asked == [QUESTION]
+    assert step(retrieval, "hyde").outputs == {"hypothesis": HYPOTHESIS}
+    assert step(retrieval, "hyde").inputs == {"question": QUESTION}
+    (request,) = store.requests
+    expected = combine(ENCODER.encode_query(QUESTION), ENCODER.encode_passages([HYPOTHESIS])[0])
+    assert request.vector == pytest.approx(expected)
+    assert request.text == QUESTION
+
+
+def test_the_hypothesis_is_embedded_as_a_passage(manual: EmbeddedStore) -> None:
+    encoder = FakeEncoder()
+    make_retriever(manual, encoder=encoder, hyde=True, hypothesize=lambda _: HYPOTHESIS).search(QUESTION)
+    assert encoder.texts == [HYPOTHESIS]
+
+
+def test_the_hypothesis_joins_the_words_where_it_should(manual: EmbeddedStore) -> None:
+    store = RecordingStore(manual)
+    retriever = make_retriever(
+        store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda _: HYPOTHESIS
+    )
+    retrieval = retriever.search(QUESTION)
+    assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == step(retrieval, "search").inputs["text"]
+    assert "Radio" in headings(retrieval)
+
+
+def test_without_a_hypothesis_the_words_are_the_question(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual, hyde=False, hyde_lexical=True).search(QUESTION)
+    assert step(retrieval, "search").inputs["text"].strip() == QUESTION
+
+
+@pytest.mark.parametrize(
+    ("options", "hypothesize", "why"),
+    [
+        ({"hyde": False}, forbidden, "switched off"),
+        ({"hyde": True}, None, "no language model is connected"),
+        ({"hyde": True, "alpha": 0.0}, forbidden, "alpha is 0: no dense search needs it"),
+    ],
+)
+def test_hyde_is_skipped_and_says_why(
+    manual: EmbeddedStore, options: dict[str, object], hypothesize: object, why: str
+) -> None:
+    retrieval = make_retriever(manual, hypothesize=hypothesize, **options).search(QUESTION)
+    assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == ("skipped", why)
+    assert headings(retrieval)[0] == "LN2 tank"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelTimeout("'llama' at http://127.0.0.1:1 gave no answer in 20 s.", "Try a smaller model."),
+        ModelUnavailable("No Ollama at http://127.0.0.1:1.", "Start it with `ollama serve`."),
+    ],
+)
+def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
+    manual: EmbeddedStore, error: Exception
+) -> None:
+    def hypothesize(question: str) -> str:
+        raise error
+
+    failed = make_retriever(manual, hyde=True, hypothesize=hypothesize).search(QUESTION)
+    plain = make_retriever(manual, hyde=False).search(QUESTION)
+    assert (step(failed, "hyde").status, step(failed, "hyde").detail) == ("failed", str(error))
+    assert [(p.section.node_id, p.score) for p in failed.passages] == [
+        (p.section.node_id, p.score) for p in plain.passages
+    ]
+
+
+def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
+    store = RecordingStore(manual)
+    retrieval = make_retriever(store, hyde=True, hypothesize=lambda _: " \n").search(QUESTION)
+    assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == (
+        "failed",
+        "the model wrote nothing",
+    )
+    assert store.requests[0].vector == pytest.approx(ENCODER.encode_query(QUESTION))
+
+
+# -- lists and fusion ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("alpha", "used", "unused"), [(0.0, "bm25", "dense"), (1.0, "dense", "bm25")])
+def test_alpha_0_and_1_search_one_way_only(
+    manual: EmbeddedStore, alpha: float, used: str, unused: str
+) -> None:
+    retrieval = make_retriever(manual, alpha=alpha).search(QUESTION)
+    outputs = step(retrieval, "search").outputs
+    assert outputs[f"{used}_sections"]
+    assert outputs[f"{used}_sentences"]
+    assert outputs[f"{unused}_sections"] == outputs[f"{unused}_sentences"] == []
+    assert {name for _, _, parts in step(retrieval, "fuse").outputs["ranking"] for name in parts} == {
+        f"{used}_sections", f"{used}_sentences"
+    }  # fmt: skip
+
+
+def test_alpha_0_finds_only_what_shares_a_word(manual: EmbeddedStore) -> None:
+    assert headings(make_retriever(manual, alpha=0.0).search("antenna")) == ["Radio"]
+    assert len(make_retriever(manual, alpha=1.0).search("antenna").passages) == 7
+
+
+def test_the_shares_of_the_levels_weigh_the_lists(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual, alpha=0.4, bm25_section_share=1.0, dense_section_share=0.25).search(
+        QUESTION
+    )
+    assert step(retrieval, "fuse").inputs == pytest.approx(
+        {"bm25_sections": 0.6, "bm25_sentences": 0.0, "dense_sections": 0.1, "dense_sentences": 0.3}
+    )
+
+
+def test_candidates_bound_each_list(manual: EmbeddedStore) -> None:
+    outputs = step(make_retriever(manual, candidates=2).search(QUESTION), "search").outputs
+    assert len(outputs["dense_sections"]) == 2
+    assert len(outputs["dense_sentences"]) == 4  # twice as many: several belong to one section
+
+
+@pytest.mark.parametrize(
+    ("glob", "sources"),
+    [
+        ("systems/*", {"systems/ecs.md", "systems/power.md"}),
+        ("comms.md", {"comms.md"}),
+        ("nowhere/*", set()),
+        (None, set(FILES)),
+    ],
+)
+def test_a_glob_limits_the_search(manual: EmbeddedStore, glob: str | None, sources: set[str]) -> None:
+    retrieval = make_retriever(manual, paths=glob, candidates=50).search("the fan, the pump and the ground")
+    assert {passage.section.metadata["source"] for passage in retrieval.passages} == sources
+
+
+# -- merging ------------------------------------------------------------------------------------------
+
+
+def test_the_threshold_decides_what_is_merged(manual: EmbeddedStore) -> None:
+    def merged(threshold: float) -> set[str]:
+        retrieval = make_retriever(manual, simple_ratio_thresh=threshold, candidates=1).search(QUESTION)
+        return {p.section.metadata["heading_path"][-1] for p in retrieval.passages if p.merged}
+
+    assert "LN2 tank" in merged(0.0)
+    assert merged(1.0) == set()
+
+
+def test_a_section_of_one_sentence_is_never_merged(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual, simple_ratio_thresh=0.0).search("oxygen tank")
+    (oxygen,) = [p for p in retrieval.passages if p.section.metadata["heading_path"][-1:] == ["Oxygen tank"]]
+    assert not oxygen.merged
+    assert oxygen.node.text == "The oxygen tank feeds the cabin."
+
+
+# -- reranking ----------------------------------------------------------------------------------------
+
+
+def prefers(word: str) -> FakeCrossEncoder:
+    return FakeCrossEncoder(lambda text: 9.0 if word in text else -9.0)
+
+
+def test_the_cross_encoder_moves_what_it_prefers(manual: EmbeddedStore) -> None:
+    plain = make_retriever(manual).search(QUESTION)
+    assert headings(plain)[0] != "Breakers"
+    cross_encoder = prefers("Reset a breaker")
+    retrieval = make_retriever(manual, cross_encoder=cross_encoder, rerank_weight=0.9).search(QUESTION)
+    assert headings(retrieval)[0] == "Breakers"
+    assert retrieval.passages[0].rerank_score == pytest.approx(1, abs=1e-3)
+    outputs = step(retrieval, "rerank").outputs
+    assert outputs["model"] == "fake-cross-encoder"
+    assert outputs["before"] == [row[0] for row in step(plain, "fuse").outputs["ranking"]]
+    assert outputs["after"][0] == [
+        section_named(manual, "Breakers"), retrieval.passages[0].score, retrieval.passages[0].rerank_score
+    ]  # fmt: skip
+    assert step(retrieval, "rerank").inputs == {"top_n": 20, "weight": 0.9}
+
+
+def test_it_reads_the_first_top_n_only(manual: EmbeddedStore) -> None:
+    cross_encoder = FakeCrossEncoder(lambda _: 0.0)
+    retrieval = make_retriever(manual, cross_encoder=cross_encoder, rerank_top_n=2).search(QUESTION)
+    assert [len(texts) for _, texts in cross_encoder.calls] == [2]
+    scores = [score for _, _, score in step(retrieval, "rerank").outputs["after"]]
+    assert scores == [0.5, 0.5, *[None] * (len(scores) - 2)]
+
+
+@pytest.mark.parametrize(
+    ("rerank", "cross_encoder", "why"),
+    [(False, prefers("Reset"), "switched off"), (True, None, "no cross-encoder is available")],
+)
+def test_reranking_is_skipped_and_says_why(
+    manual: EmbeddedStore, rerank: bool, cross_encoder: FakeCrossEncoder | None, why: str
+) -> None:
+    retrieval = make_retriever(manual, rerank=rerank, cross_encoder=cross_encoder).search(QUESTION)
+    assert (step(retrieval, "rerank").status, step(retrieval, "rerank").detail) == ("skipped", why)
+    assert {passage.rerank_score for passage in retrieval.passages} == {None}
+    assert cross_encoder is None or cross_encoder.calls == []
+
+
+def test_a_failing_cross_encoder_is_a_failed_step_and_not_an_error(manual: EmbeddedStore) -> None:
+    error = ModelUnavailable("The file is gone.", "Download it again.")
+    retrieval = make_retriever(manual, cross_encoder=FakeCrossEncoder(error)).search(QUESTION)
+    assert (step(retrieval, "rerank").status, step(retrieval, "rerank").detail) == ("failed", str(error))
+    assert headings(retrieval) == headings(make_retriever(manual).search(QUESTION))
+
+
+# -- selecting and judging ----------------------------------------------------------------------------
+
+
+def test_the_token_budget_drops_what_does_not_fit(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual, context_tokens=1, top_k=5).search(QUESTION)
+    assert headings(retrieval) == ["LN2 tank"]
+    assert all("do not fit" in reason for _, reason in step(retrieval, "select").outputs["dropped"])
+
+
+def test_the_verdict_is_on_all_that_was_found_and_not_on_what_was_selected(manual: EmbeddedStore) -> None:
+    many = make_retriever(manual, top_k=7).search(QUESTION)
+    one = make_retriever(manual, top_k=1).search(QUESTION)
+    assert many.answerability == one.answerability
+
+
+def test_more_passages_than_are_fetched_by_default(tmp_path: Path) -> None:
+    text = "\n".join(f"# Fan {number}\n\nFan {number} hums.\n" for number in range(40))
+    store = make_store(tmp_path, {"fans.md": text})
+    assert len(make_retriever(store, top_k=35).search("fan").passages) == 35
+    few = make_retriever(store, top_k=3).search("fan")
+    assert len(step(few, "merge").outputs["nodes"]) == 20  # what is further down, nobody reads
+    store.close()
+
+
+def test_the_probability_is_the_calibrations(manual: EmbeddedStore) -> None:
+    retrieval = make_retriever(manual).search(QUESTION)
+    coverage = retrieval.answerability.signals["coverage"]
+    assert coverage == 1.0
+    assert retrieval.answerability.probability == pytest.approx(CALIBRATION.probability({"coverage": 1.0}))
+    assert judge(QUESTION, SearchResponse((), (), (), ()), [], calibration=CALIBRATION).probability == 0
