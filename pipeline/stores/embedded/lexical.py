@@ -101,9 +101,7 @@ class LexicalIndex:
         if state.visible is None:
             return
         current = self._read_current()
-        sound = (
-            current and current.precedes(state) and _checksums(self._folder / current.folder) == current.files
-        )
+        sound = current is not None and self._is_sound(current, state)
         changes = changes_since(connection, current.generation, state) if current and sound else None
         if current is None or changes is None or (purge and (current.removed or changes.removed)):
             self.rebuild(connection, state)
@@ -115,8 +113,6 @@ class LexicalIndex:
                 change_index(self._folder / current.folder / level, rows, remove=gone)
             self._publish(current.folder, state, removed=current.removed + len(changes.removed))
         self._verified = True
-        if not self.is_current(state):  # it has its checksums, and tantivy cannot read it all the same
-            self.rebuild(connection, state)
 
     def rebuild(self, connection: sqlite3.Connection, state: State) -> None:
         """Derive both indexes of the visible build anew."""
@@ -171,6 +167,18 @@ class LexicalIndex:
             self._opened = current
         except (OSError, ValueError) as error:  # damaged, or just replaced: `update` mends it
             _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
+
+    def _is_sound(self, current: Derived, state: State) -> bool:
+        """True where it can be caught up with `state`, no file has changed and tantivy can read them."""
+        folder = self._folder / current.folder
+        if not current.precedes(state) or _checksums(folder) != current.files:
+            return False
+        try:
+            for level in LEVELS:
+                open_searcher(folder / level)
+        except (OSError, ValueError):
+            return False
+        return True
 
     def _read_current(self) -> Derived | None:
         try:

@@ -152,6 +152,18 @@ def test_a_writer_mends_a_damaged_index(folder: Path, damage: Callable[[Path], N
     store.close()
 
 
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_writer_that_only_adds_mends_a_damaged_index(
+    folder: Path, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    damage(folder)
+    store = EmbeddedStore(folder)
+    with store.writing(MANIFEST):
+        store.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
+    assert_sound(store, tmp_path / "reference")
+    store.close()
+
+
 def test_an_older_index_is_caught_up_with_what_changed(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / LEXICAL_FOLDER, tmp_path / "old")
     change(folder)
