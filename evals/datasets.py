@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from pipeline.errors import DatasetError
 
@@ -39,13 +47,23 @@ class Document(_Row):
 
 
 class Query(_Row):
-    """One question, with what was said before, and what a right answer contains."""
+    """One question, with what was said before, and what a right answer contains.
+
+    MTRAG-UN says `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
+    """
 
     id: str = Field(validation_alias="_id")
     text: str
     history: tuple[Turn, ...] = ()
     answer: str | None = None
     answerable: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _answerability(cls, row: object) -> object:
+        if isinstance(row, dict) and "answerable" not in row and row.get("answerability"):
+            return {**row, "answerable": "UNANSWERABLE" not in row["answerability"]}
+        return row
 
 
 Row = TypeVar("Row", bound=_Row)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
 
 from evals.datasets import Document
 from pipeline.analysis import embedding_text
+from pipeline.batches import SentenceParser
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest, NewDocument
 from readers.ids import document_id, section_id
@@ -36,7 +36,7 @@ def index_corpus(
     documents: Sequence[Document],
     *,
     store: DocumentStore,
-    parser: NodeParser,
+    parser: SentenceParser,
     encoder: Encoder,
     manifest: Manifest,
     report: Report | None = None,
@@ -57,7 +57,7 @@ def index_corpus(
 
 
 def _embedded(
-    documents: Sequence[Document], *, parser: NodeParser, encoder: Encoder
+    documents: Sequence[Document], *, parser: SentenceParser, encoder: Encoder
 ) -> Iterator[NewDocument]:
     parsed = []
     for document in documents:

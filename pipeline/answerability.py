@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.analysis import analyse
 from pipeline.answer import Answerability, Passage
@@ -31,6 +31,25 @@ class Calibration:
         """The calibrated probability, 0..1, that the documents answer the question."""
         logit = self.intercept + sum(weight * signals[name] for name, weight in self.weights.items())
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+
+
+BUNDLED = Calibration(
+    weights={"closeness": 6.0, "coverage": 1.5, "sentence_coverage": 1.0, "margin": 2.0},
+    intercept=-4.5,
+    threshold=0.35,
+)
+
+
+def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calibration:
+    """The calibration for an embedding model, with the threshold of the settings where they have one.
+
+    Closeness depends on the model: one that was not calibrated gets the bundled model's weights.
+    """
+    known = BY_MODEL.get(embedding_model, BUNDLED)
+    return known if threshold is None else replace(known, threshold=threshold)
+
+
+BY_MODEL = {"all-MiniLM-L6-v2": BUNDLED}
 
 
 def judge(

@@ -13,6 +13,7 @@ from pipeline.errors import UnknownDocument
 from pipeline.events import Step
 from pipeline.fusion import LISTS
 from pipeline.stores.base import SectionStore
+from pipeline.stores.globs import matches
 
 NOT_INDEXED = "not indexed"
 
@@ -40,6 +41,16 @@ class Why:
     final_rank: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where one section stood from step to step; `final` is its rank among those selected."""
+
+    lists: Mapping[str, Place]
+    fused: Place
+    reranked: Place
+    final: int | None
+
+
 def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: str) -> Why:
     """Follow the section named `heading` in `source` through the steps of a finished search."""
     try:
@@ -48,7 +59,8 @@ def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: s
         return Why(source, (), False, NOT_INDEXED, str(error))
     section = _find(document.sections, heading)
     if section is None:
-        known = ", ".join(repr(node.metadata["heading_path"][-1]) for node in _named(document.sections)[:8])
+        names = [repr(node.metadata["heading_path"][-1]) for node in _named(document.sections)[:8]]
+        known = ", ".join(names) or "no headings"
         text = f"'{source}' is indexed, but no section in it is called '{heading}'. It has {known}."
         return Why(source, (), False, NOT_INDEXED, text)
     return _follow(section, {step.name: step for step in retrieval.steps})
@@ -77,7 +89,7 @@ def _follow(section: TextNode, steps: Mapping[str, Step]) -> Why:
     reranked = _rank([item[0] for item in after], {item[0]: item[1] for item in after}, section.node_id)
     selected = list(steps["select"].outputs["selected"])
     final = selected.index(section.node_id) + 1 if section.node_id in selected else None
-    dropped_by, explanation = _verdict(section.node_id, lists, fused, final, steps)
+    dropped_by, explanation = _verdict(section, Places(lists, fused, reranked, final), steps)
     return Why(
         source=section.metadata["source"],
         heading_path=tuple(section.metadata["heading_path"]),
@@ -102,24 +114,25 @@ def _rank(ranking: Sequence[str], scores: Mapping[str, float], section_id: str) 
     return Place(ranking.index(section_id) + 1, scores[section_id]) if section_id in scores else Place()
 
 
-def _verdict(
-    section_id: str,
-    lists: Mapping[str, Place],
-    fused: Place,
-    final: int | None,
-    steps: Mapping[str, Step],
-) -> tuple[str, str]:
-    if final is not None:
-        return "", f"It was selected, in place {final}."
-    if all(place.rank is None for place in lists.values()):
-        candidates = steps["search"].inputs["candidates"]
-        return "search", f"None of the four lists has it among its candidates ({candidates} sections each)."
-    reasons = dict(steps["select"].outputs["dropped"])
-    if section_id in reasons:
-        return (
-            "select",
-            f"It was in place {fused.rank} of the fusion, but was left out: {reasons[section_id]}.",
-        )
-    if fused.rank is None:
+def _verdict(section: TextNode, places: Places, steps: Mapping[str, Step]) -> tuple[str, str]:
+    if places.final is not None:
+        return "", f"It was selected, in place {places.final}."
+    if all(place.rank is None for place in places.lists.values()):
+        return "search", _not_found(section.metadata["source"], steps["search"].inputs)
+    if places.fused.rank is None:
         return "fuse", "It was found only by lists whose weight is 0."
-    return "merge", f"It was in place {fused.rank} of the fusion, further down than passages are fetched."
+    place = f"It was in place {places.fused.rank} of the fusion"
+    reason = dict(steps["select"].outputs["dropped"]).get(section.node_id)
+    if reason is None:
+        return "merge", f"{place}, further down than passages are fetched."
+    top_k, reranked = steps["select"].inputs["top_k"], places.reranked.rank
+    if reranked is not None and places.fused.rank <= top_k < reranked:
+        return "rerank", f"{place}, but in place {reranked} after reranking: {reason}."
+    return "select", f"{place}, but was left out: {reason}."
+
+
+def _not_found(source: str, searched: Mapping[str, Any]) -> str:
+    glob = searched.get("paths")
+    if glob and not matches(source, glob):
+        return f"Only sources that match '{glob}' were searched."
+    return f"None of the four lists has it among its candidates ({searched['candidates']} sections each)."

@@ -40,6 +40,12 @@ class Quote:
         """Offset in the file after the last quoted character."""
         return self.leaves[-1].end_char_idx or 0
 
+    @property
+    def text(self) -> str:
+        """The quoted span as the file has it."""
+        offset = self.passage.section.start_char_idx or 0
+        return self.passage.section.text[self.start - offset : self.end - offset]
+
 
 def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encoder, limit: int) -> list[Quote]:
     """The best sentences of the retrieved passages, grouped by section, in reading order within each.

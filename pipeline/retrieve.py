@@ -1,6 +1,6 @@
 """The second recipe: a question in, the passages that may answer it out.
 
-HyDE → embed → hybrid search of both levels → fuse → auto-merge → rerank → select → answerable?
+HyDE → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable? → select
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class HybridRetriever(BaseRetriever):
         self._store = store
         self._encoder = encoder
         self._count_tokens = count_tokens
-        self._calibration = calibration
+        self.calibration = calibration
         self._cross_encoder = cross_encoder
         self._hypothesize = hypothesize
         self.options = options
@@ -141,7 +141,13 @@ class HybridRetriever(BaseRetriever):
 
     def _search_lists(self, query: Query, options: RetrievalOptions, trace: Trace) -> SearchResponse:
         text = f"{query.question} {query.hypothesis}" if options.hyde_lexical else query.question
-        with trace.step("search", text=text, alpha=options.alpha, candidates=options.candidates) as step:
+        inputs = {
+            "text": text,
+            "alpha": options.alpha,
+            "candidates": options.candidates,
+            "paths": options.paths,
+        }
+        with trace.step("search", **inputs) as step:
             request = SearchRequest(
                 text=text if options.alpha < 1 else None,
                 vector=query.vector if options.alpha > 0 else None,
@@ -214,7 +220,7 @@ class HybridRetriever(BaseRetriever):
         self, query: Query, response: SearchResponse, passages: list[Passage], trace: Trace
     ) -> Answerability:
         with trace.step("answerable") as step:
-            verdict = judge(query.question, response, passages, calibration=self._calibration)
+            verdict = judge(query.question, response, passages, calibration=self.calibration)
             step.outputs.update(
                 probability=verdict.probability, threshold=verdict.threshold, signals=dict(verdict.signals)
             )

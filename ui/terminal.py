@@ -25,10 +25,10 @@ from pipeline.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Passage, Retrieval
+    from pipeline.diagnosis import Diagnosis
     from pipeline.explain import Place, Why
     from pipeline.ingest import IngestReport
     from pipeline.ingest import Progress as IngestProgress
-    from wiring import Diagnosis
 
 EXCERPT = 240  # characters of a passage shown in a list of results
 STAGES = {

@@ -1,0 +1,123 @@
+"""The prompt's two budgets: numbered sources from passages, and as much of the history as fits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.answer import Passage
+from pipeline.condense import Said
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+MESSAGE_TOKENS = 4  # what a chat message costs besides its text
+LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
+CHARACTERS_A_TOKEN = 4
+ELLIPSIS = " …"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One numbered source as the prompt has it, made from one passage."""
+
+    number: int
+    passage: Passage
+    text: str
+
+
+@lru_cache(maxsize=1)
+def _encoding() -> Encoding:
+    """cl100k, from the copy that llama-index-core carries: nothing is downloaded."""
+    import tiktoken
+
+    spec = find_spec("llama_index.core")
+    folder = Path(spec.origin or "").parent / "_static" / "tiktoken_cache" if spec else None
+    if folder and folder.is_dir():
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
+    return tiktoken.get_encoding("cl100k_base")
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of a text by cl100k, which stands for every model's own tokenizer."""
+    return len(_encoding().encode(text, disallowed_special=()))
+
+
+def number_sources(passages: Sequence[Passage], *, budget: int) -> list[Source]:
+    """The passages as numbered sources, best first, within a token budget; the last may be cut short."""
+    sources: list[Source] = []
+    left = budget
+    for passage in passages:
+        text = _text(passage, number=len(sources) + 1)
+        size = count_tokens(text)
+        if size > left:
+            if left < LEAST_SOURCE_TOKENS:
+                break
+            text, size = _cut(text, left), left
+        sources.append(Source(len(sources) + 1, passage, text))
+        left -= size
+    return sources
+
+
+def fitting_history(history: Sequence[Said], *, budget: int) -> list[Said]:
+    """The latest messages that fit a token budget; the oldest leave first, none is cut."""
+    kept: list[Said] = []
+    for said in reversed(history):
+        budget -= count_tokens(said.text) + MESSAGE_TOKENS
+        if budget < 0:
+            break
+        kept.insert(0, said)
+    while kept and not kept[0].by_user:  # an answer without its question misleads
+        kept.pop(0)
+    return kept
+
+
+def _text(passage: Passage, *, number: int) -> str:
+    section = passage.section
+    breadcrumb = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
+    return f"[{number}] {breadcrumb}\n{_body(passage)}"
+
+
+def _body(passage: Passage) -> str:
+    """The whole section where merged, else what stands from just before to just after each sentence."""
+    section = passage.section
+    if passage.merged or not passage.sentences:
+        return section.text
+    offset = section.start_char_idx or 0
+    pieces, last = [], 0
+    for start, end in _with_surroundings(passage, offset):
+        pieces += [ELLIPSIS.strip()] if start > last else []
+        pieces.append(section.text[start:end].strip())
+        last = end
+    if last < len(section.text):
+        pieces.append(ELLIPSIS.strip())
+    return "\n".join(pieces)
+
+
+def _with_surroundings(passage: Passage, offset: int) -> list[tuple[int, int]]:
+    """Spans in the section of the found sentences, each widened to whole lines; touching ones joined."""
+    text = passage.section.text
+    spans: list[tuple[int, int]] = []
+    for hit in sorted(passage.sentences, key=lambda hit: hit.node.start_char_idx or 0):  # type: ignore[attr-defined]
+        start = (hit.node.start_char_idx or 0) - offset  # type: ignore[attr-defined]
+        end = (hit.node.end_char_idx or 0) - offset  # type: ignore[attr-defined]
+        start = text.rfind("\n\n", 0, start) + 2 if "\n\n" in text[:start] else 0
+        stop = text.find("\n\n", end)
+        end = len(text) if stop == -1 else stop
+        if spans and start <= spans[-1][1] + 2:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The text cut at a word so that it fits."""
+    encoding = _encoding()
+    cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
+    return cut.rsplit(" ", 1)[0] + ELLIPSIS

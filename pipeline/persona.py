@@ -1,0 +1,53 @@
+"""Who answers: name, greeting, tone and the system header; data, so that any corpus can have its own."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.errors import ConfigurationError
+
+
+class Persona(BaseModel):
+    """One persona, as its TOML file says; all keys are optional."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field("Athena", min_length=1, description="what the assistant is called")
+    greeting: str = Field(
+        "Ask the manuals: every answer cites the exact sentence it rests on.",
+        description="the one sentence of a first visit",
+    )
+    tone: str = Field(
+        "Be calm and brief. Put what to do first, then why.", description="how answers should sound"
+    )
+    system_header: str = Field(
+        "You answer questions from the documentation that is given to you.",
+        description="how the system prompt begins",
+    )
+    suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
+
+
+def load_persona(path: Path | None) -> Persona:
+    """The persona of a TOML file, the default one without; raises `ConfigurationError`."""
+    if path is None:
+        return Persona()
+    try:
+        return Persona.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ConfigurationError(
+            f"ATHENA_PERSONA: cannot read '{path}': {error.strerror}.", "Check the path."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"ATHENA_PERSONA: '{path}' is not TOML: {error}.", "Mend the file."
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ConfigurationError(
+            f"ATHENA_PERSONA: '{path}', key '{key}': {first['msg']}.",
+            f"Known keys: {', '.join(Persona.model_fields)}.",
+        ) from error

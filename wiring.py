@@ -1,0 +1,359 @@
+"""Settings → assembled objects: the only place that chooses a backend.
+
+Everything is made at its first use, so that a command pays only for what it needs: an ingest that has
+nothing to do imports neither LlamaIndex nor a model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pipeline.errors import ConfigurationError, StoreError
+from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
+from pipeline.stores.base import Manifest
+from pipeline.stores.manifest import FORMAT
+from settings import Settings
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from evals.datasets import Query
+    from pipeline.answer import Retrieval
+    from pipeline.batches import SentenceParser
+    from pipeline.chat import ChatEngine
+    from pipeline.conversations import ConversationStore
+    from pipeline.diagnosis import Diagnosis
+    from pipeline.explain import Why
+    from pipeline.ingest import IngestReport, Progress
+    from pipeline.persona import Persona
+    from pipeline.retrieve import HybridRetriever, RetrievalOptions
+    from pipeline.stores.base import DocumentStore
+
+SPLITTER = "punkt-1"
+"""Names how sections are cut into sentences; another one makes an index that has to be rebuilt."""
+
+
+def load_settings(**given: Any) -> Settings:
+    """The settings of the environment and `.env`, with those given on top; raises `ConfigurationError`."""
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
+        raise ConfigurationError(
+            f"{name} cannot be {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}.",
+            "Mend it in the environment, in .env or on the command line.",
+        ) from error
+
+
+def open_athena(settings: Settings) -> Athena:
+    """Athena over the index in `settings.data_dir`; nothing is read before it is needed."""
+    return Athena(settings)
+
+
+class Athena:
+    """The assembled parts; safe to use from several threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._lock = threading.RLock()
+        self._retrievers: dict[str, HybridRetriever] = {}
+
+    # -- what is indexed ----------------------------------------------------------------------------
+
+    @cached_property
+    def store(self) -> DocumentStore:
+        """The documents, sections and sentences."""
+        from pipeline.stores.embedded import EmbeddedStore
+
+        with self._lock:
+            return self.__dict__.get("store") or EmbeddedStore(self.settings.data_dir, manifest=self.manifest)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What an index made now would be made with."""
+        return Manifest(FORMAT, self.encoder.name, self.encoder.dimensions, SPLITTER)
+
+    def ingest(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        root: str | None = None,
+        rebuild: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> IngestReport:
+        """Bring the index up to date with the Markdown at and below `paths`."""
+        from pipeline.ingest import Corpus, ingest
+        from readers.errors import ReaderError
+        from readers.files import find_files, read_source
+        from readers.ids import document_id
+
+        return ingest(
+            paths,
+            store=self.store,
+            corpus=Corpus(find_files, read_source, document_id, ReaderError),
+            make_reader=_make_reader,
+            make_parser=self.make_parser,
+            make_encoder=lambda: self.encoder,
+            manifest=self.manifest,
+            max_bytes=int(self.settings.max_file_mb * 1_000_000),
+            root=root,
+            rebuild=rebuild,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
+
+    def delete_document(self, source: str) -> None:
+        """Remove a document from the index; raises `UnknownDocument`."""
+        self.store.sections.delete_document(source)
+
+    def make_parser(self) -> SentenceParser:
+        """The parser that cuts sections into sentences no longer than the embedding model reads."""
+        from readers.sentences import PunktSentenceParser
+
+        return PunktSentenceParser(
+            count_tokens=self.encoder.count_tokens, max_tokens=max(8, self.encoder.max_tokens - 2)
+        )
+
+    # -- models -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _encoder_choice(self) -> tuple[Encoder, ModelChoice]:
+        from pipeline.models.embedding import EncoderOptions, choose_encoder
+
+        settings = self.settings
+        options = EncoderOptions(
+            threads=settings.embedding_threads,
+            ollama_url=settings.ollama_url,
+            openai_api_key=settings.openai_api_key,
+            openai_base_url=settings.openai_base_url,
+            connect_timeout_s=settings.connect_timeout_s,
+            request_timeout_s=settings.request_timeout_s,
+        )
+        return choose_encoder(settings.embedding_model, options=options)
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self._encoder_choice[0]
+
+    @cached_property
+    def _cross_encoder_choice(self) -> tuple[CrossEncoder | None, ModelChoice]:
+        from pipeline.models.cross_encoder import find_cross_encoder
+
+        return find_cross_encoder(self.settings.cross_encoder, model_cache=self.settings.model_cache)
+
+    def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
+        """The language model of a name, by default the settings'; None where there is none."""
+        from pipeline.models.llm import choose_language_model
+
+        return choose_language_model(name or self.settings.llm, options=self._llm_options)
+
+    @cached_property
+    def _llm_options(self) -> Any:
+        from pipeline.models.llm import LanguageModelOptions
+
+        settings = self.settings
+        return LanguageModelOptions(
+            ollama_url=settings.ollama_url,
+            openai_api_key=settings.openai_api_key,
+            openai_base_url=settings.openai_base_url,
+            context_window=settings.context_window,
+            max_answer_tokens=settings.max_answer_tokens,
+            temperature=settings.temperature,
+            connect_timeout_s=settings.connect_timeout_s,
+            request_timeout_s=settings.request_timeout_s,
+        )
+
+    def language_models(self) -> list[str]:
+        """The names to pick from: `ollama/NAME`, `openai/NAME`, and `none` at the end."""
+        from pipeline.models.llm import list_language_models
+
+        return list_language_models(options=self._llm_options)
+
+    def models(self) -> list[ModelChoice]:
+        """What was chosen for each role, and why."""
+        return [self._encoder_choice[1], self._cross_encoder_choice[1], self.language_model()[1]]
+
+    # -- finding ------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> RetrievalOptions:
+        """The settings of a search; `hyde` stands for "if a model is connected" unless it is off."""
+        from pipeline.retrieve import RetrievalOptions
+
+        s = self.settings
+        return RetrievalOptions(
+            hyde=s.hyde != "off",
+            hyde_lexical=s.hyde_lexical,
+            alpha=s.alpha,
+            candidates=s.candidates,
+            bm25_section_share=s.bm25_section_share,
+            dense_section_share=s.dense_section_share,
+            simple_ratio_thresh=s.simple_ratio_thresh,
+            rerank=s.rerank,
+            rerank_top_n=s.rerank_top_n,
+            rerank_weight=s.rerank_weight,
+            top_k=s.top_k,
+            context_tokens=s.context_tokens,
+        )
+
+    @property
+    def retriever(self) -> HybridRetriever:
+        """The retriever over the index, with the settings' language model for hypotheses."""
+        return self.retriever_over(self.store, self.language_model()[0])
+
+    def retriever_over(self, store: DocumentStore, llm: LLM | None) -> HybridRetriever:
+        """A retriever over any store, with this language model (or none) for hypotheses."""
+        from pipeline.answerability import calibrated
+        from pipeline.context import count_tokens
+        from pipeline.retrieve import HybridRetriever
+
+        return HybridRetriever(
+            store=store,
+            encoder=self.encoder,
+            count_tokens=count_tokens,
+            options=self.options,
+            calibration=calibrated(self.encoder.name, threshold=self.settings.answerable_threshold),
+            cross_encoder=self._cross_encoder_choice[0] if self.settings.rerank else None,
+            hypothesize=self._hypothesizer(llm),
+        )
+
+    def _hypothesizer(self, llm: LLM | None) -> Callable[[str], str] | None:
+        if llm is None or self.settings.hyde == "off":
+            return None
+        from pipeline.models.generation import complete
+        from pipeline.prompts import hypothesis_prompt
+
+        return lambda question: complete(
+            llm, hypothesis_prompt(question), timeout_s=self.settings.hyde_timeout_s
+        )
+
+    def search(self, query: str, *, paths: str | None = None) -> Retrieval:
+        """Passages for a query, as many as `top_k` says whatever their length."""
+        self._require_index()
+        options = replace(self.options, paths=paths, context_tokens=10**9)
+        return self.retriever.search(query, options=options)
+
+    def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
+        """What became of one section in a search, or in a new one for a question."""
+        from pipeline.explain import why
+
+        retrieval = self.retriever.search(searched) if isinstance(searched, str) else searched
+        return why(retrieval, sections=self.store.sections, source=source, heading=heading)
+
+    def _require_index(self) -> None:
+        if self.store.sections.manifest() is None:
+            raise StoreError(
+                f"Nothing is indexed in '{self.settings.data_dir}' yet.",
+                "Index a folder of Markdown with `athena ingest FOLDER`.",
+            )
+
+    # -- chatting -----------------------------------------------------------------------------------
+
+    @cached_property
+    def conversations(self) -> ConversationStore:
+        """The stored conversations."""
+        from pipeline.conversations import ConversationStore
+        from pipeline.stores.embedded.database import FILE_NAME
+
+        with self._lock:
+            return self.__dict__.get("conversations") or ConversationStore(self.settings.data_dir / FILE_NAME)
+
+    @cached_property
+    def persona(self) -> Persona:
+        """Who answers, and in what tone."""
+        from pipeline.persona import load_persona
+
+        return load_persona(self.settings.persona)
+
+    def chat_engine(
+        self,
+        *,
+        conversation_id: str | None = None,
+        llm: str | None = None,
+        options: RetrievalOptions | None = None,
+        paths: str | None = None,
+    ) -> ChatEngine:
+        """A chat engine bound to one conversation, or to a new one."""
+        from pipeline.chat import ChatEngine
+
+        self._require_index()
+        model, choice = self.language_model(llm)
+        return ChatEngine(
+            retriever=self.retriever_over(self.store, model),
+            options=replace(options or self.options, paths=paths),
+            llm=model,
+            choice=choice,
+            store=self.store,
+            encoder=self.encoder,
+            conversations=self.conversations,
+            conversation_id=conversation_id,
+            persona=self.persona,
+            quotes=self.settings.quotes,
+            history_tokens=self.settings.history_tokens,
+            max_answer_tokens=self.settings.max_answer_tokens,
+            context_window=self.settings.context_window,
+        )
+
+    def condense(self, query: Query) -> str:
+        """A question with its history as one that stands alone, as a chat without a model would."""
+        from pipeline.condense import Said, condense
+
+        history = [Said(turn.role == "user", turn.text) for turn in query.history]
+        return condense(history, query.text).question
+
+    def quote_texts(self, retrieval: Retrieval, *, store: DocumentStore) -> list[str]:
+        """The quotes that an answer without a language model would show, in order."""
+        from pipeline.extractive import choose_quotes
+
+        quotes = choose_quotes(retrieval, store=store, encoder=self.encoder, limit=self.settings.quotes)
+        return [quote.text for quote in quotes]
+
+    def banner(self) -> str:
+        """One line on what is connected."""
+        documents = self.store.sections.documents()
+        model = self.language_model()[1]
+        answering = model.name or "no language model: answers are quotes"
+        return f"{len(documents):,} documents, {self.store.sentences.count():,} sentences; {answering}"
+
+    # -- looking after itself -----------------------------------------------------------------------
+
+    def diagnose(self) -> Diagnosis:
+        """Whether everything works, and what mends what does not."""
+        from pipeline.diagnosis import diagnose
+
+        return diagnose(
+            data_dir=self.settings.data_dir,
+            open_store=lambda: self.store,
+            manifest=lambda: self.manifest,
+            encoder=lambda: self.encoder,
+            models=self._model_makers(),
+        )
+
+    def _model_makers(self) -> Sequence[Callable[[], ModelChoice]]:
+        return (
+            lambda: self._encoder_choice[1],
+            lambda: self._cross_encoder_choice[1],
+            lambda: self.language_model()[1],
+        )
+
+    def close(self) -> None:
+        """Release files and connections; what was not made is not made for it."""
+        for name in ("conversations", "store"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
+
+
+def _make_reader() -> Any:
+    from readers.markdown import MarkdownReader
+
+    return MarkdownReader()
