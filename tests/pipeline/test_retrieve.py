@@ -75,7 +75,7 @@ def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:
     assert outputs["embed"] == {"dimensions": 32}
     assert step(retrieval, "embed").inputs == {"model": "fake-encoder"}
     search = step(retrieval, "search")
-    assert search.inputs == {"text": QUESTION, "alpha": 0.5, "candidates": 5}
+    assert search.inputs == {"text": QUESTION, "alpha": 0.5, "candidates": 5, "paths": None}
     assert outputs["search"]["sentences"] == manual.sentences.count()
     for name in LISTS:
         node_id, section_id, score = outputs["search"][name][0]
