@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pipeline.answer import Answer
+from pipeline.conversations import title_of
 from pipeline.errors import AthenaError, UnknownConversation
 from ui import components, pages, state, style
 from ui.evidence import cited, evidence_view, step
 from ui.runner import Run
 from ui.sidebar import picked_model, sidebar
 from ui.state import OpenEvidence
-from ui.turns import View, failed_view, one_line, running_view, shortened, stored_view
+from ui.turns import View, failed_view, running_view, stored_view
 from ui.welcome import connection, welcome
+from ui.words import plain
 
 if TYPE_CHECKING:
     from pipeline.conversations import Conversation, Turn
@@ -52,7 +54,7 @@ def page() -> None:
 def _errors() -> None:
     message = st.session_state.pop(ERROR, "")
     if message:
-        st.warning(message, icon=":material/error:")
+        st.warning(plain(message), icon=":material/error:")
 
 
 def _conversation() -> Conversation | None:
@@ -84,7 +86,7 @@ def ask(question: str) -> None:
     conversation = state.conversation_id()
     try:
         if not conversation:
-            conversation = athena.conversations.create(shortened(one_line(question), 60)).info.id
+            conversation = athena.conversations.create(title_of(question)).info.id
             state.open_conversation(conversation)
         picked = picked_model()
         engine = athena.chat_engine(conversation_id=conversation, llm=picked)

@@ -14,6 +14,7 @@ from pipeline.errors import AthenaError, UnknownDocument, UploadRefused
 from pipeline.uploads import UploadedFile, UploadLimits
 from ui import components, state, style
 from ui.markdown_tree import markdown_tree
+from ui.words import files, plain
 
 if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ui.jobs import JobState
 
 UPLOADS = "uploads"  # the folder's name in the data folder
-UPLOAD_ROOT = "upload"
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
 ROUND = "upload_round"
 TO_DELETE = "to_delete"
@@ -85,16 +85,16 @@ def _add(*, busy: bool) -> None:
         )  # fmt: skip
         if not sent:
             return
-        files = [UploadedFile(file.name, file.getvalue()) for file in sent]
+        uploaded = [UploadedFile(file.name, file.getvalue()) for file in sent]
         try:
-            found = uploads.inspect(files, uploads_folder(), limits=_limits())
+            found = uploads.inspect(uploaded, uploads_folder(), limits=_limits())
         except UploadRefused as error:
-            st.error(str(error))
+            st.error(plain(str(error)))
             return
-        _confirm(files, found, busy=busy)
+        _confirm(uploaded, found, busy=busy)
 
 
-def _confirm(files: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -> None:
+def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -> None:
     if found.ignored:
         st.text(f"Left out, as they are no Markdown: {', '.join(found.ignored[:20])}")
     if not found.paths:
@@ -102,17 +102,19 @@ def _confirm(files: list[UploadedFile], found: uploads.Accepted, *, busy: bool) 
         return
     elsewhere = _indexed_elsewhere(found.paths)
     if elsewhere:
-        st.error(f"Indexed from another folder already: {', '.join(elsewhere[:20])}. Rename the files.")
+        st.error(
+            plain(f"Indexed from another folder already: {', '.join(elsewhere[:20])}. Rename the files.")
+        )
         return
     taken = uploads.collisions(found.paths, uploads_folder())
     replace = False
     if taken:
         replace = st.checkbox(
-            f"Replace what was uploaded before: {', '.join(taken[:20])}", key="replace-uploads"
+            plain(f"Replace what was uploaded before: {', '.join(taken[:20])}"), key="replace-uploads"
         )
-    label = f"Add {_files(len(found.paths))}"
+    label = f"Add {files(len(found.paths))}"
     if st.button(label, type="primary", disabled=busy or (bool(taken) and not replace), key="add-files"):
-        _keep(files, replace=replace)
+        _keep(sent, replace=replace)
 
 
 def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
@@ -124,21 +126,17 @@ def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
 
 
 def _is_upload(info: DocumentInfo) -> bool:
-    return info.root in (UPLOAD_ROOT, str(uploads_folder().resolve()))
+    return info.root == str(uploads_folder().resolve())
 
 
-def _files(number: int) -> str:
-    return f"{number:,} {'file' if number == 1 else 'files'}"
-
-
-def _keep(files: list[UploadedFile], *, replace: bool) -> None:
+def _keep(sent: list[UploadedFile], *, replace: bool) -> None:
     folder = uploads_folder()
     try:
-        kept = uploads.accept(files, folder, limits=_limits(), replace=replace)
+        kept = uploads.accept(sent, folder, limits=_limits(), replace=replace)
     except UploadRefused as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return
-    _start(f"Adding {_files(len(kept.paths))}", [folder])
+    _start(f"Adding {files(len(kept.paths))}", [folder])
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1  # an empty uploader next
     st.rerun()
 
@@ -187,30 +185,25 @@ def _working(now: JobState) -> None:
     share = min(1.0, progress.done / progress.total) if progress.total else 0.0
     name = f": {progress.document}" if progress.document else ""
     stage = STAGES.get(progress.stage, progress.stage)
-    st.progress(share, text=_plain(f"{stage} {progress.done:,} of {progress.total:,}{name}"))
-
-
-def _plain(text: str) -> str:
-    """Text for a widget that reads Markdown, with nothing in it read as such."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~:$" else c for c in text)
+    st.progress(share, text=plain(f"{stage} {progress.done:,} of {progress.total:,}{name}"))
 
 
 def _finished(now: JobState) -> None:
     if now.error:
-        st.error(str(now.error))
+        st.error(plain(str(now.error)))
     if now.report:
         st.text(summary(now.report))
         for problem in now.report.problems:
-            st.warning(_plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
+            st.warning(plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
 
 
 def summary(report: IngestReport) -> str:
     """What an ingest came to, in one line."""
     counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
-    parts = [f"{_files(len(sources))} {word}" for word, sources in counts.items() if sources]
+    parts = [f"{files(len(sources))} {word}" for word, sources in counts.items() if sources]
     what = ", ".join(parts) or "Nothing was new"
     ended = " Cancelled: what was done before stays." if report.stopped else ""
-    return f"{what}. {_files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
+    return f"{what}. {files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
 
 
 def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
@@ -225,7 +218,7 @@ def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     )
     if sent.open:
         source = str(sent.open["source"])
-        st.dialog(_plain(source), width="large")(_read)(source)
+        st.dialog(plain(source), width="large")(_read)(source)
     elif sent.remove:
         confirm_removal(str(sent.remove["source"]))
 
@@ -242,8 +235,7 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
 
 
 def _index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
-    roots = {str(uploads_folder()) if _is_upload(info) else info.root for info in documents}
-    folders = [Path(root) for root in sorted(roots) if Path(root).exists()]
+    folders = [Path(root) for root in sorted({info.root for info in documents}) if Path(root).is_dir()]
     with st.container(horizontal=True):
         if st.button(
             "Index again what changed", icon=":material/sync:", disabled=busy or not folders, key="reindex"
@@ -280,7 +272,7 @@ def _remove(info: DocumentInfo) -> None:
     try:
         state.athena().delete_document(info.source)
     except AthenaError as error:
-        st.toast(_plain(str(error)))
+        st.toast(plain(str(error)))
         return
     if _is_upload(info):
         uploads.remove(info.source, uploads_folder())

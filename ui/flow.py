@@ -164,7 +164,7 @@ def bumps_view(found: Ranks, *, depth: int = DEPTH) -> View:
     fused = found.columns.get("Fused", ())
     shown = list(dict.fromkeys([*found.selected, *fused[:depth]]))[: depth + 4]
     names = list(found.columns)
-    rows = []
+    rows: list[View] = []
     for section_id in shown:
         places = [found.rank(name, section_id) for name in names]
         rows.append(

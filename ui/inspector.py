@@ -12,10 +12,10 @@ from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.events import Step
 from ui import components, flow, state, style
 from ui.turns import one_line, shortened
+from ui.words import plain
 
 if TYPE_CHECKING:
     from pipeline.conversations import Turn
-
     from pipeline.explain import Why
     from pipeline.retrieve import RetrievalOptions
 
@@ -178,7 +178,7 @@ def _what_if(turn: Turn) -> None:
         try:
             st.session_state[WHAT_IF] = (turn.id, *_both(question, before, options))
         except AthenaError as error:
-            st.error(str(error))
+            st.error(plain(str(error)))
             return
     kept = st.session_state.get(WHAT_IF)
     if not kept or kept[0] != turn.id:
@@ -194,8 +194,8 @@ def _both(question: str, before: RetrievalOptions, after: RetrievalOptions) -> t
 
 def _options_of(answer: Answer) -> RetrievalOptions:
     """The options that the answer was found with, as far as it kept them."""
-    default = state.athena().retriever.options
-    known = {name: answer.settings[name] for name in asdict(default) if name in answer.settings}
+    default = state.athena().options
+    known: dict[str, Any] = {n: answer.settings[n] for n in asdict(default) if n in answer.settings}
     return replace(default, **known)
 
 
@@ -258,7 +258,7 @@ def _why(turn: Turn) -> None:
     try:
         why = state.athena().why(question, source, heading)
     except AthenaError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return
     st.markdown(f"**{_verdict(why)}**")
     st.text(why.explanation)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import Page
+
+from pipeline.errors import AthenaError
+from ui.words import plain
+
+log = logging.getLogger(__name__)
 
 ICON = Path(__file__).with_name("icon.svg")
 LOGO = Path(__file__).with_name("logo.svg")
@@ -14,19 +21,30 @@ LOGO = Path(__file__).with_name("logo.svg")
 def _chat() -> None:
     from ui import chat
 
-    chat.page()
+    _shown(chat.page)
 
 
 def _inspector() -> None:
     from ui import inspector
 
-    inspector.page()
+    _shown(inspector.page)
 
 
 def _documents() -> None:
     from ui import documents
 
-    documents.page()
+    _shown(documents.page)
+
+
+def _shown(page: Callable[[], None]) -> None:
+    """Show a page; what went wrong on purpose is said with its advice, without a traceback."""
+    try:
+        page()
+    except AthenaError as error:
+        log.warning("the page cannot be shown: %s", error)
+        st.error(plain(error.problem), icon=":material/error:")
+        if error.fix:
+            st.text(error.fix)
 
 
 def chat() -> Page:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pipeline.errors import UnknownConversation
 from ui import state
+from ui.words import plain
 
 if TYPE_CHECKING:
     from pipeline.conversations import ConversationInfo
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pipeline.models.base import ModelChoice
 
 UNTITLED = "New conversation"
+AUTO = "auto"
 NO_MODEL = "none"
 MOST_LISTED = 60
 
@@ -47,13 +49,13 @@ def _conversations() -> None:
 def _row(info: ConversationInfo, *, current: bool) -> None:
     title = info.title or UNTITLED
     if not current:
-        st.button(title, key=f"open-{info.id}", type="tertiary", width="stretch", help=None,
+        st.button(plain(title), key=f"open-{info.id}", type="tertiary", width="stretch", help=None,
                   on_click=state.open_conversation, args=(info.id,))  # fmt: skip
         return
     with st.container(
         horizontal=True, key=f"current-{info.id}", gap="xsmall", vertical_alignment="center", wrap=False
     ):
-        st.button(title, key=f"open-{info.id}", type="tertiary", width="stretch",
+        st.button(plain(title), key=f"open-{info.id}", type="tertiary", width="stretch",
                   on_click=state.open_conversation, args=(info.id,))  # fmt: skip
         with st.popover("", icon=":material/more_horiz:", help="Rename, export or delete", type="tertiary"):
             _manage(info)
@@ -101,37 +103,36 @@ def confirm_deletion(conversation: str, title: str) -> None:
             st.rerun()
 
 
-def language_model() -> ModelChoice | None:
-    """The language model that Athena found, if any."""
-    found, _ = state.models()
-    return next((choice for choice in found if choice.role == "language model"), None)
+def language_model() -> ModelChoice:
+    """The language model that Athena finds by itself, or why there is none."""
+    return state.models()[0]
 
 
 def picked_model() -> str | None:
-    """The language model picked in this session; None = the one that Athena found."""
-    value = st.session_state.get(state.MODEL)
-    return str(value) if value else None
+    """The language model picked in this session; None = the one that Athena finds."""
+    value = str(st.session_state.get(state.MODEL) or AUTO)
+    return None if value == AUTO else value
+
+
+def answering() -> str:
+    """The name of the model that answers; "" where answers are quotes."""
+    picked = picked_model()
+    if picked is None:
+        return language_model().name
+    return "" if picked == NO_MODEL else picked
 
 
 def model_picker() -> None:
     """Pick the language model, or none, and see what is connected."""
-    found = language_model()
-    _, names = state.models()
-    options = list(dict.fromkeys([*names, NO_MODEL]))
-    default = _name(found) if found and found.name else NO_MODEL
+    choice, names = state.models()
+    options = list(dict.fromkeys([AUTO, *names, NO_MODEL]))
     if st.session_state.get(state.MODEL) not in options:
-        st.session_state[state.MODEL] = default if default in options else options[0]
-    st.selectbox("Language model", options, key=state.MODEL, format_func=_label, help=_help(found))
-
-
-def _name(choice: ModelChoice) -> str:
-    prefix = f"{choice.provider}/"
-    return choice.name if choice.name.startswith(prefix) else prefix + choice.name
+        st.session_state[state.MODEL] = AUTO
+    advice = " ".join(filter(None, [choice.detail, choice.fix]))
+    st.selectbox("Language model", options, key=state.MODEL, format_func=_label, help=advice or None)
 
 
 def _label(name: str) -> str:
+    if name == AUTO:
+        return f"Automatic: {language_model().name or 'none found'}"
     return "None: answer with quotes" if name == NO_MODEL else name
-
-
-def _help(choice: ModelChoice | None) -> str | None:
-    return " ".join(filter(None, [choice.detail, choice.fix])) if choice else None

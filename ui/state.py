@@ -12,15 +12,15 @@ from ui.jobs import Jobs
 from ui.runner import Runner
 
 if TYPE_CHECKING:
-    from wiring import Athena
-
     from pipeline.models.base import ModelChoice
+    from wiring import Athena
 
 CONVERSATION = "conversation_id"
 EVIDENCE = "evidence"
 INSPECTED = "inspected_turn"
 MODEL = "language_model"
 ATHENA = "athena"
+MODELS_KEPT = 60  # seconds
 
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with
 
@@ -48,9 +48,9 @@ def athena() -> Athena:
 
 @st.cache_resource(show_spinner="Opening the manuals …")
 def _open() -> Athena:
-    from wiring import open_athena
+    from wiring import load_settings, open_athena
 
-    return open_athena(_served_with[0] if _served_with else Settings())
+    return open_athena(_served_with[0] if _served_with else load_settings())
 
 
 @st.cache_resource(show_spinner=False)
@@ -65,19 +65,19 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-@st.cache_data(ttl=20, show_spinner=False)
-def _models(_athena: Athena, key: int) -> tuple[list[ModelChoice], list[str]]:  # noqa: ARG001
-    return _athena.models(), _athena.language_models()
+@st.cache_data(ttl=MODELS_KEPT, show_spinner=False)
+def _models(_athena: Athena, key: int) -> tuple[ModelChoice, list[str]]:  # noqa: ARG001
+    return _athena.language_model()[1], _athena.language_models()
 
 
-def models() -> tuple[list[ModelChoice], list[str]]:
-    """What is connected, and the language models to pick from; asked again every 20 seconds at most."""
+def models() -> tuple[ModelChoice, list[str]]:
+    """The language model that is found, and those to pick from; asked for again once a minute at most."""
     current = athena()
     return _models(current, id(current))
 
 
-def forget_models() -> None:
-    """Look again at once: a model was asked for and was not there."""
+def look_for_models() -> None:
+    """Look again at once: one was started, or went away."""
     _models.clear()
 
 

@@ -9,7 +9,8 @@ import streamlit as st
 
 from pipeline.stores.base import DocumentInfo, SectionStore
 from ui import pages, state
-from ui.sidebar import NO_MODEL, language_model, picked_model
+from ui.sidebar import NO_MODEL, answering, language_model, picked_model
+from ui.words import plain
 
 WHAT = "Ask the manuals in your own words. Every answer shows the exact sentences that it rests on."
 QUESTIONS = 4
@@ -24,7 +25,7 @@ CONNECT = """\
 
 1. Install Ollama from its site and start it.
 2. Fetch a model, for instance `ollama pull llama3.2`.
-3. Come back here: it appears under *Language model* within seconds.
+3. Choose *Look again*, and it appears under *Language model*.
 
 **With OpenAI, or a server that speaks its protocol**
 
@@ -59,7 +60,9 @@ def _nothing_indexed() -> None:
 def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> None:
     for row in (questions[:2], questions[2:]):
         for column, question in zip(st.columns(2), row, strict=False):
-            column.button(question, key=f"ask-{question}", width="stretch", on_click=on_ask, args=(question,))
+            column.button(
+                plain(question), key=f"ask-{question}", width="stretch", on_click=on_ask, args=(question,)
+            )
 
 
 def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
@@ -67,7 +70,7 @@ def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> li
     sources = " ".join(info.source for info in documents)
     if "mission/" in sources or "systems/" in sources:
         return list(SUGGESTED)
-    return list(islice(_by_heading(documents, sections), QUESTIONS))
+    return list(islice(dict.fromkeys(_by_heading(documents, sections)), QUESTIONS))
 
 
 def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> Iterable[str]:
@@ -95,13 +98,14 @@ def connection() -> None:
 
 
 def _connected() -> None:
-    picked, found = picked_model(), language_model()
-    if picked and picked != NO_MODEL:
-        st.caption(f"Language model: {picked}", width="content")
+    model = answering()
+    if model:
+        st.caption(f"Language model: {plain(model)}", width="content")
         return
-    if found and found.name:
+    if picked_model() == NO_MODEL and language_model().name:
         st.caption("You chose to answer without a language model: answers are quotes.", width="content")
         return
     st.caption("No language model is connected: answers are quotes.", width="content")
     with st.popover("Connect one", type="tertiary"):
         st.markdown(CONNECT)
+        st.button("Look again", icon=":material/sync:", on_click=state.look_for_models, key="look-again")

@@ -24,12 +24,8 @@ function element(tag, attributes, ...children) {
 const icon = (name) => element("span", { class: "icon", "aria-hidden": "true" }, name);
 
 function build(tree, special) {
-  return tree.map((node, index) => {
-    if (typeof node === "string") {
-      // A chip never stands alone on the next line.
-      const before = tree[index + 1]?.t === "chip" ? node.replace(/ $/, "\u00a0") : node;
-      return document.createTextNode(before);
-    }
+  return tree.map((node) => {
+    if (typeof node === "string") return document.createTextNode(node);
     const children = build(node.c || [], special);
     if (special && special[node.t]) return special[node.t](node, children);
     if (node.t === "a" && SAFE_LINK.test(node.href)) {

@@ -20,6 +20,7 @@ function render(root, data, send) {
   if (data.kind === "quotes") body.append(...quotes(data, send, hints));
   else if (data.kind === "abstained") body.append(...abstained(data, send));
   else body.append(...prose(data, send, hints));
+  keepTogether(body);
   for (const notice of data.notices) body.append(note("info", notice));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
@@ -51,7 +52,7 @@ function quotes(data, send, hints) {
       const made = element("blockquote", { class: "quote" }, build(quote.tree, {}));
       const last = made.lastElementChild;
       const inside = last && /^(P|SPAN)$/.test(last.tagName) ? last : made;
-      inside.append("\u00a0", chip(quote.marker, data, send, hints));
+      inside.append(" ", chip(quote.marker, data, send, hints));
       return made;
     })));
 }
@@ -67,6 +68,27 @@ function abstained(data, send) {
     }, element("span", { class: "crumbs" }, crumbs(near.where.split(" › "))),
     element("span", { class: "snippet" }, near.quote)))),
   ].filter(Boolean);
+}
+
+// A chip never stands alone on the next line: it holds on to the word before and the stop after it.
+function keepTogether(root) {
+  for (const made of root.querySelectorAll(".chip")) {
+    const before = made.previousSibling;
+    const word = before?.nodeType === Node.TEXT_NODE ? before.data.match(/(\S{1,24})( ?)$/) : null;
+    const glued = before?.nodeType === Node.ELEMENT_NODE && before.classList.contains("together");
+    const hold = glued ? before : element("span", { class: "together" });
+    if (!glued) made.replaceWith(hold);
+    if (word) {
+      before.data = before.data.slice(0, -word[0].length);
+      hold.append(word[1], word[2] ? "\u00a0" : "");
+    }
+    hold.append(made);
+    const after = hold.nextSibling;
+    if (after?.nodeType === Node.TEXT_NODE && /^[.,;:!?)]/.test(after.data)) {
+      hold.append(after.data[0]);
+      after.data = after.data.slice(1);
+    }
+  }
 }
 
 function crumbs(parts) {

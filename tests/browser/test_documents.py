@@ -1,0 +1,130 @@
+"""Journeys on the documents page: upload, ask, read, delete, refuse."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opener, serving
+
+NOTE = """# Greenhouse
+
+## Watering the beans
+
+The beans on rack 7 get 250 ml of water at 06:30 ship's time.
+
+<script>alert("from a document")</script>
+
+<img src="https://example.org/pixel.png" onerror="alert(1)"> ![a](https://example.org/picture.png)
+"""
+
+
+@pytest.fixture(scope="module")
+def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data_dir = tmp_path_factory.mktemp("documents") / "data"
+    shutil.copytree(indexed, data_dir)
+    with serving(data_dir, llm="none") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data_dir = tmp_path_factory.mktemp("empty") / "data"
+    data_dir.mkdir()
+    with serving(data_dir, llm="none") as served:
+        yield served
+
+
+def test_upload_ask_and_delete(address: str, open_app: Opener, tmp_path: Path) -> None:
+    note = tmp_path / "greenhouse.md"
+    note.write_text(NOTE, encoding="utf-8")
+    app = open_app(address, path="/documents")
+    app.upload(note)
+    expect(app.page.get_by_text("1 file added")).to_be_visible()
+    expect(app.file_row("greenhouse.md")).to_be_visible()
+
+    app.file_row("greenhouse.md").locator(".name").click()
+    shown = app.page.locator(".document")
+    expect(shown).to_contain_text('<script>alert("from a document")</script>')
+    expect(shown).to_contain_text("<img src=")
+    assert shown.locator("img, script").count() == 0
+    app.page.keyboard.press("Escape")
+
+    app.page.get_by_role("link", name="Chat").click()
+    app.ask("How much water do the beans on rack 7 get?")
+    turn = app.answered(1)
+    expect(turn.locator(".quote").first).to_contain_text("250 ml")
+    turn.locator(".chip").first.click()
+    assert "rack 7 get 250 ml of water" in app.cited()
+    expect(app.pane).to_contain_text('<script>alert("from a document")</script>')
+    conversation = app.page.url.removeprefix(address)
+
+    app.page.get_by_role("link", name="Documents").click()
+    app.file_row("greenhouse.md").get_by_label("Delete greenhouse.md").click()
+    app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(app.file_row("greenhouse.md")).to_have_count(0)
+
+    app.open("/")
+    app.ask("How much water do the beans on rack 7 get?")
+    expect(app.answered(1)).not_to_contain_text("250 ml")
+    app.open(conversation)
+    app.answered(1).locator(".chip").first.click()
+    expect(app.pane.locator(".status")).to_contain_text("The file is no longer indexed.")
+    expect(app.pane.locator(".then")).to_contain_text("250 ml")
+
+
+def test_a_zip_is_added_and_its_collision_asks(address: str, open_app: Opener, tmp_path: Path) -> None:
+    pack = tmp_path / "pack.zip"
+    with zipfile.ZipFile(pack, "w") as archive:
+        archive.writestr("lab/centrifuge.md", "# Centrifuge\n\nThe centrifuge turns at 900 rpm.\n")
+        archive.writestr("lab/photo.png", b"x")
+    app = open_app(address, path="/documents")
+    app.upload(pack)
+    expect(app.file_row("lab/centrifuge.md")).to_be_visible()
+    app.page.get_by_role("button", name="Close").click()
+    app.choose(pack)
+    add = app.page.get_by_role("button", name="Add 1 file")
+    expect(add).to_be_disabled()
+    app.page.get_by_text("Replace what was uploaded before").click()
+    expect(add).to_be_enabled()
+
+
+def test_a_malicious_zip_is_refused_with_its_rule(address: str, open_app: Opener, tmp_path: Path) -> None:
+    pack = tmp_path / "evil.zip"
+    with zipfile.ZipFile(pack, "w") as archive:
+        archive.writestr("../../evil.md", "# Evil\n\nText.\n")
+    app = open_app(address, path="/documents")
+    app.choose(pack)
+    expect(app.page.get_by_text("leads out of its folder")).to_be_visible()
+    assert app.page.get_by_role("button", name="Add 1 file").count() == 0
+
+
+def test_the_table_is_filtered_and_a_file_read(address: str, open_app: Opener) -> None:
+    app = open_app(address, path="/documents")
+    app.page.get_by_label("Filter the files").fill("alarms")
+    expect(app.page.locator(".files tbody tr:visible")).to_have_count(1)
+    app.page.locator(".files .name:visible").click()
+    expect(app.page.get_by_role("dialog").locator(".document table").first).to_be_visible()
+
+
+def test_indexing_again_changes_nothing(address: str, open_app: Opener) -> None:
+    app = open_app(address, path="/documents")
+    app.page.get_by_role("button", name="Index again what changed").click()
+    expect(app.page.get_by_text("Nothing was new.")).to_be_visible()
+
+
+def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> None:
+    app = open_app(empty)
+    expect(app.page.get_by_text("Nothing is indexed yet.")).to_be_visible()
+    app.page.get_by_role("link", name="Add documents").click()
+    expect(app.page.get_by_text("Markdown files, or a zip of them")).to_be_visible()
+    app.open("/inspector")
+    expect(app.page.get_by_text("Nothing has been asked yet.")).to_be_visible()
+    app.open("/")
+    app.ask("Is anybody there?")
+    expect(app.page.get_by_text("Nothing is indexed").first).to_be_visible()

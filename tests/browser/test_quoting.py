@@ -1,0 +1,208 @@
+"""Journeys without a language model: ask, follow up, check the evidence, come back, manage."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opener
+from tests.browser.pages import App, visible_in
+
+LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+
+
+def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    expect(app.page.get_by_text("Indexed: 4 files")).to_be_visible()
+    expect(app.page.get_by_text("No language model is connected: answers are quotes.")).to_be_visible()
+    suggestions = app.page.locator(".st-key-suggestions button")
+    expect(suggestions).to_have_count(4)
+    suggestions.first.click()
+    expect(app.answered(1).locator(".quote").first).to_be_visible()
+
+
+def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    first = app.answered(1)
+    expect(first.locator(".question")).to_contain_text(LN2)
+    expect(first.locator(".quote").first).to_contain_text("LN2")
+    expect(first.locator(".crumbs").first).to_contain_text(".md")
+    expect(first.locator(".meta")).to_contain_text("quotes, no model")
+    app.ask("And if that does not help?")
+    expect(app.answered(2).locator(".quote, .verdict").first).to_be_visible()
+    address = app.page.url
+    assert re.search(r"\?c=\w", address)
+    again = open_app(quoting, path=address.removeprefix(quoting))
+    expect(again.page.locator(".turn")).to_have_count(2)
+    expect(again.turn(1).locator(".quote").first).to_contain_text("LN2")
+    app.page.reload()
+    app.ready()
+    expect(app.page.locator(".turn")).to_have_count(2)
+    expect(app.page.locator(".st-key-conversations button").filter(has_text="LN2").first).to_be_visible()
+
+
+def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
+    quoting: str, open_app: Opener
+) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    turn = app.answered(1)
+    chip = turn.locator(".chip").first
+    chip.hover()
+    tip = turn.locator(".tip")
+    expect(tip).to_be_visible()
+    quote = tip.locator(".said").inner_text()
+    chip.click()
+    expect(app.pane).to_be_visible()
+    assert _words(app.cited()) == _words(quote)
+    assert visible_in(app.mark.first, app.page.locator(".scroller"))
+    expect(app.pane.locator(".crumbs")).to_contain_text(".md")
+    expect(app.pane.locator(".status")).to_have_class(re.compile("same"))
+    expect(turn.locator(".chip.open")).to_have_count(1)
+    app.pane.get_by_text("Open the whole file").click()
+    expect(app.pane.get_by_text("Show the section only")).to_be_visible()
+    assert _words(app.cited()) == _words(quote)
+    expect(app.pane.locator("h1").first).to_be_visible()
+    app.pane.get_by_label("Close").click()
+    expect(app.pane).to_have_count(0)
+
+
+def test_keyboard(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.page.locator("body").press("/")
+    expect(app.question).to_be_focused()
+    app.page.keyboard.type(f"{LN2} 1/2")
+    expect(app.question).to_have_value(f"{LN2} 1/2")
+    app.page.keyboard.press("Enter")
+    turn = app.answered(1)
+    turn.locator(".chip").first.focus()
+    expect(turn.locator(".tip")).to_be_visible()
+    app.page.keyboard.press("Enter")
+    position = app.pane.locator(".of")
+    expect(position).to_have_text(re.compile(r"^1 of [2-9]"))
+    app.page.keyboard.press("ArrowRight")
+    expect(position).to_have_text(re.compile(r"^2 of"))
+    app.page.keyboard.press("ArrowLeft")
+    expect(position).to_have_text(re.compile(r"^1 of"))
+    app.page.keyboard.press("Escape")
+    expect(app.pane).to_have_count(0)
+
+
+def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting, width=390, height=844)
+    app.ask(LN2)
+    app.answered(1).locator(".chip").first.click()
+    box = app.pane.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"]) == (0, 390)
+    assert box["y"] > 100
+    assert visible_in(app.mark.first, app.page.locator(".scroller"))
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
+    app.page.locator(".backdrop").click(position={"x": 20, "y": 20})
+    expect(app.pane).to_have_count(0)
+
+
+def test_html_in_a_question_is_text(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask("<img src=x onerror=alert(1)> <script>alert(2)</script> LN2 tank OFFLINE?")
+    turn = app.answered(1)
+    expect(turn.locator(".question")).to_contain_text(
+        "<img src=x onerror=alert(1)> <script>alert(2)</script>"
+    )
+    assert app.page.locator("img[src=x]").count() == 0
+    app.page.reload()
+    app.ready()
+    expect(app.turn(1).locator(".question")).to_contain_text("<script>alert(2)</script>")
+
+
+def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask("Who won the football world cup in 1998?")
+    turn = app.answered(1)
+    expect(turn.locator(".verdict")).to_contain_text("Not in the manuals")
+    turn.locator(".card").first.click()
+    expect(app.pane.locator(".number")).to_have_text("Nearest section")
+
+
+def test_feedback_is_kept(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    turn = app.answered(1)
+    turn.get_by_label("Bad answer").click()
+    word = turn.get_by_label("A word on why")
+    word.fill("too long")
+    word.press("Enter")
+    expect(turn.get_by_label("Bad answer")).to_have_attribute("aria-pressed", "true")
+    app.page.reload()
+    app.ready()
+    expect(app.turn(1).get_by_label("A word on why")).to_have_value("too long")
+
+
+def test_conversations_are_renamed_exported_and_deleted(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    app.answered(1)
+    listed = app.page.locator(".st-key-conversations")
+    app.page.get_by_test_id("stPopoverButton").first.click()
+    title = app.page.get_by_label("Title")
+    title.fill("My own <b>title</b>")
+    title.press("Enter")
+    expect(listed.get_by_text("My own <b>title</b>")).to_be_visible()
+    _open_menu(app)
+    with app.page.expect_download() as download:
+        app.page.get_by_role("button", name="Export as Markdown").click()
+    exported = download.value.path().read_text(encoding="utf-8")
+    assert LN2 in exported
+    assert ".md" in exported
+    _open_menu(app)
+    app.page.get_by_role("button", name="Delete …").click()
+    app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(app.page.get_by_text("What do you need to know?")).to_be_visible()
+    expect(listed.get_by_text("My own <b>title</b>")).to_have_count(0)
+    assert "?c=" not in app.page.url
+
+
+def _open_menu(app: App) -> None:
+    if not app.page.get_by_role("button", name="Delete …").is_visible():
+        app.page.get_by_test_id("stPopoverButton").first.click()
+
+
+def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    app.answered(1).get_by_text("How was this found?").click()
+    steps = app.page.locator(".steps").first
+    for name in ("Search", "Fuse", "Merge", "Select"):
+        expect(steps.get_by_text(name, exact=True)).to_be_visible()
+    expect(app.page.locator(".bumps .row.kept").first).to_be_visible()
+    app.page.get_by_role("tab", name="What if").click()
+    alpha = app.page.get_by_role("slider").first
+    alpha.focus()
+    alpha.press("Home")
+    app.page.get_by_role("button", name="Search again").click()
+    expect(app.page.get_by_text(re.compile("differs?\\.|Both ways select"))).to_be_visible()
+    app.page.get_by_role("tab", name="Why not this page?").click()
+    expected = app.page.get_by_role("combobox", name="The section that you expected")
+    expected.fill("alarms")
+    app.page.get_by_role("option").first.click()
+    expect(app.page.get_by_text(re.compile("Dropped by|It was selected"))).to_be_visible()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_theme_is_athenas_wherever_it_is_started(quoting: str, open_app: Opener, dark: bool) -> None:
+    app = open_app(quoting, dark=dark)
+    ground = app.page.locator(".stApp").evaluate("node => getComputedStyle(node).backgroundColor")
+    assert ground == ("rgb(18, 22, 27)" if dark else "rgb(251, 250, 248)")
+
+
+def test_a_conversation_that_is_gone_says_so(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting, path="/?c=nothing-of-that-name")
+    expect(app.page.get_by_text("That conversation is not stored any more.")).to_be_visible()
+    expect(app.question).to_be_enabled()
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)

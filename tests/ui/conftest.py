@@ -1,0 +1,119 @@
+"""A real index of two small files, and the app over it, run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pipeline.answer import Answer, Citation
+from pipeline.provenance import quote_hash
+from settings import Settings
+from wiring import Athena, open_athena
+
+ROOT = Path(__file__).parents[2]
+VALVES = """# Valves
+
+## LN2 tank
+
+The LN2 tank shows OFFLINE when its switch is off. Close CB-4 first.
+
+| State | Meaning |
+|---|---|
+| OFFLINE | no power |
+"""
+CREW = "# Crew\n\n## Sleep\n\nThe crew sleeps for seven hours.\n"
+
+
+@pytest.fixture
+def athena(tmp_path: Path) -> Iterator[Athena]:
+    """Athena without a language model, over two files."""
+    manuals = tmp_path / "manuals"
+    manuals.mkdir()
+    (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
+    (manuals / "crew.md").write_text(CREW, encoding="utf-8")
+    opened = open_athena(Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none"))
+    opened.ingest([manuals])
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def empty_athena(tmp_path: Path) -> Iterator[Athena]:
+    """Athena with nothing indexed."""
+    opened = open_athena(Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def run_app() -> Iterator[Callable[..., AppTest]]:
+    """Runs a page of the app over an Athena; what the process caches is forgotten before and after."""
+
+    def run(athena: Athena, *, page: str = "", **query: str) -> AppTest:
+        app = AppTest.from_string(PAGE.format(page=page or "chat"), default_timeout=30)
+        app.session_state["athena"] = athena
+        for name, value in query.items():
+            app.query_params[name] = value
+        app.run()
+        assert not app.exception
+        return app
+
+    _forget()
+    yield run
+    _forget()
+
+
+PAGE = """
+import streamlit as st
+from ui import pages
+names = sorted(["chat", "inspector", "documents"], key=lambda name: name != "{page}")
+st.navigation([getattr(pages, name)() for name in names])
+getattr(pages, "_{page}")()
+"""
+
+
+def _forget() -> None:
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def quoted(
+    text: str, quote: str, *, marker: int = 1, path: tuple[str, ...] = ("Valves", "LN2 tank")
+) -> Citation:
+    """A citation of a quote in `valves.md` as it was indexed."""
+    start, section = text.index(quote), text.index("The LN2")
+    line = text.count("\n", 0, start) + 1
+    return Citation(
+        marker=marker,
+        source="valves.md",
+        heading_path=path,
+        start=start,
+        end=start + len(quote),
+        start_line=line,
+        end_line=line,
+        quote=quote,
+        verified=True,
+        section_id="s",
+        file_hash="f",
+        quote_hash=quote_hash(quote),
+        section_text=text[section:],
+        section_start=section,
+    )
+
+
+def answered(question: str = "Why is it OFFLINE?", **changes: object) -> Answer:
+    """An answer in quote mode with one citation."""
+    made: dict[str, object] = {
+        "question": question,
+        "condensed_question": question,
+        "text": "…",
+        "mode": "quote",
+        "model": "",
+        "abstained": False,
+        "citations": (quoted(VALVES, "The LN2 tank shows OFFLINE when its switch is off."),),
+    }
+    return Answer(**(made | changes))  # type: ignore[arg-type]

@@ -1,0 +1,204 @@
+"""Each page as Streamlit runs it, over a real index and stored conversations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from pipeline.answer import Answer
+from pipeline.events import Step
+from tests.ui.conftest import VALVES, answered, quoted
+from ui import state
+from ui.state import OpenEvidence
+from wiring import Athena
+
+Run = Callable[..., AppTest]
+
+
+def component_data(app: AppTest, name: str) -> list[dict[str, Any]]:
+    """The data of every mounted component of a name, in order."""
+    found = []
+    for node in _walk(app._tree):
+        proto = getattr(node, "proto", None)
+        if proto is not None and getattr(proto, "component_name", "") == f"athena_{name}":
+            found.append(json.loads(proto.json))
+    return found
+
+
+def _walk(node: Any) -> Any:
+    yield node
+    for child in getattr(node, "children", {}).values():
+        yield from _walk(child)
+
+
+def store(athena: Athena, answer: Answer) -> tuple[str, str]:
+    """A conversation with one turn: its id and the turn's."""
+    conversation = athena.conversations.create("Valves").info.id
+    return conversation, athena.conversations.save_turn(conversation, answer)
+
+
+def texts(app: AppTest) -> str:
+    kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def test_first_visit(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    assert "Every answer shows the exact sentences" in texts(app)
+    assert "Indexed: 2 files, 2 sections" in texts(app)
+    assert "No language model is connected" in texts(app)
+    assert len([button for button in app.button if button.key and button.key.startswith("ask-")]) >= 2
+
+
+def test_nothing_indexed(empty_athena: Athena, run_app: Run) -> None:
+    assert "Nothing is indexed yet." in texts(run_app(empty_athena))
+    assert "Nothing is indexed yet." in texts(run_app(empty_athena, page="documents"))
+    assert "Nothing has been asked yet." in texts(run_app(empty_athena, page="inspector"))
+
+
+def test_asking_without_an_index_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
+    app = run_app(empty_athena)
+    app.chat_input[0].set_value("Is anybody there?").run()
+    assert "athena ingest" in texts(app).replace("\\", "")
+
+
+def test_a_stored_conversation_is_shown_by_its_address(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    data = component_data(run_app(athena, c=conversation), "turn")
+    assert [(view["turn"], view["kind"], view["question"]) for view in data] == [
+        (turn, "quotes", "Why is it OFFLINE?")
+    ]
+
+
+def test_an_unknown_conversation_says_so(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, c="nothing")
+    assert "not stored any more" in texts(app)
+    assert not component_data(app, "turn")
+
+
+def test_the_pane_shows_the_cited_section(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    app = run_app(athena, c=conversation)
+    app.session_state[state.EVIDENCE] = OpenEvidence(turn, "citation", 1)
+    app.run()
+    (pane,) = component_data(app, "pane")
+    assert (pane["status"], pane["crumbs"]) == ("same", ["valves.md", "Valves", "LN2 tank"])
+    assert '{"t": "mark", "n": 0, "c": ["The LN2 tank shows OFFLINE when its switch is off."]}' in json.dumps(
+        pane["tree"]
+    )
+
+
+def test_the_pane_says_what_became_of_the_passage(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    manual = athena.store.sections.documents()[-1]
+    for text, fate in (
+        (VALVES.replace("# Valves\n", "# Valves\n\nNew words first.\n"), "moved"),
+        (VALVES.replace("its switch is off", "its power switch is off"), "changed"),
+        ("# Valves\n\nOther things entirely.\n", "gone"),
+    ):
+        Path(manual.root, "valves.md").write_text(text, encoding="utf-8")
+        athena.ingest([manual.root])
+        app = run_app(athena, c=conversation)
+        app.session_state[state.EVIDENCE] = OpenEvidence(turn, "citation", 1)
+        app.run()
+        (pane,) = component_data(app, "pane")
+        assert pane["status"] == fate
+        assert bool(pane["then"]) == (fate != "moved")
+
+
+def test_a_deleted_file_still_shows_what_was_cited(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    athena.delete_document("valves.md")
+    app = run_app(athena, c=conversation)
+    app.session_state[state.EVIDENCE] = OpenEvidence(turn, "citation", 1)
+    app.run()
+    (pane,) = component_data(app, "pane")
+    assert (pane["status"], pane["can_open"]) == ("gone", False)
+    assert "switch is off" in json.dumps(pane["then"])
+
+
+def test_deleting_a_conversation_asks_first(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered())
+    app = run_app(athena, c=conversation)
+    app.button(key=f"delete-{conversation}").click().run()
+    assert "will be deleted for good" in texts(app)
+    assert app.button(key="keep-conversation").label == "Keep it"
+    assert len(athena.conversations.list()) == 1
+
+
+def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered())
+    app = run_app(athena, c=conversation)
+    app.text_input(key=f"title-{conversation}").set_value("Other").run()
+    assert athena.conversations.list()[0].title == "Other"
+
+
+def test_documents_are_listed_with_their_counts(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    assert [metric.value for metric in app.metric] == ["2", "2", "5"]
+    (table,) = component_data(app, "files")
+    assert [(row["source"], row["sections"], row["sentences"]) for row in table["files"]] == [
+        ("crew.md", 1, 1), ("valves.md", 1, 4),
+    ]  # fmt: skip
+
+
+def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    app.file_uploader[0].set_value(("beans.md", b"# Beans\n\nThe beans get water.\n", "text/markdown")).run()
+    app.button(key="add-files").click().run()
+    job = state.jobs().current
+    assert job is not None
+    assert job.wait(30)
+    assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
+    app.run()
+    assert "1 file added" in texts(app)
+
+
+def test_an_upload_with_the_name_of_a_manual_is_refused(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    app.file_uploader[0].set_value(("Valves.md", b"# Mine\n\nText.\n", "text/markdown")).run()
+    assert "Indexed from another folder already" in texts(app).replace("\\", "")
+    assert not [button for button in app.button if button.key == "add-files"]
+
+
+def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run) -> None:
+    steps = (Step("hyde", 0.0, "skipped", "no language model is connected"), Step("search", 12.0))
+    store(athena, answered(steps=steps, condensed_question="Why is the LN2 tank OFFLINE?"))
+    app = run_app(athena, page="inspector")
+    (flow,) = component_data(app, "flow")
+    assert [step["label"] for step in flow["steps"]] == ["Hypothesis", "Search"]
+    assert "Why is the LN2 tank OFFLINE?" in texts(app)
+
+
+def test_what_if_compares_two_searches(athena: Athena, run_app: Run) -> None:
+    store(athena, answered(steps=(Step("search", 12.0),)))
+    app = run_app(athena, page="inspector")
+    app.slider[0].set_value(0.0)
+    _form_button(app).click().run()
+    (compared,) = component_data(app, "bumps")
+    assert compared["columns"] == ["As answered", "Your settings"]
+    assert {row["label"].split("  ")[0] for row in compared["rows"]} >= {"LN2 tank"}
+
+
+def _form_button(app: AppTest) -> Any:
+    return next(button for button in app.button if button.label == "Search again")
+
+
+def test_why_not_follows_a_section(athena: Athena, run_app: Run) -> None:
+    store(athena, answered(steps=(Step("search", 12.0),)))
+    app = run_app(athena, page="inspector")
+    app.selectbox(key="expected").set_value("valves.md › Valves › LN2 tank").run()
+    assert "It was selected" in texts(app)
+
+
+def test_a_stopped_answer_keeps_its_text(athena: Athena, run_app: Run) -> None:
+    cited = quoted(VALVES, "Close CB-4 first.")
+    half = answered(text="Close [1]", mode="generate", model="ollama/x", status="stopped", citations=(cited,))
+    conversation, _ = store(athena, half)
+    (view,) = component_data(run_app(athena, c=conversation), "turn")
+    assert view["ended"] == "You stopped this answer."
+    assert {"t": "chip", "n": 1, "c": []} in view["body"][0]["c"]

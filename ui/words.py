@@ -1,0 +1,15 @@
+"""Words as widgets take them: most of Streamlit's texts are read as Markdown."""
+
+from __future__ import annotations
+
+SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
+
+
+def plain(text: str) -> str:
+    """Text for a widget that reads Markdown, with nothing in it read as such."""
+    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
+
+
+def files(number: int) -> str:
+    """So many files."""
+    return f"{number:,} {'file' if number == 1 else 'files'}"
