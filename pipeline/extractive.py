@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from llama_index.core.schema import TextNode
@@ -117,7 +117,7 @@ def _with_list(quote: Quote, siblings: Sequence[TextNode]) -> Quote:
 
 
 def _in_reading_order(quotes: Sequence[Quote]) -> list[Quote]:
-    """Grouped by section, sections by their best quote; a quote inside another one is left out."""
+    """Grouped by section, sections by their best quote; what one list has is not quoted again."""
     groups: dict[str, list[Quote]] = {}
     for quote in quotes:
         groups.setdefault(quote.passage.section.node_id, []).append(quote)
@@ -125,7 +125,8 @@ def _in_reading_order(quotes: Sequence[Quote]) -> list[Quote]:
     for group in groups.values():
         end = -1
         for quote in sorted(group, key=lambda item: (item.start, -item.end)):
-            if quote.end > end:
-                ordered.append(quote)
-                end = quote.end
+            unquoted = tuple(leaf for leaf in quote.leaves if (leaf.start_char_idx or 0) > end)
+            if unquoted:
+                ordered.append(replace(quote, leaves=unquoted))
+                end = quote.end - 1
     return ordered
