@@ -102,7 +102,10 @@ def _turns(conversation: Conversation, run: Run | None) -> None:
     opened = state.evidence()
     stored = conversation.turns
     live = run is not None and not _is_stored(run, stored)
-    finished = stored if live else stored[:-1]
+    # The engine keeps a turn from early on, in case of a kill; until it is done, the run shows it.
+    finished = (
+        tuple(turn for turn in stored if turn.created_at < run.started) if run and live else stored[:-1]
+    )
     for position, turn in enumerate(finished):
         _show(_view_of(turn), position=position, opened=opened)
     last = None if live else stored[-1]

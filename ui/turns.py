@@ -26,7 +26,8 @@ ASK_OTHERWISE = (
 
 
 def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, word: str = "") -> View:
-    """A finished turn."""
+    """A finished turn; the last notice of one that failed is what went wrong."""
+    failed = answer.status == "failed" and bool(answer.notices)
     return {
         "turn": turn_id,
         "question": answer.question,
@@ -39,9 +40,9 @@ def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, wo
         "nearest": [nearest_view(index, citation) for index, citation in enumerate(answer.nearest)],
         "citations": {str(c.marker): citation_view(c) for c in answer.citations},
         "support": [support_view(support) for support in answer.support],
-        "notices": list(answer.notices),
+        "notices": list(answer.notices[:-1] if failed else answer.notices),
         "ended": STOPPED if answer.status == "stopped" else "",
-        "failure": None,
+        "failure": {"message": answer.notices[-1], "fix": ""} if failed else None,
         "meta": meta(answer),
         "feedback": feedback,
         "word": word,

@@ -40,7 +40,7 @@ FLAGS = (
 )
 SERVE = "from settings import Settings; from ui.launch import serve; serve(Settings())"
 START_SECONDS = 60
-PATIENCE_MS = 30_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
+PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 
 
