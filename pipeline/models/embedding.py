@@ -134,13 +134,13 @@ def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, Mode
     """
     if name in ("auto", BUNDLED_NAME):
         return _bundled(options)
+    if name in ("", "none"):
+        raise ConfigurationError(
+            f"ATHENA_EMBEDDING_MODEL is '{name}', which names no model.",
+            "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME.",
+        )
     provider, _, model = name.partition("/")
     match provider:
-        case "" | "none":
-            raise ConfigurationError(
-                f"ATHENA_EMBEDDING_MODEL is '{name}', which names no model.",
-                "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME.",
-            )
         case "ollama":
             return _ollama(_required(model, name), options)
         case "openai":

@@ -154,10 +154,15 @@ def test_choice_of_servers() -> None:
     assert "sk-x" not in repr(choices)
 
 
-@pytest.mark.parametrize("name", ["", "none", "/x", "ollama/", "openai"])
+@pytest.mark.parametrize("name", ["", "none", "ollama/", "openai"])
 def test_names_of_nothing_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="ATHENA_EMBEDDING_MODEL"):
         choose_encoder(name, options=EncoderOptions())
+
+
+@pytest.mark.parametrize("name", ["/models/minilm", "BAAI/bge-m3", "minilm"])
+def test_all_other_names_are_sentence_transformers(name: str) -> None:
+    assert choose_encoder(name, options=EncoderOptions())[1].provider == "sentence-transformers"
 
 
 def test_openai_without_a_key() -> None:

@@ -1,0 +1,110 @@
+"""Cross-encoders on ONNX Runtime: any sentence-transformers `CrossEncoder`, by name or folder.
+
+The files come from `cross_encoder_files.py`; torch is needed at most once, to convert a model that nobody
+has published as ONNX.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.models.base import CrossEncoder, ModelChoice, Scores
+from pipeline.models.cross_encoder_files import ModelFiles, find_files
+from pipeline.models.onnx import core_count, equal_length_batches, map_batches, model_inputs, open_session
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding, Tokenizer
+
+BATCH_TOKENS = 1024
+
+
+class OnnxCrossEncoder:
+    """Scores (question, passage) pairs; files are read at the first use, any thread may call it.
+
+    A pair that is too long loses the end of its longer part, which is the passage as a rule.
+    """
+
+    def __init__(self, files: ModelFiles, *, name: str, threads: int = 0) -> None:
+        self.name = name
+        self._files = files
+        self._threads = threads or core_count()
+        self._loading = threading.Lock()
+
+    def score(self, question: str, passages: Sequence[str]) -> Scores:
+        """Logits, shape (len(passages),), higher is better."""
+        if not passages:
+            return np.empty(0, dtype=np.float32)
+        pairs = self._tokenizer.encode_batch_fast([(question, passage) for passage in passages])
+        batches = equal_length_batches([len(pair.ids) for pair in pairs], batch_tokens=BATCH_TOKENS)
+        scores = np.empty(len(passages), dtype=np.float32)
+        for batch, logits in map_batches(
+            lambda batch: self._logits([pairs[index] for index in batch]), batches, threads=self._threads
+        ):
+            scores[batch] = logits
+        return scores
+
+    def _logits(self, pairs: list[Encoding]) -> NDArray[np.float32]:
+        """Logits of pairs of one length."""
+        ids = np.array([pair.ids for pair in pairs], dtype=np.int64)
+        types = np.array([pair.type_ids for pair in pairs], dtype=np.int64)
+        logits = np.asarray(self._session.run(None, model_inputs(self._session, ids, types=types))[0])
+        if logits.shape != (len(pairs), 1):
+            raise ModelError(
+                f"The cross-encoder '{self.name}' gives {logits.shape[-1]} numbers a pair, not one score.",
+                "Choose a reranking model in ATHENA_CROSS_ENCODER.",
+            )
+        return logits[:, 0].astype(np.float32)
+
+    @cached_property
+    def _session(self) -> InferenceSession:
+        with self._loading:
+            return self.__dict__.get("_session") or open_session(self._files.model)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return self._files.open_tokenizer()
+
+
+def sigmoid(logits: NDArray[Any]) -> NDArray[np.float32]:
+    """Logits as 0..1, as people are shown them; logits beyond 60 are 0 or 1 to any precision shown."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))), dtype=np.float32)
+
+
+def find_cross_encoder(
+    name: str, *, model_cache: Path | None = None, threads: int = 0, retry: bool = False
+) -> tuple[CrossEncoder | None, ModelChoice]:
+    """The cross-encoder of a name or folder and why; None where there is none, which is no error.
+
+    On disk, else from the Hugging Face hub, else converted by torch where that is installed. The outcome is
+    kept for the life of the process, and a failed look at the hub for an hour; `retry` looks again.
+    """
+    if name in ("", "none"):
+        return _none("switched off (ATHENA_CROSS_ENCODER is none)", "Name a model to rerank with.")
+    if retry:
+        _find.cache_clear()
+    return _find(name, model_cache, threads, retry)
+
+
+@cache
+def _find(
+    name: str, model_cache: Path | None, threads: int, retry: bool
+) -> tuple[CrossEncoder | None, ModelChoice]:
+    try:
+        files = find_files(name, model_cache=model_cache, retry=retry)
+    except ModelUnavailable as error:
+        return _none(error.problem, error.fix)
+    choice = ModelChoice("cross-encoder", name, "sentence-transformers", files.detail)
+    return OnnxCrossEncoder(files, name=name, threads=threads), choice
+
+
+def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
+    return None, ModelChoice("cross-encoder", "", "none", detail, fix)

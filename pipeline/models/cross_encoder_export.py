@@ -1,0 +1,88 @@
+"""Convert a cross-encoder to int8 ONNX, once; needs transformers and torch, as the extra `[hf]` installs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import ModelUnavailable
+from pipeline.models.onnx_export import OPSET, export, quantize, weights_hash
+
+logger = logging.getLogger(__name__)
+
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+MODEL, METADATA = "model-int8.onnx", "metadata.json"
+LONGEST = 512
+
+
+def convert(name: str, target: Path) -> None:
+    """Write `model-int8.onnx`, `tokenizer.json` and `metadata.json` of a model into a new folder.
+
+    The folder appears whole or not at all; where another process was faster, its folder stays.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        _convert(name, making)
+        with contextlib.suppress(FileExistsError):
+            _move(making, target)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _convert(name: str, folder: Path) -> None:
+    network, tokenizer = _load(name)
+    logger.info("converting '%s' to int8 ONNX", name)
+    max_tokens = _max_tokens(network, tokenizer)
+    export(network, folder / "model.onnx", inputs=_inputs(tokenizer), output=("logits", 1))
+    quantize(folder / "model.onnx", folder / MODEL)
+    (folder / "model.onnx").unlink()
+    tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    metadata = {
+        "name": name,
+        "max_tokens": max_tokens,
+        "num_labels": int(network.config.num_labels),
+        "source_sha256": weights_hash(network),
+        "opset": OPSET,
+    }
+    (folder / METADATA).write_text(json.dumps(metadata, indent=2), encoding="utf-8")
+
+
+def _load(name: str) -> tuple[Any, Any]:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, use_fast=True)
+        # The eager attention is the one that the exporter can follow.
+        network = AutoModelForSequenceClassification.from_pretrained(name, attn_implementation="eager")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelUnavailable(
+            f"Cannot load the cross-encoder '{name}': {str(error).strip().splitlines()[0]}",
+            "Check the name and the network, or set ATHENA_CROSS_ENCODER=none.",
+        ) from error
+    return network.eval(), tokenizer
+
+
+def _inputs(tokenizer: Any) -> tuple[str, ...]:
+    return tuple(name for name in INPUTS if name in tokenizer.model_input_names)
+
+
+def _max_tokens(network: Any, tokenizer: Any) -> int:
+    positions = getattr(network.config, "max_position_embeddings", LONGEST)
+    return min(LONGEST, int(positions), int(tokenizer.model_max_length))
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename a folder; raises FileExistsError where the target is there already."""
+    try:
+        os.rename(source, target)  # noqa: PTH104 - Path.rename would be the same call
+    except OSError as error:
+        if target.is_dir():
+            raise FileExistsError(str(target)) from error
+        raise

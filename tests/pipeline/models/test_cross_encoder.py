@@ -1,0 +1,350 @@
+"""Cross-encoders: the scores by hand, where the files come from, and why there may be none."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.models import cross_encoder, cross_encoder_files, hub
+from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder, sigmoid
+from pipeline.models.cross_encoder_files import converted, files_in, find_files
+from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
+
+NAME = "cross-encoder/tiny"
+PASSAGES = ["the valves", "open the tank", "crew", "", "open the tank close the valve the crew sleeps"]
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    cross_encoder._find.cache_clear()
+    yield
+    cross_encoder._find.cache_clear()
+
+
+class TestScores:
+    """The arithmetic, on a network small enough to do by hand."""
+
+    def test_by_hand(self, tmp_path: Path) -> None:
+        weights = make_cross_encoder(tmp_path)
+        encoder, choice = find_cross_encoder(str(tmp_path))
+        assert encoder is not None
+        words = [["the", "valve", "##s"], ["open", "the", "tank"], ["crew"], []]
+        expected = [weights.logit(["close", "valve"], passage) for passage in words]
+        scores = encoder.score("Close valve", PASSAGES[:4])
+        np.testing.assert_allclose(scores, expected, rtol=1e-4)
+        assert scores.dtype == np.float32
+        assert choice.role == "cross-encoder"
+        assert choice.provider == "sentence-transformers"
+
+    def test_the_order_and_company_of_passages_do_not_matter(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path)
+        encoder, _ = find_cross_encoder(str(tmp_path), threads=2)
+        assert encoder is not None
+        together = encoder.score("valve", PASSAGES)
+        alone = [encoder.score("valve", [passage])[0] for passage in PASSAGES]
+        np.testing.assert_allclose(together, alone, rtol=1e-5)
+
+    def test_a_long_passage_loses_its_end(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path, max_tokens=8)
+        encoder, _ = find_cross_encoder(str(tmp_path))
+        assert encoder is not None
+        # [CLS] valve [SEP] + 4 words + [SEP] are 8 tokens
+        scores = encoder.score("valve", ["open the tank close", "open the tank close the crew"])
+        assert scores[0] == pytest.approx(scores[1])
+
+    def test_no_passages(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path)
+        encoder, _ = find_cross_encoder(str(tmp_path))
+        assert encoder is not None
+        assert encoder.score("valve", []).shape == (0,)
+
+    def test_a_classifier_is_no_cross_encoder(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path, labels=3)
+        encoder, _ = find_cross_encoder(str(tmp_path))
+        assert encoder is not None
+        with pytest.raises(ModelError, match=r"gives 3 numbers a pair.*ATHENA_CROSS_ENCODER"):
+            encoder.score("valve", ["tank"])
+
+    def test_sigmoid(self) -> None:
+        np.testing.assert_allclose(
+            sigmoid(np.array([0.0, np.log(3), -1e9, 1e9])), [0.5, 0.75, 0, 1], atol=1e-6
+        )
+
+
+class TestFiles:
+    """Where the files come from."""
+
+    @pytest.mark.parametrize("file", ["model.onnx", "onnx/model.onnx", "onnx/model_other.onnx"])
+    def test_a_folder_with_an_onnx_file(self, tmp_path: Path, file: str) -> None:
+        make_cross_encoder(tmp_path, file=file, max_tokens=99)
+        found = files_in(tmp_path)
+        assert found is not None
+        assert found.model == tmp_path / file
+        assert found.max_tokens == 99
+
+    def test_int8_before_float(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path, file="onnx/model.onnx")
+        make_cross_encoder(tmp_path, file="onnx/model_int8.onnx")
+        found = files_in(tmp_path)
+        assert found is not None
+        assert found.model.name == "model_int8.onnx"
+
+    def test_no_vnni_no_eight_bits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cross_encoder_files, "_has_vnni", lambda: False)
+        monkeypatch.setattr("platform.machine", lambda: "x86_64")
+        assert next(cross_encoder_files.preferred_files()) == "onnx/model_quint8_avx2.onnx"
+        monkeypatch.setattr("platform.machine", lambda: "arm64")
+        assert next(cross_encoder_files.preferred_files()) == "onnx/model_qint8_arm64.onnx"
+
+    def test_lengths_without_configuration(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path)
+        (tmp_path / "config.json").write_text("broken")
+        (tmp_path / "tokenizer_config.json").unlink()
+        found = files_in(tmp_path)
+        assert found is not None
+        assert found.max_tokens == 512
+
+    def test_an_onnx_file_without_a_tokenizer_is_not_enough(self, tmp_path: Path) -> None:
+        make_cross_encoder(tmp_path)
+        (tmp_path / "tokenizer.json").unlink()
+        assert files_in(tmp_path) is None
+
+    def test_a_converted_model_is_used_again(self, tmp_path: Path) -> None:
+        folder = tmp_path / "cross-encoders" / "cross-encoder--tiny"
+        make_cross_encoder(folder, file="model-int8.onnx")
+        (folder / "metadata.json").write_text(json.dumps({"max_tokens": 17}))
+        encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        assert encoder is not None
+        assert encoder.score("valve", ["tank"]).shape == (1,)
+        assert (encoder.name, choice.name) == (NAME, NAME)
+        assert find_files(NAME, model_cache=tmp_path).max_tokens == 17
+
+    def test_a_broken_conversion_says_so(self, tmp_path: Path) -> None:
+        folder = tmp_path / "cross-encoders" / "cross-encoder--tiny"
+        folder.mkdir(parents=True)
+        (folder / "metadata.json").write_text("{")
+        with pytest.raises(ModelUnavailable, match="Delete that folder"):
+            converted(folder)
+
+    def test_a_folders_key_changes_with_its_weights(self, tmp_path: Path) -> None:
+        weights = tmp_path / "model.safetensors"
+        weights.write_bytes(b"one")
+        before = cross_encoder_files._folder_key(tmp_path)
+        assert cross_encoder_files._folder_key(tmp_path) == before
+        weights.write_bytes(b"other")
+        assert cross_encoder_files._folder_key(tmp_path) != before
+
+
+class TestNone:
+    """Why there may be none, and what to do."""
+
+    @pytest.mark.parametrize("name", ["none", ""])
+    def test_switched_off(self, name: str) -> None:
+        encoder, choice = find_cross_encoder(name)
+        assert encoder is None
+        assert (choice.provider, choice.detail) == ("none", "switched off (ATHENA_CROSS_ENCODER is none)")
+
+    def test_nowhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        _without_torch(monkeypatch)
+        started = time.monotonic()
+        encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        assert encoder is None
+        assert choice.provider == "none"
+        assert NAME in choice.detail
+        assert "pip install 'athena-docs[hf]'" in choice.fix
+        assert time.monotonic() - started < 5
+
+    def test_a_folder_without_a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        _without_torch(monkeypatch)
+        (tmp_path / "empty").mkdir()
+        encoder, choice = find_cross_encoder(str(tmp_path / "empty"), model_cache=tmp_path)
+        assert encoder is None
+        assert "needs torch" in choice.detail
+
+    def test_not_even_a_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        _without_torch(monkeypatch)
+        encoder, choice = find_cross_encoder("no such name!", model_cache=tmp_path)
+        assert encoder is None
+        assert "no such name!" in choice.detail
+
+    def test_the_outcome_is_remembered(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        _without_torch(monkeypatch)
+        looks: list[str] = []
+        monkeypatch.setattr(hub, "download", lambda name, **_: looks.append(name))
+        for _ in range(3):
+            find_cross_encoder(NAME, model_cache=tmp_path)
+        assert looks == [NAME]  # for this process
+        cross_encoder._find.cache_clear()
+        find_cross_encoder(NAME, model_cache=tmp_path)
+        assert looks == [NAME]  # on disk, for the next one
+        find_cross_encoder(NAME, model_cache=tmp_path, retry=True)
+        assert looks == [NAME, NAME]
+        stale = tmp_path / "cross-encoders" / "cross-encoder--tiny.not-found"
+        os.utime(stale, (0, 0))
+        cross_encoder._find.cache_clear()
+        find_cross_encoder(NAME, model_cache=tmp_path)
+        assert looks == [NAME, NAME, NAME]
+
+
+class TestHub:
+    """The hub, played by a local server."""
+
+    def test_a_published_onnx_file_is_fetched(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        published = tmp_path / "published"
+        weights = make_cross_encoder(published, file="onnx/model.onnx")
+        with _hub_serving(published) as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
+            assert encoder is not None, choice
+        expected = weights.logit(["valve"], ["tank"])
+        np.testing.assert_allclose(encoder.score("valve", ["tank"]), [expected], rtol=1e-4)
+        assert not list((tmp_path / "cache").rglob("*.not-found"))
+
+    def test_a_model_without_onnx_is_not_fetched(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "published").mkdir()
+        (tmp_path / "published" / "model.safetensors").write_bytes(b"x")
+        with _hub_serving(tmp_path / "published") as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            assert hub.download(NAME, preferred=["onnx/model.onnx"]) is None
+
+    def test_a_silent_hub_does_not_stall(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(hub, "LOOK_UP_S", 0.2)
+        with _hub_serving(tmp_path, silent=True) as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            started = time.monotonic()
+            assert hub.download(NAME, preferred=["model.onnx"]) is None
+            assert time.monotonic() - started < 2
+
+    def test_offline_asks_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(hub, "_listed", lambda *_: pytest.fail("asked the hub"))
+        assert hub.download(NAME, preferred=["model.onnx"]) is None
+
+
+TORCH = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "onnx"))
+
+
+@pytest.mark.skipif(not TORCH, reason="converting needs torch, transformers and onnx: the extra [hf]")
+def test_conversion_of_a_random_model(tmp_path: Path) -> None:
+    """A random BERT with one output, converted for real: the int8 scores follow torch's."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    from tests.pipeline.models.tiny_cross_encoder import WORDS
+
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "vocab.txt").write_text("\n".join(WORDS))
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=len(WORDS),
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=64,
+        num_labels=1,
+        initializer_range=0.2,  # larger than usual, so that scores differ
+    )
+    network = BertForSequenceClassification(config).eval()
+    network.save_pretrained(source)
+    tokenizer = BertTokenizerFast(vocab_file=str(source / "vocab.txt"), model_max_length=64)
+    tokenizer.save_pretrained(source)
+
+    encoder, choice = find_cross_encoder(str(source), model_cache=tmp_path / "cache")
+    assert isinstance(encoder, OnnxCrossEncoder), choice
+    scores = encoder.score("close the valve", PASSAGES)
+    with torch.no_grad():
+        batch = tokenizer(["close the valve"] * len(PASSAGES), PASSAGES, padding=True, return_tensors="pt")
+        expected = network(**batch).logits[:, 0].numpy()
+    assert np.corrcoef(scores, expected)[0, 1] > 0.98
+    assert np.abs(scores - expected).max() < 0.15 * np.ptp(expected)
+
+    folder = next((tmp_path / "cache" / "cross-encoders").iterdir())
+    assert {path.name for path in folder.iterdir()} == {"model-int8.onnx", "tokenizer.json", "metadata.json"}
+    metadata = json.loads((folder / "metadata.json").read_text())
+    assert (metadata["max_tokens"], metadata["num_labels"]) == (64, 1)
+    assert len(metadata["source_sha256"]) == 64
+
+
+def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+
+def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path) -> None:
+    """Let the hub's client talk to a local server and keep its cache in a folder."""
+    from huggingface_hub import constants
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}"
+    )
+
+
+class _hub_serving:  # noqa: N801 - used as a function
+    """A hub with one model, whose files are those of a folder; a silent one never answers."""
+
+    def __init__(self, folder: Path, *, silent: bool = False) -> None:
+        leave = self._leave = threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_HEAD(self) -> None:
+                self._file(body=False)
+
+            def do_GET(self) -> None:
+                if silent:
+                    leave.wait(10)
+                elif self.path.startswith("/api/models/"):
+                    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+                    self._send(
+                        json.dumps(
+                            {"id": NAME, "sha": "a" * 40, "siblings": [{"rfilename": name} for name in names]}
+                        ).encode()
+                    )
+                else:
+                    self._file(body=True)
+
+            def _file(self, *, body: bool) -> None:
+                data = (folder / self.path.split("/resolve/main/")[-1].split("?")[0]).read_bytes()
+                self._send(data, body=body)
+
+            def _send(self, data: bytes, *, body: bool = True) -> None:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.send_header("ETag", f'"{hash(data):x}"')
+                self.send_header("X-Repo-Commit", "a" * 40)
+                self.end_headers()
+                if body:
+                    self.wfile.write(data)
+
+            def log_message(self, *args: object) -> None:
+                """Not printed."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self._http.block_on_close = False
+        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+
+    def __enter__(self) -> str:
+        self._thread.start()
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def __exit__(self, *_: object) -> None:
+        self._leave.set()
+        self._http.shutdown()
+        self._http.server_close()
