@@ -6,11 +6,12 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import (
     AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -19,6 +20,8 @@ from pydantic import (
 )
 
 from pipeline.errors import DatasetError
+
+MEND = "Mend the line and evaluate again."
 
 
 class Turn(BaseModel):
@@ -42,7 +45,7 @@ class Document(_Row):
     """One document of a corpus: it becomes one section under its title."""
 
     id: str = Field(validation_alias="_id")
-    title: str = ""
+    title: Annotated[str, BeforeValidator(lambda title: "" if title is None else title)] = ""
     text: str
 
 
@@ -93,7 +96,7 @@ def load_qrels(folder: Path, split: str) -> Qrels:
         except (IndexError, ValueError) as error:
             raise DatasetError(
                 f"Cannot read line {number} of '{path}': it is not 'query<tab>document<tab>relevance'.",
-                "Mend the line and evaluate again.",
+                MEND,
             ) from error
         if relevance > 0:
             qrels.setdefault(query_id, {})[document_id] = relevance
@@ -109,7 +112,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise DatasetError(
             f"'{path}' does not exist.",
@@ -122,5 +125,9 @@ def _text(path: Path) -> str:
 def _parse(kind: type[Row], line: str, place: str) -> Row:
     try:
         return kind.model_validate(json.loads(line))
-    except (json.JSONDecodeError, ValidationError) as error:
-        raise DatasetError(f"Cannot read {place}: {error}", "Mend the line and evaluate again.") from error
+    except json.JSONDecodeError as error:
+        raise DatasetError(f"Cannot read {place}: not JSON ({error}).", MEND) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "the line"
+        raise DatasetError(f"Cannot read {place}: {name}: {first['msg']}.", MEND) from error

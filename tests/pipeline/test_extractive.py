@@ -165,7 +165,7 @@ def test_a_section_that_vanished_meanwhile_is_not_quoted(tmp_path: Path) -> None
 
 def test_carriage_returns_tables_and_marks_stay_as_they_are(tmp_path: Path) -> None:
     table = "| part | state |\r\n|---|---|\r\n| fan | *OFF* |\r\n| pump | ON |\r\n"
-    text = f"﻿# States\r\n\r\nThe **fan's** state is in this table:\r\n\r\n{table}"
+    text = f"\ufeff# States\r\n\r\nThe **fan's** state is in this table:\r\n\r\n{table}"
     (tmp_path / "manual").mkdir()
     store = EmbeddedStore(tmp_path / "store")
     (tmp_path / "manual" / "states.md").write_bytes(text.encode())

@@ -1,0 +1,197 @@
+"""BEIR folders: what is read, and what each fault is called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.datasets import Document, Query, Turn, load_corpus, load_qrels, load_queries
+from pipeline.errors import DatasetError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").mkdir()
+    return tmp_path
+
+
+def write(folder: Path, name: str, *rows: Any) -> None:
+    (folder / name).write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+def write_qrels(folder: Path, text: str, *, split: str = "test", encoding: str = "utf-8") -> None:
+    (folder / "qrels" / f"{split}.tsv").write_bytes(text.encode(encoding))
+
+
+# -- corpus and queries -------------------------------------------------------------------------------
+
+
+def test_a_corpus(folder: Path) -> None:
+    write(folder, "corpus.jsonl", {"_id": "d1", "title": "Fan", "text": "It hums.", "metadata": {"x": 1}})
+    assert load_corpus(folder) == [Document(_id="d1", title="Fan", text="It hums.")]
+
+
+def test_ids_may_be_numbers_and_titles_may_be_missing(folder: Path) -> None:
+    write(folder, "corpus.jsonl", {"_id": 4983, "text": "It hums."}, {"_id": "d2", "title": None, "text": ""})
+    write(folder, "queries.jsonl", {"_id": 7, "text": "Does it hum?"})
+    assert [(row.id, row.title, row.text) for row in load_corpus(folder)] == [
+        ("4983", "", "It hums."),
+        ("d2", "", ""),
+    ]
+    assert load_queries(folder)[0].id == "7"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n", "\n \t \n"])
+def test_line_ends_and_empty_lines(folder: Path, newline: str) -> None:
+    lines = ['{"_id": "a", "text": "one"}', '{"_id": "b", "text": "two"}', ""]
+    (folder / "corpus.jsonl").write_bytes(newline.join(lines).encode())
+    assert [row.id for row in load_corpus(folder)] == ["a", "b"]
+
+
+def test_a_byte_order_mark_is_no_fault(folder: Path) -> None:
+    (folder / "corpus.jsonl").write_bytes('\ufeff{"_id": "a", "text": "one"}'.encode())
+    write_qrels(folder, "\ufeffq1\td1\t1\n")
+    assert [row.id for row in load_corpus(folder)] == ["a"]
+    assert load_qrels(folder, "test") == {"q1": {"d1": 1}}
+
+
+def test_separators_within_a_text_end_no_line(folder: Path) -> None:
+    text = "one\u2028two\u2029three\x85four\x0bfive"
+    line = f'{{"_id": "a", "text": "{text}"}}'.replace("\x0b", "\\u000b")
+    (folder / "corpus.jsonl").write_text(line, "utf-8")
+    assert load_corpus(folder)[0].text == text
+
+
+def test_queries_with_all_that_they_may_have(folder: Path) -> None:
+    history = [{"role": "user", "text": "Fan?"}, {"role": "assistant", "text": "Off."}]
+    write(
+        folder,
+        "queries.jsonl",
+        {"_id": "q1", "text": "And then?", "history": history},
+        {"_id": "q2", "text": "Where?", "answer": "In the bay", "answerable": False, "metadata": {}},
+    )
+    first, second = load_queries(folder)
+    assert [(turn.role, turn.text) for turn in first.history] == [("user", "Fan?"), ("assistant", "Off.")]
+    assert (first.answer, first.answerable) == (None, True)
+    assert (second.answer, second.answerable, second.history) == ("In the bay", False, ())
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [
+        ("user", "user"), ("human", "user"), ("assistant", "assistant"), ("agent", "assistant"),
+        ("system", "assistant"), ("bot", "assistant"),
+    ],
+)  # fmt: skip
+def test_roles_by_other_names(role: str, expected: str) -> None:
+    assert Turn.model_validate({"role": role, "content": "Fan?"}).role == expected
+    assert Turn.model_validate({"role": role, "content": "Fan?"}).text == "Fan?"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"answerability": ["UNANSWERABLE"]}, False),
+        ({"answerability": ["ANSWERABLE"]}, True),
+        ({"answerability": []}, True),
+        ({"answerability": ["UNANSWERABLE"], "answerable": True}, True),
+    ],
+)
+def test_answerability_by_another_name(row: dict[str, Any], expected: bool) -> None:
+    assert Query.model_validate({"_id": "q", "text": "?", **row}).answerable is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("not json", "not JSON (Expecting value"),
+        ('{"_id": "b", "text": "cut o', "not JSON"),
+        ('["_id", "text"]', "the line: Input should be"),
+        ('{"text": "no id"}', "_id"),
+        ('{"_id": "b", "title": "no text"}', "text"),
+        ('{"_id": "b", "text": ["a list"]}', "text"),
+    ],
+)
+def test_a_bad_line_is_named_with_what_is_wrong(folder: Path, line: str, fault: str) -> None:
+    (folder / "corpus.jsonl").write_text(f'{{"_id": "a", "text": "good"}}\n\n{line}\n', "utf-8")
+    with pytest.raises(DatasetError) as caught:
+        load_corpus(folder)
+    assert caught.value.problem.startswith(f"Cannot read line 3 of '{folder / 'corpus.jsonl'}': ")
+    assert fault in caught.value.problem
+    assert "http" not in caught.value.problem
+    assert "\n" not in str(caught.value)
+    assert caught.value.fix == "Mend the line and evaluate again."
+
+
+def test_a_bad_query_is_named(folder: Path) -> None:
+    write(folder, "queries.jsonl", {"_id": "q1", "text": "?", "history": [{"role": "user"}]})
+    with pytest.raises(DatasetError, match=r"line 1 of .*queries.jsonl.*history"):
+        load_queries(folder)
+
+
+@pytest.mark.parametrize("load", [load_corpus, load_queries])
+def test_a_missing_file_says_how_a_data_set_looks(folder: Path, load: Any) -> None:
+    with pytest.raises(DatasetError) as caught:
+        load(folder / "nowhere")
+    assert "does not exist" in caught.value.problem
+    assert "corpus.jsonl, queries.jsonl and qrels/test.tsv" in caught.value.fix
+
+
+def test_a_file_that_is_not_utf_8(folder: Path) -> None:
+    (folder / "corpus.jsonl").write_bytes(b'{"_id": "a", "text": "20 \xb0C"}')
+    with pytest.raises(
+        DatasetError, match=r"Cannot read '.*corpus.jsonl'.*0xb0.*It must be a UTF-8 text file"
+    ):
+        load_corpus(folder)
+
+
+def test_a_folder_in_the_place_of_a_file(folder: Path) -> None:
+    (folder / "corpus.jsonl").mkdir()
+    with pytest.raises(DatasetError, match=r"Cannot read '.*corpus.jsonl'"):
+        load_corpus(folder)
+
+
+# -- qrels --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t2\nq2\td1\t1\n",
+        "query-id\tcorpus-id\tscore\r\nq1\td1\t1\r\nq1\td2\t2\r\nq2\td1\t1\r\n",
+        "q1\td1\t1\nq1\td2\t2\nq2\td1\t1",  # without a header
+        "query-id\tcorpus-id\tscore\n\nq1\td1\t1\n\nq1\td2\t 2 \nq2\td1\t1\n\n",
+    ],
+)
+def test_judgements(folder: Path, text: str) -> None:
+    write_qrels(folder, text)
+    assert load_qrels(folder, "test") == {"q1": {"d1": 1, "d2": 2}, "q2": {"d1": 1}}
+
+
+def test_what_is_judged_irrelevant_is_left_out(folder: Path) -> None:
+    write_qrels(folder, "q0\td0\t-1\nq1\td1\t0\nq1\td2\t1\nq2\td1\t0\n")
+    assert load_qrels(folder, "test") == {"q1": {"d2": 1}}
+
+
+def test_ids_with_blanks_and_quotes(folder: Path) -> None:
+    write_qrels(folder, 'q1\tecs.md#Cabin fan > Why "OFF"?\t1\n')
+    assert load_qrels(folder, "test") == {"q1": {'ecs.md#Cabin fan > Why "OFF"?': 1}}
+
+
+def test_other_splits(folder: Path) -> None:
+    write_qrels(folder, "q1\td1\t1\n", split="dev")
+    assert load_qrels(folder, "dev") == {"q1": {"d1": 1}}
+    with pytest.raises(DatasetError, match=r"qrels/test\.tsv' does not exist"):
+        load_qrels(folder, "test")
+
+
+@pytest.mark.parametrize("line", ["q1\td1", "q1 d1 1", "q1\td1\tyes", "q1\td1\t0.5"])
+def test_a_bad_judgement_is_named(folder: Path, line: str) -> None:
+    write_qrels(folder, f"query-id\tcorpus-id\tscore\nq0\td0\t1\n{line}\n")
+    with pytest.raises(DatasetError) as caught:
+        load_qrels(folder, "test")
+    assert "Cannot read line 3 of " in caught.value.problem
+    assert "it is not 'query<tab>document<tab>relevance'" in caught.value.problem
