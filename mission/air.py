@@ -1,0 +1,178 @@
+"""The cabin's air: oxygen, total pressure, carbon dioxide, humidity, smoke, and the parts that make it."""
+
+from __future__ import annotations
+
+import math
+
+from mission.status import tank_gives
+from mission.step import Step, toward
+
+GAS_KG_PER_KPA = 7 / 24  # 24 m³ of cabin: 0.84 kg of oxygen a day are 2.88 kPa
+LOX_TANK_KG, LN2_TANK_KG = 58.0, 31.0
+RELIEF_KPA = 73.5
+BLEEDING, VENTING = 10.0, 100.0  # OPENING of the relief valve, %
+FAN_FLOW = {"LOW": 3.0, "MED": 5.0, "HIGH": 6.5}
+WARM_BED_C = 35.0
+BED_WARMING, BED_BAKING = 46.0, 156.0  # °C per hour: half an hour from 22 to 45, five minutes from 45 to 58
+FULL_BED = 100.0
+HUMIDITY_RATE, DAMPEST = 4.0, 95.0
+WORN_BEARING_RISE, HOTTEST_BEARING, SMOKING_BEARING = 6.0, 110.0, 90.0
+
+
+def fans(s: Step) -> None:
+    """Flow and bearings of the fans."""
+    for fan in s.parts("ECS-FAN-"):
+        running = s.runs(fan)
+        s.put(fan, "FLOW", FAN_FLOW[s.setting(fan, "SPEED")] if running else 0.0)
+        if running and s.state.fault(fan) == "worn":
+            s.move(fan, "BEARING_TEMP", HOTTEST_BEARING, WORN_BEARING_RISE)
+        else:
+            s.move(fan, "BEARING_TEMP", s.nominal(fan, "BEARING_TEMP") if running else 22.0, 30.0)
+
+
+def air_flow(s: Step) -> float:
+    """What the selected fan moves, m³ per minute."""
+    fan = s.chosen("AIR-CTRL.FAN")
+    return s.get(fan, "FLOW") if s.on(fan) else 0.0
+
+
+def beds(s: Step) -> None:
+    """Temperature and saturation of the amine beds."""
+    for bed in s.parts("ECS-CO2-A", "ECS-CO2-B"):
+        mode = s.setting(bed, "MODE") if s.on(bed) else "STANDBY"
+        target = {"CYCLE": 45.0, "BAKE": 58.0, "STANDBY": 22.0}[mode]
+        s.move(bed, "BED_TEMP", target, BED_BAKING if mode == "BAKE" else BED_WARMING)
+        if (
+            mode == "CYCLE"
+            and not s.state.warmups.get(bed)
+            and s.setting(bed, "VENT") == "CLOSED"
+            and air_flow(s)
+        ):
+            rise = s.constant("bed_saturation_rise") * s.hours
+            s.put(bed, "SATURATION", min(FULL_BED, s.get(bed, "SATURATION") + rise))
+
+
+def removal(s: Step) -> float:
+    """The share of the ppCO2 that the selected remover takes out per hour."""
+    remover, flow = s.chosen("AIR-CTRL.CO2_BED"), air_flow(s)
+    if not s.on(remover) or not flow or s.state.warmups.get(remover):
+        return 0.0
+    if remover == "ECS-CO2-L":
+        loaded = s.setting(remover, "CARTRIDGE") == "LOADED" and s.get(remover, "LIFE") > 0
+        return s.constant("co2_lioh_removal") if loaded else 0.0
+    works = s.setting(remover, "MODE") == "CYCLE" and s.get(remover, "BED_TEMP") >= WARM_BED_C
+    if not works or s.get(remover, "SATURATION") >= FULL_BED or s.state.fault(remover) == "worn":
+        return 0.0
+    speed = 1.2 if flow >= 6.0 else 1.0 if flow >= 4.0 else 0.5
+    return s.constant("co2_bed_removal") * speed
+
+
+def carbon_dioxide(s: Step) -> None:
+    """ppCO2 between breath and removal; a used cartridge loses life."""
+    breath, share = s.constant("co2_rise") * s.state.people, removal(s)
+    cabin = s.state.cabin
+    if share:
+        settled = breath / share
+        cabin["PPCO2"] = settled + (cabin["PPCO2"] - settled) * math.exp(-share * s.hours)
+    else:
+        cabin["PPCO2"] += breath * s.hours
+    if share and s.chosen("AIR-CTRL.CO2_BED") == "ECS-CO2-L":
+        used = 100 / s.constant("co2_lioh_life") * s.state.people * s.hours
+        s.put("ECS-CO2-L", "LIFE", max(0.0, s.get("ECS-CO2-L", "LIFE") - used))
+
+
+def _supplied(s: Step, gas: str) -> bool:
+    """Whether the selected regulator and tank of `O2` or `N2` can deliver."""
+    regulator, tank = s.chosen(f"ATM-CTRL.{gas}_REG"), s.chosen(f"ATM-CTRL.{gas}_TANK")
+    return s.on(regulator) and tank_gives(s.state, tank, s.dark) and s.get(regulator, "OUTLET") > 0
+
+
+def _setpoint(s: Step, gas: str) -> float:
+    return float(s.setting(s.chosen(f"ATM-CTRL.{gas}_REG"), "SETPOINT"))
+
+
+def _draw(s: Step, gas: str, kpa: float, tank_kg: float) -> None:
+    tank = s.chosen(f"ATM-CTRL.{gas}_TANK")
+    left = s.get(tank, "QUANTITY") - 100 * kpa * GAS_KG_PER_KPA / tank_kg
+    s.put(tank, "QUANTITY", max(0.0, left))
+
+
+def mixture(s: Step) -> None:
+    """Oxygen to its setpoint first, then the total pressure to that of the nitrogen regulator."""
+    oxygen = _oxygen(s)
+    leak = s.constant("cabin_leak") * s.hours
+    s.state.cabin["PRESSURE"] += oxygen - leak
+    nitrogen = _nitrogen(s)
+    opening = 0.0
+    if s.on("ECS-CPR-V1"):
+        opening = _relief(s)
+    s.put("ECS-CPR-V1", "OPENING", max(opening, BLEEDING if nitrogen < 0 else 0.0))
+
+
+def _oxygen(s: Step) -> float:
+    """The change of ppO2 in this step."""
+    cabin, before = s.state.cabin, s.state.cabin["PPO2"]
+    breathed = s.constant("o2_use") * s.state.people * s.hours
+    if not _supplied(s, "O2"):
+        cabin["PPO2"] = max(0.0, before - breathed)
+    elif before <= _setpoint(s, "O2"):
+        cabin["PPO2"] = toward(before, _setpoint(s, "O2"), s.constant("o2_feed") * s.hours)
+        _draw(s, "O2", breathed + cabin["PPO2"] - before, LOX_TANK_KG)
+    else:
+        cabin["PPO2"] = toward(before, _setpoint(s, "O2"), s.constant("mixture_settle") * s.hours)
+    return cabin["PPO2"] - before
+
+
+def _nitrogen(s: Step) -> float:
+    """The change of pressure by the nitrogen regulator, negative when the relief valve bleeds for it."""
+    cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
+    if not _supplied(s, "N2"):
+        return 0.0
+    if before <= _setpoint(s, "N2"):
+        cabin["PRESSURE"] = toward(before, _setpoint(s, "N2"), s.constant("n2_feed") * s.hours)
+        _draw(s, "N2", cabin["PRESSURE"] - before, LN2_TANK_KG)
+    elif s.on("ECS-CPR-V1") and s.setting("ECS-CPR-V1", "MODE") == "AUTO":
+        cabin["PRESSURE"] = toward(before, _setpoint(s, "N2"), s.constant("mixture_settle") * s.hours)
+    return cabin["PRESSURE"] - before
+
+
+def _relief(s: Step) -> float:
+    """Lets air out and returns how far the relief valve is open."""
+    cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
+    lost = s.constant("relief_open") * s.hours
+    match s.setting("ECS-CPR-V1", "MODE"):
+        case "OPEN":
+            cabin["PRESSURE"], opening = max(0.0, before - lost), VENTING
+        case "AUTO" if before > RELIEF_KPA:
+            cabin["PRESSURE"], opening = toward(before, RELIEF_KPA, lost), BLEEDING
+        case _:
+            return 0.0
+    cabin["PPO2"] *= cabin["PRESSURE"] / before  # what is vented has the cabin's mixture
+    cabin["PPCO2"] *= cabin["PRESSURE"] / before
+    return opening
+
+
+def regulators(s: Step) -> None:
+    """Outlet pressures: a line whose tank is shut is empty after two minutes."""
+    for regulator in s.parts("ECS-O2-R", "ECS-N2-R"):
+        gas = regulator[4:6]
+        if s.on(regulator):
+            nominal = s.nominal(regulator, "OUTLET")
+            fed = tank_gives(s.state, s.chosen(f"ATM-CTRL.{gas}_TANK"), s.dark)
+            s.move(regulator, "OUTLET", nominal if fed else 0.0, nominal * 30)
+
+
+def damp(s: Step) -> None:
+    """Humidity and the water separator."""
+    drum = "ECS-HUM-1"
+    spins = s.runs(drum) and s.setting(drum, "MODE") == "RUN"
+    s.put(drum, "SPEED", s.nominal(drum, "SPEED") if spins else 0.0)
+    dries = spins and air_flow(s) > 0 and s.get("ECS-WST-1", "QUANTITY") <= 90
+    target = 48.0 if dries else DAMPEST
+    s.state.cabin["HUMIDITY"] = toward(s.state.cabin["HUMIDITY"], target, HUMIDITY_RATE * s.hours)
+
+
+def smoke(s: Step) -> None:
+    """Smoke of a fan whose bearing is too hot; the filters clear it with the air's flow."""
+    hot = any(s.on(fan) and s.get(fan, "BEARING_TEMP") > SMOKING_BEARING for fan in s.parts("ECS-FAN-"))
+    s.move("ECS-SMK-1", "OBSCURATION", 8.0 if hot else 0.2, 4.0 if hot else 0.6 * air_flow(s))

@@ -1,0 +1,102 @@
+"""Alarms: which are active, and the log of those that sounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mission.schema import AlarmRow
+from mission.ship import Quantity, Ship
+from mission.state import LogEntry, State
+from mission.status import Status, reading, statuses
+
+ANY_CONTROLLER = "*-CTRL"
+EVENT_PREFIX = "alarm "  # events of the state that alarms are raised by
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """An alarm that is active now; the subject is a part, a controller or a slot."""
+
+    code: str
+    level: str
+    title: str
+    subject: str
+    text: str
+    procedure: str
+
+    @property
+    def is_warning(self) -> bool:
+        """A warning endangers the crew within hours."""
+        return self.level == "warning"
+
+
+def active_alarms(ship: Ship, state: State) -> list[Alarm]:
+    """The alarms of a state, warnings first."""
+    found = statuses(ship, state)
+    alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
+    return sorted(alarms, key=lambda alarm: not alarm.is_warning)
+
+
+def record(ship: Ship, state: State) -> list[Alarm]:
+    """Writes new and gone alarms into the state's log and returns the new ones, the nearest cause first."""
+    now = {(alarm.code, alarm.subject): alarm for alarm in active_alarms(ship, state)}
+    open_entries = {(entry.code, entry.subject): entry for entry in state.log if entry.gone is None}
+    for key, entry in open_entries.items():
+        if key not in now:
+            entry.gone = state.minute
+    new = [alarm for key, alarm in now.items() if key not in open_entries]
+    new.sort(key=lambda alarm: _distance(ship, alarm))
+    state.log += [LogEntry(state.minute, a.code, a.subject, a.text) for a in new]
+    return new
+
+
+def _distance(ship: Ship, alarm: Alarm) -> int:
+    """How far an alarm is from its cause: parts first, then inner controllers, then outer ones."""
+    if alarm.subject not in ship.controllers:
+        return 0
+    return 10 - ship.depth(ship.controllers[alarm.subject].system)
+
+
+def _raised(ship: Ship, state: State, row: AlarmRow, found: dict[str, Status]) -> Iterator[Alarm]:
+    subjects = tuple(ship.controllers) if row.of == (ANY_CONTROLLER,) else row.of
+    for subject in subjects:
+        text = _cause(ship, state, row, subject, found)
+        if text is not None and (row.always or not _silent(ship, subject, found)):
+            yield Alarm(row.code, row.level, row.title, subject, text, row.procedure)
+
+
+def _silent(ship: Ship, subject: str, found: dict[str, Status]) -> bool:
+    """Whether the controller that would report is OFFLINE; its own W-012 always sounds."""
+    if subject in ship.controllers:
+        return False
+    return (
+        found[subject.partition(".")[0] if "." in subject else ship.controller_of(subject)] == Status.OFFLINE
+    )
+
+
+def _cause(ship: Ship, state: State, row: AlarmRow, subject: str, found: dict[str, Status]) -> str | None:
+    """The words of an alarm that is raised, or None."""
+    ident = state.resolve(subject)
+    if row.status:
+        words = subject if subject in ship.controllers else f"{subject} is {row.status}"
+        return words if found[ident] == row.status else None
+    if row.event:
+        return f"{subject}: {row.event}" if EVENT_PREFIX + row.code in state.events else None
+    if found[ident] == Status.OFFLINE:
+        return None
+    part = ship.parts[ident]
+    quantity = part.telemetry[row.quantity]
+    value = reading(state, part, row.quantity)
+    if not _beyond(row, quantity, value):
+        return None
+    return f"{subject} {row.quantity} is {quantity.shown(value)} {quantity.unit}"
+
+
+def _beyond(row: AlarmRow, quantity: Quantity, value: float) -> bool:
+    """Whether a value raises the alarm; the limit itself does not, nor what would be shown as the limit."""
+    if row.outside:
+        return not quantity.within(value)
+    margin = 1e-6
+    low = row.below is not None and value < row.below - margin
+    return low or (row.above is not None and value > row.above + margin)

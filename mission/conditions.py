@@ -1,0 +1,109 @@
+"""Conditions on the ship's state in plain words, as interlocks and levels write them.
+
+GNC-CTRL is NOMINAL                     a status, of a part, a controller or a system
+ECS-BUS-A is not OFFLINE
+STO-LKR-1 LOCK is OPEN                  a setting
+STO-LKR-1 CARTRIDGES is 1 or more       a quantity; "or less" likewise
+CABIN PPCO2 is 0.70 or less             the cabin itself, whatever the sensors show
+ELAPSED is 240 or more                  minutes since the player took over
+IDLE is 2 or less                       backups that are powered and not selected
+EVENT answered COM-SBT-1                something that happened
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mission.errors import LevelError
+from mission.ship import Ship
+from mission.state import CABIN, State
+from mission.status import Status, statuses
+
+ALWAYS_ON = ("ECS-CAB-S2", "EPS-BUS-B")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A state with what follows from it."""
+
+    ship: Ship
+    state: State
+    statuses: dict[str, Status]
+    elapsed_min: float = 0.0
+
+    @classmethod
+    def of(cls, ship: Ship, state: State, elapsed_min: float = 0.0) -> Situation:
+        """The situation of a state."""
+        return cls(ship, state, statuses(ship, state), elapsed_min)
+
+
+Condition = Callable[[Situation], bool]
+
+
+def parse(text: str, ship: Ship) -> Condition:
+    """The condition that the words state. Raises LevelError where they state none."""
+    words = text.split()
+    match words:
+        case ["EVENT", *_]:
+            return lambda now: text.removeprefix("EVENT ") in now.state.events
+        case ["ELAPSED", "is", number, *direction]:
+            return _compared(text, lambda now: now.elapsed_min, number, direction)
+        case ["IDLE", "is", number, *direction]:
+            return _compared(
+                text, lambda now: float(len(idle_backups(now.ship, now.state))), number, direction
+            )
+        case ["CABIN", key, "is", number, *direction] if key in CABIN:
+            return _compared(text, lambda now: now.state.cabin[key], number, direction)
+        case [ident, "is", "not", status] if status in Status.__members__:
+            wanted = _with_status(ident, status, text, ship)
+            return lambda now: not wanted(now)
+        case [ident, "is", status] if status in Status.__members__:
+            return _with_status(ident, status, text, ship)
+        case [ident, key, "is", *rest] if ident in ship.ids:
+            return _of_part(text, ship, ident, key, rest)
+    raise _wrong(text)
+
+
+def idle_backups(ship: Ship, state: State) -> list[str]:
+    """Backups that are switched on although no controller has selected them."""
+    found = []
+    for part in ship.parts.values():
+        if part.role == "backup" and state.switches[part.id] and part.id not in ALWAYS_ON:
+            if all(state.setting(c, key) != part.id for c, key in ship.slots_with(part.id)):
+                found.append(part.id)
+    return found
+
+
+def _with_status(ident: str, status: str, text: str, ship: Ship) -> Condition:
+    target = ship.systems[ident].controller if ident in ship.systems else ident
+    if target not in ship.ids:
+        raise _wrong(text)
+    return lambda now: now.statuses[target] == status
+
+
+def _of_part(text: str, ship: Ship, ident: str, key: str, rest: list[str]) -> Condition:
+    settings, telemetry = ship.settings_of(ident), ship.telemetry_of(ident)
+    if key in settings and len(rest) == 1 and settings[key].accept(rest[0]) is not None:
+        value = settings[key].accept(rest[0])
+        return lambda now: now.state.setting(ident, key) == value
+    if key in telemetry and not telemetry[key].environment and len(rest) == 3:
+        return _compared(text, lambda now: now.state.quantities[ident][key], rest[0], rest[1:])
+    raise _wrong(text)
+
+
+def _compared(text: str, value: Callable[[Situation], float], number: str, direction: list[str]) -> Condition:
+    try:
+        limit = float(number)
+    except ValueError:
+        raise _wrong(text) from None
+    match direction:
+        case ["or", "more"]:
+            return lambda now: value(now) >= limit
+        case ["or", "less"]:
+            return lambda now: value(now) <= limit
+    raise _wrong(text)
+
+
+def _wrong(text: str) -> LevelError:
+    return LevelError(f"'{text}' is not a condition.", "See the forms at the top of mission/conditions.py.")

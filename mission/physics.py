@@ -1,0 +1,127 @@
+"""Time passes: pressures, temperatures, carbon dioxide, charge and propellant, in short steps.
+
+Slow changes are exact solutions over a step, so that a coarse step agrees with a fine one; what happens at a
+moment (a warm-up that ends, a BAKE that is done) cuts a step short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mission import air, fittings, heat, power
+from mission.ship import Ship
+from mission.state import State
+from mission.status import offline
+from mission.step import Step
+
+STEP_MIN = 1.0
+MOMENT = 1e-6  # minutes that count as none
+PURGE_MIN, ALIGN_MIN = 10.0, 15.0
+STARS_TO_ALIGN = 4
+
+STAGES: tuple[Callable[[Step], None], ...] = (
+    power.supply,
+    power.cryogenic_tanks,
+    air.fans,
+    fittings.water,
+    heat.pumps,
+    heat.panels,
+    heat.coolant,
+    heat.exchangers,
+    heat.cabin,
+    heat.computers,
+    heat.stacks,
+    air.regulators,
+    air.beds,
+    air.carbon_dioxide,
+    air.mixture,
+    air.damp,
+    air.smoke,
+    fittings.guidance,
+    fittings.propulsion,
+    fittings.radio,
+    fittings.memory,
+    fittings.storage,
+)
+
+
+def advance(ship: Ship, state: State, minutes: float, *, step: float = STEP_MIN) -> State:
+    """The state after some minutes, computed in steps of at most `step` minutes."""
+    later = state.copy()
+    pass_time(ship, later, minutes, step=step)
+    return later
+
+
+def pass_time(ship: Ship, state: State, minutes: float, *, step: float = STEP_MIN) -> None:
+    """Like `advance`, on the state itself."""
+    left = minutes
+    while left > MOMENT:
+        _start_timers(ship, state)
+        span = min([step, left, *_moments(ship, state)])
+        _step(ship, state, span)
+        left -= span
+
+
+def _step(ship: Ship, state: State, minutes: float) -> None:
+    now = Step(ship, state, minutes / 60, offline(ship, state))
+    for stage in STAGES:
+        stage(now)
+    state.minute = round(state.minute + minutes, 6)
+    _warm_up(now, minutes)
+    _run_timers(now, minutes)
+
+
+def _length(s_mode: str, ship: Ship) -> float | None:
+    """Minutes after which a MODE ends by itself, or None."""
+    return {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}.get(s_mode)
+
+
+def _start_timers(ship: Ship, state: State) -> None:
+    """Timers of modes that were just set; one that was left or has lost its power is forgotten."""
+    dark = offline(ship, state)
+    for part, settings in state.settings.items():
+        length = _length(settings.get("MODE", ""), ship)
+        if length is None or part in dark or state.warmups.get(part):
+            state.timers.pop(part, None)
+        else:
+            state.timers.setdefault(part, length)
+
+
+def _moments(ship: Ship, state: State) -> list[float]:
+    """Minutes until each warm-up or timer ends."""
+    dark = offline(ship, state)
+    warming = [left for part, left in state.warmups.items() if left > 0 and part not in dark]
+    return [*warming, *state.timers.values()]
+
+
+def _warm_up(s: Step, minutes: float) -> None:
+    for part, left in s.state.warmups.items():
+        cold = s.ship.parts[part].warmup_min
+        after = left - minutes if s.on(part) else cold
+        s.state.warmups[part] = after if after > MOMENT else 0.0
+
+
+def _run_timers(s: Step, minutes: float) -> None:
+    for part, left in list(s.state.timers.items()):
+        s.state.timers[part] = left - minutes
+        if s.state.timers[part] <= MOMENT:
+            del s.state.timers[part]
+            _finish(s, part)
+
+
+def _finish(s: Step, part: str) -> None:
+    """What a MODE that ended by itself leaves behind."""
+    settings = s.state.settings[part]
+    match settings["MODE"]:
+        case "BAKE":
+            settings["MODE"] = "CYCLE"
+            if settings["VENT"] == "OPEN":
+                s.put(part, "SATURATION", 10.0)
+        case "PURGE":
+            settings["MODE"] = "RUN"
+            if s.state.fault(part) == "impure":
+                del s.state.faults[part]
+        case _:
+            settings["MODE"] = "OPERATE"
+            if s.on("GNC-STR-1") and s.get("GNC-STR-1", "STARS") >= STARS_TO_ALIGN:
+                s.put(part, "ATT_ERROR", s.nominal(part, "ATT_ERROR"))

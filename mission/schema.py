@@ -1,0 +1,212 @@
+"""What `ship.toml` may hold: rows as they come from the file, checked by pydantic, used only by `ship.py`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Number = int | float
+Value = str | int | float
+
+
+class Row(BaseModel):
+    """A row of the file: an unknown key is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SettingRow(Row):
+    """A setting of a part: allowed words, a range, or a pattern."""
+
+    key: str
+    values: tuple[str, ...] = ()
+    min: Number | None = None
+    max: Number | None = None
+    unit: str = ""
+    pattern: str = ""
+    default: Value
+    hinders: tuple[str, ...] = ()
+    works: tuple[Number, Number] | None = None
+
+
+class QuantityRow(Row):
+    """A quantity that a part measures."""
+
+    key: str
+    unit: str
+    nominal: Number
+    min: Number
+    max: Number
+    environment: bool = False
+
+
+class PartRow(Row):
+    """A part after `like` has been resolved."""
+
+    id: str
+    name: str
+    system: str
+    kind: str
+    role: Literal["primary", "backup"]
+    power_w: float
+    depends_on: tuple[str, ...]
+    settings: tuple[SettingRow, ...]
+    telemetry: tuple[QuantityRow, ...]
+    codes: tuple[str, ...]
+    like: str = ""
+    backup_of: str = ""
+    serial: str = ""
+    feed: Literal["bus", "none"] = "bus"
+    switched: Literal["on", "off"] | None = None
+    warmup_min: float = 0
+    start: dict[str, Value] = Field(default_factory=dict)
+
+
+class SlotRow(Row):
+    """A setting of a controller whose value is a part id."""
+
+    key: str
+    parts: tuple[str, ...]
+    default: str
+
+
+class ControllerRow(Row):
+    """A controller and what it uses."""
+
+    id: str
+    name: str
+    system: str
+    power_w: float
+    bus: Literal["A", "B"]
+    slots: tuple[SlotRow, ...]
+    uses: tuple[str, ...]
+    uses_controllers: tuple[str, ...]
+    uses_buses: bool = False
+    watches: tuple[str, ...]
+
+
+class SystemRow(Row):
+    """A system and the one that contains it."""
+
+    id: str
+    name: str
+    controller: str
+    parent: str = ""
+
+
+class AlarmRow(Row):
+    """An alarm: of which parts, and the quantity, status or event that raises it."""
+
+    code: str
+    level: Literal["warning", "caution"]
+    title: str
+    of: tuple[str, ...]
+    procedure: str
+    quantity: str = ""
+    below: float | None = None
+    above: float | None = None
+    outside: bool = False
+    status: str = ""
+    event: str = ""
+    always: bool = False
+
+
+class CodeRow(Row):
+    """A self-test code or an error of the console."""
+
+    code: str
+    title: str
+    meaning: str = ""
+
+
+class InterlockRow(Row):
+    """A value of a setting that is accepted only under conditions."""
+
+    part: str
+    setting: str
+    value: str
+    requires: tuple[str, ...]
+    error: str
+    alarm: str = ""
+
+
+class CommandRow(Row):
+    """A command of the console."""
+
+    name: str
+    syntax: str
+    minutes: float
+
+
+class PhysicsRow(Row):
+    """A constant of the physics."""
+
+    key: str
+    value: float
+    unit: str
+    meaning: str
+
+
+class RadioKeyRow(Row):
+    """The key that the other side of a radio expects."""
+
+    part: str
+    value: str
+    rule: str
+    found_in: tuple[str, ...]
+
+
+class ShipRow(BaseModel):
+    """The ship's names."""
+
+    name: str
+    call_sign: str
+    lander: str
+    lander_call_sign: str
+    assistant: str
+    prompt: str
+
+
+class StationRow(Row):
+    """A ground station."""
+
+    name: str
+    call_sign: str
+
+
+class PhaseRow(Row):
+    """A phase of the mission."""
+
+    name: str
+    first_day: int
+    last_day: int
+    station: str
+
+
+class MissionRow(BaseModel):
+    """The mission's day, phase and people."""
+
+    flight_day: int
+    phase: str
+    aboard: int
+    control: str
+    phases: tuple[PhaseRow, ...]
+    stations: tuple[StationRow, ...]
+
+
+class ShipFile(BaseModel):
+    """The whole file, with `like` resolved."""
+
+    ship: ShipRow
+    mission: MissionRow
+    radio_keys: tuple[RadioKeyRow, ...]
+    physics: tuple[PhysicsRow, ...]
+    systems: tuple[SystemRow, ...]
+    controllers: tuple[ControllerRow, ...]
+    parts: tuple[PartRow, ...]
+    alarms: tuple[AlarmRow, ...]
+    self_test_codes: tuple[CodeRow, ...]
+    console_errors: tuple[CodeRow, ...]
+    interlocks: tuple[InterlockRow, ...]
+    commands: tuple[CommandRow, ...]

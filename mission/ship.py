@@ -1,0 +1,339 @@
+"""The ship as it is built: systems, controllers, parts, alarms and constants, read from `ship.toml`.
+
+Nothing here changes during a game; what changes is in `state.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from mission.errors import ShipFileError
+from mission.schema import (
+    AlarmRow,
+    CommandRow,
+    ControllerRow,
+    InterlockRow,
+    Number,
+    PartRow,
+    QuantityRow,
+    SettingRow,
+    ShipFile,
+    ShipRow,
+    SystemRow,
+    Value,
+)
+
+SHIP_FILE = Path(__file__).parent / "ship.toml"
+BUSES: Mapping[str, str] = {"A": "EPS-BUS-A", "B": "EPS-BUS-B"}
+TOLERANCE = 1e-6  # limits are inclusive, and sums of steps are not exact
+
+
+def decimals(*numbers: Number) -> int:
+    """Places after the point that the numbers were written with: `21.0` has one, `2300` none."""
+    return max(len(repr(n).partition(".")[2]) if isinstance(n, float) else 0 for n in numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting: allowed words, a range of numbers, or a pattern; values are as the console shows them."""
+
+    key: str
+    default: str
+    values: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    unit: str = ""
+    pattern: str = ""
+    places: int = 0
+    hinders: tuple[str, ...] = ()
+    works: tuple[float, float] | None = None
+
+    def accept(self, text: str) -> str | None:
+        """The value as the console shows it, or None where it is not allowed."""
+        if self.values:
+            return text.upper() if text.upper() in self.values else None
+        if self.pattern:
+            return text.upper() if re.fullmatch(self.pattern, text.upper()) else None
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        if self.minimum is None or self.maximum is None or not self.minimum <= number <= self.maximum:
+            return None
+        return self.shown(number)
+
+    def shown(self, number: float) -> str:
+        """A number with the places of the default, or with more where it needs them."""
+        text = f"{number:.{self.places}f}"
+        return text if float(text) == number else f"{number:g}"
+
+    def allowed(self) -> str:
+        """What is allowed, in words."""
+        if self.values:
+            return ", ".join(self.values)
+        if self.pattern:
+            return "letters, a hyphen, two digits"
+        return f"{self.shown(self.minimum or 0)} to {self.shown(self.maximum or 0)} {self.unit}".strip()
+
+    def hindering(self, value: str) -> bool:
+        """Whether the value keeps the part from its normal work."""
+        if self.works is not None:
+            return not self.works[0] <= float(value) <= self.works[1]
+        return value in self.hinders
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity of telemetry with its limits, both included."""
+
+    key: str
+    unit: str
+    nominal: float
+    minimum: float
+    maximum: float
+    places: int
+    environment: bool = False
+
+    def within(self, value: float) -> bool:
+        """Whether a value is within the limits."""
+        return self.minimum - TOLERANCE <= value <= self.maximum + TOLERANCE
+
+    def shown(self, value: float) -> str:
+        """A value with the places of the limits; never a negative zero."""
+        return f"{value:.{self.places}f}" if round(value, self.places) else f"{0:.{self.places}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a system."""
+
+    id: str
+    name: str
+    system: str
+    kind: str
+    role: str
+    power_w: float
+    depends_on: tuple[str, ...]
+    settings: Mapping[str, Setting]
+    telemetry: Mapping[str, Quantity]
+    backup_of: str
+    serial: str
+    fed: bool
+    switched_on: bool
+    warmup_min: float
+    start: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """A controller; its slots and its BUS are settings."""
+
+    id: str
+    name: str
+    system: str
+    power_w: float
+    settings: Mapping[str, Setting]
+    slots: tuple[str, ...]
+    uses: tuple[str, ...]
+    uses_controllers: tuple[str, ...]
+    uses_buses: bool
+    watches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ship:
+    """The whole ship."""
+
+    names: ShipRow
+    flight_day: int
+    aboard: int
+    control: str
+    station: str
+    systems: Mapping[str, SystemRow]
+    controllers: Mapping[str, Controller]
+    parts: Mapping[str, Part]
+    alarms: tuple[AlarmRow, ...]
+    interlocks: tuple[InterlockRow, ...]
+    commands: Mapping[str, CommandRow]
+    titles: Mapping[str, str]
+    physics: Mapping[str, float]
+    radio_keys: Mapping[str, str]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All ids of parts and controllers, in the order of the file."""
+        return (*self.controllers, *self.parts)
+
+    def settings_of(self, ident: str) -> Mapping[str, Setting]:
+        """The settings of a part or a controller."""
+        return self.parts[ident].settings if ident in self.parts else self.controllers[ident].settings
+
+    def telemetry_of(self, ident: str) -> Mapping[str, Quantity]:
+        """The quantities of a part; a controller has none."""
+        return self.parts[ident].telemetry if ident in self.parts else {}
+
+    def name_of(self, ident: str) -> str:
+        """The name of a part or a controller."""
+        return self.parts[ident].name if ident in self.parts else self.controllers[ident].name
+
+    def controller_of(self, ident: str) -> str:
+        """The controller whose BUS feeds a part; a controller is its own."""
+        return ident if ident in self.controllers else self.systems[self.parts[ident].system].controller
+
+    def slots_with(self, part: str) -> Iterator[tuple[str, str]]:
+        """Controller and key of every slot that may hold a part."""
+        for controller in self.controllers.values():
+            for key in controller.slots:
+                if part in controller.settings[key].values:
+                    yield controller.id, key
+
+    def backups_of(self, part: str) -> tuple[str, ...]:
+        """The backups of a primary."""
+        return tuple(p.id for p in self.parts.values() if p.backup_of == part)
+
+    def depth(self, system: str) -> int:
+        """0 for an outer system, 1 for one inside another."""
+        parent = self.systems[system].parent
+        return 1 + self.depth(parent) if parent else 0
+
+    def inside(self, system: str) -> set[str]:
+        """A system and the systems within it."""
+        found = {system}
+        for row in self.systems.values():
+            if row.parent == system:
+                found |= self.inside(row.id)
+        return found
+
+
+def load_ship(path: Path = SHIP_FILE) -> Ship:
+    """The ship of a file. Raises ShipFileError with the first contradiction."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw["parts"] = _resolved(raw["parts"])
+        rows = ShipFile.model_validate(raw)
+    except (OSError, tomllib.TOMLDecodeError, ValidationError, KeyError) as error:
+        raise ShipFileError(
+            f"Cannot read the ship '{path.name}': {error}", "Restore or correct the file."
+        ) from error
+    ship = _built(rows)
+    _check(ship, path.name)
+    return ship
+
+
+@cache
+def the_ship() -> Ship:
+    """The ship that comes with the package, read once."""
+    return load_ship()
+
+
+def _resolved(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts with everything that `like` gives them."""
+    raw = {row["id"]: row for row in rows}
+
+    def whole(row: dict[str, Any]) -> dict[str, Any]:
+        return {**whole(raw[row["like"]]), **row} if "like" in row else row
+
+    return [whole(row) for row in rows]
+
+
+def _built(rows: ShipFile) -> Ship:
+    day = rows.mission.flight_day
+    phase = next(p for p in rows.mission.phases if p.first_day <= day <= p.last_day)
+    call_signs = {station.name: station.call_sign for station in rows.mission.stations}
+    return Ship(
+        names=rows.ship,
+        flight_day=day,
+        aboard=rows.mission.aboard,
+        control=rows.mission.control,
+        station=call_signs[phase.station],
+        systems={row.id: row for row in rows.systems},
+        controllers={row.id: _controller(row) for row in rows.controllers},
+        parts={row.id: _part(row) for row in rows.parts},
+        alarms=rows.alarms,
+        interlocks=rows.interlocks,
+        commands={row.name: row for row in rows.commands},
+        titles={row.code: row.title for row in (*rows.self_test_codes, *rows.console_errors)},
+        physics={row.key: row.value for row in rows.physics},
+        radio_keys={row.part: row.value for row in rows.radio_keys},
+    )
+
+
+def _setting(row: SettingRow) -> Setting:
+    number = not isinstance(row.default, str)
+    places = decimals(row.default) if not isinstance(row.default, str) else 0
+    return Setting(
+        key=row.key,
+        default=f"{row.default:.{places}f}" if number else str(row.default),
+        values=row.values,
+        minimum=row.min,
+        maximum=row.max,
+        unit=row.unit,
+        pattern=row.pattern,
+        places=places,
+        hinders=row.hinders,
+        works=row.works,
+    )
+
+
+def _quantity(row: QuantityRow) -> Quantity:
+    places = decimals(row.nominal, row.min, row.max)
+    return Quantity(row.key, row.unit, row.nominal, row.min, row.max, places, row.environment)
+
+
+def _part(row: PartRow) -> Part:
+    return Part(
+        id=row.id,
+        name=row.name,
+        system=row.system,
+        kind=row.kind,
+        role=row.role,
+        power_w=row.power_w,
+        depends_on=row.depends_on,
+        settings={s.key: _setting(s) for s in row.settings},
+        telemetry={q.key: _quantity(q) for q in row.telemetry},
+        backup_of=row.backup_of,
+        serial=row.serial,
+        fed=row.feed == "bus",
+        switched_on=(row.switched or ("on" if row.role == "primary" else "off")) == "on",
+        warmup_min=row.warmup_min,
+        start=row.start,
+    )
+
+
+def _controller(row: ControllerRow) -> Controller:
+    slots = {slot.key: Setting(slot.key, slot.default, slot.parts) for slot in row.slots}
+    return Controller(
+        id=row.id,
+        name=row.name,
+        system=row.system,
+        power_w=row.power_w,
+        settings={**slots, "BUS": Setting("BUS", row.bus, tuple(BUSES))},
+        slots=tuple(slots),
+        uses=row.uses,
+        uses_controllers=row.uses_controllers,
+        uses_buses=row.uses_buses,
+        watches=row.watches,
+    )
+
+
+def _check(ship: Ship, name: str) -> None:
+    """Raises where a row names something that the ship does not have."""
+    slots = {f"{c.id}.{key}" for c in ship.controllers.values() for key in c.slots}
+    references = {r for p in ship.parts.values() for r in (*p.depends_on, p.backup_of) if r}
+    references |= {r for alarm in ship.alarms for r in alarm.of if not r.startswith("*")}
+    references |= {r for c in ship.controllers.values() for r in (*c.uses, *c.uses_controllers)}
+    references |= {p for c in ship.controllers.values() for key in c.slots for p in c.settings[key].values}
+    references |= {row.controller for row in ship.systems.values()}
+    unknown = references - slots - set(ship.ids)
+    unknown |= {p.system for p in ship.parts.values()} - ship.systems.keys()
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise ShipFileError(f"'{name}' names what it does not define: {names}.", "Add a row or correct it.")

@@ -1,0 +1,138 @@
+"""Everything that changes during a game, and its JSON form.
+
+A `State` is the one mutable thing of the simulator. Functions that change it take a copy and return it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from mission.errors import SavedGameError
+from mission.ship import Part, Ship
+
+STATE_VERSION = 1
+CABIN = {"PRESSURE": 70.0, "PPO2": 21.0, "PPCO2": 0.17, "TEMP": 22.0, "HUMIDITY": 48.0}
+DAY_MIN = 24 * 60
+
+FaultKind = Literal["dead", "stuck", "worn", "drift", "impure", "spent", "leak"]
+
+
+@dataclass(slots=True)
+class Fault:
+    """What is wrong with a part.
+
+    `hold` fixes quantities (of a drifting sensor: its readings), `key` and `value` name the setting at which
+    something is spent, `rate` is the loss of a leak in kPa per hour.
+    """
+
+    kind: FaultKind
+    hold: dict[str, float] = field(default_factory=dict)
+    key: str = ""
+    value: str = ""
+    rate: float = 0.0
+
+
+@dataclass(slots=True)
+class LogEntry:
+    """An alarm that sounded: when, what, about what, and when it went."""
+
+    minute: float
+    code: str
+    subject: str
+    text: str
+    gone: float | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """The state of the ship; minutes are ship's time since midnight of the flight day."""
+
+    minute: float
+    flight_day: int
+    people: int
+    switches: dict[str, bool]
+    settings: dict[str, dict[str, str]]
+    quantities: dict[str, dict[str, float]]
+    cabin: dict[str, float]
+    coolant_kpa: float
+    warmups: dict[str, float]
+    timers: dict[str, float] = field(default_factory=dict)
+    faults: dict[str, Fault] = field(default_factory=dict)
+    ice_min: float = 0.0
+    tumbling_h: float = 0.0
+    events: list[str] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
+    wrong_keys: dict[str, list[float]] = field(default_factory=dict)
+    shut_out_until: dict[str, float] = field(default_factory=dict)
+    inbox: dict[str, list[str]] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        """A state that shares nothing changeable with this one."""
+        return from_json(to_json(self))
+
+    def resolve(self, reference: str) -> str:
+        """The part that an id or a CONTROLLER.SLOT stands for."""
+        controller, _, slot = reference.partition(".")
+        return self.settings[controller][slot] if slot else reference
+
+    def setting(self, ident: str, key: str) -> str:
+        """The value of a setting."""
+        return self.settings[ident][key]
+
+    def fault(self, part: str) -> FaultKind | None:
+        """The kind of a part's fault, or None."""
+        return self.faults[part].kind if part in self.faults else None
+
+
+def sound_state(ship: Ship, *, minute: float) -> State:
+    """The ship without a fault, backups at rest, at a time of the mission's present day."""
+    parts = ship.parts.values()
+    return State(
+        minute=minute,
+        flight_day=ship.flight_day,
+        people=ship.aboard,
+        switches={**dict.fromkeys(ship.controllers, True), **{p.id: p.switched_on for p in parts}},
+        settings={
+            ident: {key: str(_start(ship, ident, key, setting.default)) for key, setting in found.items()}
+            for ident in ship.ids
+            if (found := ship.settings_of(ident))
+        },
+        quantities={p.id: _quantities(p) for p in parts if p.telemetry},
+        cabin=dict(CABIN),
+        coolant_kpa=ship.parts["ECS-CLP-1"].telemetry["INLET_PRESSURE"].nominal,
+        warmups={p.id: 0.0 if p.switched_on else p.warmup_min for p in parts if p.warmup_min},
+    )
+
+
+def _start(ship: Ship, ident: str, key: str, default: str) -> object:
+    return ship.parts[ident].start.get(key, default) if ident in ship.parts else default
+
+
+def _quantities(part: Part) -> dict[str, float]:
+    own = (quantity for quantity in part.telemetry.values() if not quantity.environment)
+    return {quantity.key: float(part.start.get(quantity.key, quantity.nominal)) for quantity in own}
+
+
+def clock(minute: float) -> str:
+    """Ship's time of day, `06:12`."""
+    whole = int(minute + 1e-6)
+    return f"{whole // 60 % 24:02d}:{whole % 60:02d}"
+
+
+_STATE = TypeAdapter(State)
+
+
+def to_json(state: State) -> dict[str, Any]:
+    """The state as JSON's types."""
+    return asdict(state)
+
+
+def from_json(data: dict[str, Any]) -> State:
+    """The state of `to_json`. Raises SavedGameError where the data are something else."""
+    try:
+        return _STATE.validate_python(data)
+    except ValidationError as error:
+        raise SavedGameError(f"The saved state is damaged: {error}", "Start the level again.") from error

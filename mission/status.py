@@ -1,0 +1,150 @@
+"""Statuses of parts, controllers and systems: how OFFLINE and MALFUNC travel upwards.
+
+OFFLINE gives MALFUNC to the parts that depend on it; MALFUNC does not pass between parts; anything that
+is not NOMINAL makes the controllers that use it MALFUNC. A backup that is not selected has no influence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from mission.ship import BUSES, Controller, Part, Ship
+from mission.state import State
+
+
+class Status(StrEnum):
+    """What a part or a controller is."""
+
+    NOMINAL = "NOMINAL"
+    MALFUNC = "MALFUNC"
+    OFFLINE = "OFFLINE"
+
+
+def statuses(ship: Ship, state: State) -> dict[str, Status]:
+    """The status of every part and controller."""
+    dark = offline(ship, state)
+    found = {part.id: part_status(part, state, dark) for part in ship.parts.values()}
+    for controller in ship.controllers.values():
+        _controller_status(ship, state, controller, dark, found)
+    return found
+
+
+def system_status(ship: Ship, found: dict[str, Status], system: str) -> Status:
+    """The status of a system: that of its controller."""
+    return found[ship.systems[system].controller]
+
+
+# ------------------------------------------------------------------------------------------------ OFFLINE
+
+
+def offline(ship: Ship, state: State) -> frozenset[str]:
+    """Ids of all parts and controllers that do not run."""
+    dead_buses = {bus for bus in BUSES.values() if _bus_is_dead(state, bus)}
+    dark = _without_power(ship, state, dead_buses)
+    if not cell_gives(state, dark) and not _battery_gives(state, dark):
+        dark = _without_power(ship, state, set(BUSES.values()))
+    return dark
+
+
+def cell_gives(state: State, dark: frozenset[str]) -> bool:
+    """Whether the selected fuel cell carries load: running, warm, and fed with both gases."""
+    cell = state.setting("FCS-CTRL", "FUEL_CELL")
+    if cell in dark or state.warmups.get(cell, 0) > 0 or state.setting(cell, "MODE") == "STANDBY":
+        return False
+    return all(tank_gives(state, state.setting("FCS-CTRL", slot), dark) for slot in ("H2_TANK", "O2_TANK"))
+
+
+def tank_gives(state: State, tank: str, dark: frozenset[str]) -> bool:
+    """Whether a tank is on, open and not empty."""
+    is_open = tank not in dark and state.setting(tank, "VALVE") == "OPEN"
+    return is_open and state.quantities[tank]["QUANTITY"] > 0
+
+
+def _battery_gives(state: State, dark: frozenset[str]) -> bool:
+    battery = state.setting("EPS-CTRL", "BATTERY")
+    return battery not in dark and state.quantities[battery]["CHARGE"] > 0
+
+
+def _bus_is_dead(state: State, bus: str) -> bool:
+    return not state.switches[bus] or state.setting(bus, "BREAKER") == "OPEN" or state.fault(bus) == "dead"
+
+
+def _without_power(ship: Ship, state: State, dead_buses: set[str]) -> frozenset[str]:
+    dark = dead_buses | {ident for ident, on in state.switches.items() if not on}
+    dark |= {part for part in state.faults if state.fault(part) == "dead"}
+    dead_controllers = {c for c in ship.controllers if BUSES[state.setting(c, "BUS")] in dead_buses}
+    dark |= dead_controllers
+    dark |= {p.id for p in ship.parts.values() if p.fed and ship.controller_of(p.id) in dead_controllers}
+    return frozenset(dark)
+
+
+# ------------------------------------------------------------------------------------------------ MALFUNC
+
+
+def reading(state: State, part: Part, key: str) -> float:
+    """What a part shows for a quantity; a drifting sensor shows what it believes."""
+    if part.telemetry[key].environment:
+        fault = state.faults.get(part.id)
+        return fault.hold.get(key, state.cabin[key]) if fault else state.cabin[key]
+    return state.quantities[part.id][key]
+
+
+def lost_inputs(state: State, part: Part, dark: frozenset[str]) -> list[str]:
+    """The OFFLINE parts that a part depends on."""
+    return [needed for needed in map(state.resolve, part.depends_on) if needed in dark]
+
+
+def out_of_limits(state: State, part: Part) -> list[str]:
+    """The part's own quantities that are out of limits; those of the cabin are not its fault."""
+    own = (quantity for quantity in part.telemetry.values() if not quantity.environment)
+    return [quantity.key for quantity in own if not quantity.within(reading(state, part, quantity.key))]
+
+
+def part_status(part: Part, state: State, dark: frozenset[str]) -> Status:
+    """The status of a part."""
+    if part.id in dark:
+        return Status.OFFLINE
+    faulty = state.fault(part.id) in ("stuck", "worn") or state.warmups.get(part.id, 0) > 0
+    if faulty or lost_inputs(state, part, dark) or out_of_limits(state, part):
+        return Status.MALFUNC
+    return Status.NOMINAL
+
+
+def used_parts(ship: Ship, state: State, controller: Controller) -> Iterator[str]:
+    """The parts that a controller uses now: fixed ones, selected ones, and buses."""
+    yield from controller.uses
+    yield from (state.setting(controller.id, slot) for slot in controller.slots)
+    if controller.uses_buses:
+        yield from sorted({BUSES[state.setting(c, "BUS")] for c in ship.controllers})
+
+
+def watched_out_of_limits(
+    ship: Ship, state: State, controller: Controller, dark: frozenset[str]
+) -> list[str]:
+    """The cabin quantities that a controller watches and that the selected sensor shows out of limits."""
+    sensor = ship.parts[state.setting("ECS-CTRL", "CABIN_SENSOR")]
+    if sensor.id in dark:
+        return []
+    return [
+        key for key in controller.watches if not sensor.telemetry[key].within(reading(state, sensor, key))
+    ]
+
+
+def _controller_status(
+    ship: Ship, state: State, controller: Controller, dark: frozenset[str], found: dict[str, Status]
+) -> Status:
+    """The status of a controller, after those below it; all are written into `found`."""
+    if controller.id not in found:
+        below = [
+            _controller_status(ship, state, ship.controllers[c], dark, found)
+            for c in controller.uses_controllers
+        ]
+        below += [found[part] for part in used_parts(ship, state, controller)]
+        if controller.id in dark:
+            found[controller.id] = Status.OFFLINE
+        elif set(below) - {Status.NOMINAL} or watched_out_of_limits(ship, state, controller, dark):
+            found[controller.id] = Status.MALFUNC
+        else:
+            found[controller.id] = Status.NOMINAL
+    return found[controller.id]
