@@ -41,8 +41,9 @@ def index_corpus(
     manifest: Manifest,
     report: Report | None = None,
 ) -> Indexed:
-    """Index a BEIR corpus: every document is one section under its title."""
+    """Index a BEIR corpus: every document is one section under its title; of an id given twice, the last."""
     started = time.perf_counter()
+    documents = list({document.id: document for document in documents}.values())
     names: dict[str, str] = {}
     sentences = 0
     with store.writing(manifest):
