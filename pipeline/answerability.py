@@ -34,9 +34,9 @@ class Calibration:
 
 
 BUNDLED = Calibration(
-    weights={"closeness": 6.0, "coverage": 1.5, "sentence_coverage": 1.0, "margin": 2.0},
-    intercept=-4.5,
-    threshold=0.35,
+    weights={"closeness": 4.6, "coverage": 1.14, "sentence_coverage": 1.36, "margin": 2.21},
+    intercept=-5.15,
+    threshold=0.25,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from llama_index.core.schema import TextNode
@@ -15,20 +15,22 @@ from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
 
 # Shares of a sentence's score: cosine to the question, the question's words in it, its section's rank.
-# Found by `python -m evals.quotes` on the manuals' questions and SciFact's gold sentences.
-CLOSENESS, COVERAGE, SECTION = 0.5, 0.25, 0.25
-WORTH_QUOTING = 0.75  # of the best sentence's score; what is weaker is left out
+# On the manuals' 114 questions the best sentence alone held the answer for 33 %, with its two neighbours for
+# 47 %, and all quotes together for 68 % and 79 % (`athena eval answers evals/data/manuals`).
+CLOSENESS, COVERAGE, SECTION = 0.5, 0.25, 0.5
+WORTH_QUOTING = 0.6  # of the best sentence's score; what is weaker is left out
 SAME = 0.95  # cosine of two sentences that say the same
+MOST_WORDS = 70  # of a sentence with its neighbours
 MAX_LIST_ITEMS = 8  # of a list that a quoted sentence introduces
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One quoted span of a section: a sentence, with the list that it introduces where it does."""
+    """One quoted span of a section: adjacent leaves in reading order."""
 
     passage: Passage
-    leaves: tuple[TextNode, ...]  # adjacent, in reading order
-    score: float
+    leaves: tuple[TextNode, ...]
+    score: float  # of its best sentence
 
     @property
     def start(self) -> int:
@@ -47,54 +49,71 @@ class Quote:
         return self.passage.section.text[self.start - offset : self.end - offset]
 
 
-def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encoder, limit: int) -> list[Quote]:
-    """The best sentences of the retrieved passages, grouped by section, in reading order within each.
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """One sentence of a passage with its score."""
 
-    Sections stand in the order of their best sentence, so that the first group answers first. At most
-    `limit` quotes; two that say the same are quoted once.
+    passage: Passage
+    leaf: TextNode
+    position: int
+    score: float
+
+
+def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encoder, limit: int) -> list[Quote]:
+    """The best sentences of the retrieved passages, each with its neighbours, grouped by section.
+
+    A sentence alone often points at the one before ("The third is …"): its neighbours come along while
+    they are short, and quotes that touch become one. Sections stand in the order of their best sentence,
+    so that the first group answers first; quotes in reading order within each. At most `limit` sentences
+    are chosen; two that say the same are chosen once.
     """
     leaves = store.sentences.of_sections([passage.section.node_id for passage in retrieval.passages])
-    quotes = _scored(retrieval, leaves, store=store, encoder=encoder)
-    vectors = store.sentences.vectors([leaf.node_id for quote in quotes for leaf in quote.leaves])
-    chosen: list[Quote] = []
-    for quote in quotes:
-        if len(chosen) == limit or (chosen and quote.score < WORTH_QUOTING * chosen[0].score):
+    vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
+    ranked = _ranked(retrieval, leaves, vectors, question=encoder.encode_query(retrieval.question))
+    chosen: list[_Scored] = []
+    taken: dict[str, dict[int, float]] = {}  # section id → quoted positions, with the score they came by
+    for item in ranked:
+        if len(chosen) == limit or (chosen and item.score < WORTH_QUOTING * chosen[0].score):
             break
-        if not any(_same(quote, other, vectors) for other in chosen):
-            chosen.append(quote)
-    return _in_reading_order([_with_list(quote, leaves[quote.passage.section.node_id]) for quote in chosen])
+        section = item.passage.section.node_id
+        if item.position in taken.get(section, {}) or any(_same(item, other, vectors) for other in chosen):
+            continue
+        chosen.append(item)
+        for position in _with_neighbours(item.position, leaves[section]):
+            taken.setdefault(section, {}).setdefault(position, item.score)
+    passages = {passage.section.node_id: passage for passage in retrieval.passages}
+    return [
+        quote for section in taken for quote in _spans(passages[section], leaves[section], taken[section])
+    ]
 
 
-def _scored(
+def _ranked(
     retrieval: Retrieval,
     leaves: Mapping[str, Sequence[TextNode]],
+    vectors: Mapping[str, np.ndarray],
     *,
-    store: DocumentStore,
-    encoder: Encoder,
-) -> list[Quote]:
-    """Every sentence of the passages as a quote, best first."""
-    question = encoder.encode_query(retrieval.question)
+    question: np.ndarray,
+) -> list[_Scored]:
+    """Every sentence of the passages, best first."""
     terms = content_terms(retrieval.question)
-    vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
     best = max((passage.score for passage in retrieval.passages), default=1.0) or 1.0
-    quotes = []
+    scored = []
     for passage in retrieval.passages:
-        for leaf in leaves.get(passage.section.node_id, ()):
+        for position, leaf in enumerate(leaves.get(passage.section.node_id, ())):
             closeness = float(np.dot(vectors[leaf.node_id], question)) if leaf.node_id in vectors else 0.0
             score = CLOSENESS * closeness + COVERAGE * _coverage(terms, leaf) + SECTION * passage.score / best
-            quotes.append(Quote(passage, (leaf,), score))
-    return sorted(quotes, key=lambda quote: (-quote.score, quote.leaves[0].node_id))
+            scored.append(_Scored(passage, leaf, position, score))
+    return sorted(scored, key=lambda item: (-item.score, item.leaf.node_id))
 
 
 def _coverage(terms: Sequence[str], leaf: TextNode) -> float:
-    """The share of the question's content words that the sentence or its own heading has."""
-    heading = leaf.metadata["heading_path"][-1:]
-    present = {*analyse(leaf.text), *analyse(leaf.metadata.get("header", "")), *analyse(" ".join(heading))}
+    """The share of the question's content words that the sentence or its table's header has."""
+    present = {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
     return sum(term in present for term in terms) / len(terms) if terms else 0.0
 
 
-def _same(quote: Quote, other: Quote, vectors: Mapping[str, np.ndarray]) -> bool:
-    one, two = quote.leaves[0], other.leaves[0]
+def _same(item: _Scored, other: _Scored, vectors: Mapping[str, np.ndarray]) -> bool:
+    one, two = item.leaf, other.leaf
     if one.text == two.text:
         return True
     if one.node_id not in vectors or two.node_id not in vectors:
@@ -102,31 +121,38 @@ def _same(quote: Quote, other: Quote, vectors: Mapping[str, np.ndarray]) -> bool
     return float(np.dot(vectors[one.node_id], vectors[two.node_id])) >= SAME
 
 
-def _with_list(quote: Quote, siblings: Sequence[TextNode]) -> Quote:
-    """The quote with the list items or the code that its sentence introduces with a colon."""
-    leaf = quote.leaves[0]
-    if not leaf.text.rstrip("*_` ").endswith(":"):
-        return quote
-    position = next(index for index, node in enumerate(siblings) if node.node_id == leaf.node_id)
+def _with_neighbours(position: int, leaves: Sequence[TextNode]) -> list[int]:
+    """The positions to quote: the sentence, the next and the former while short, a list it introduces."""
+    positions = [position]
+    words = len(leaves[position].text.split())
+    for neighbour in (position + 1, position - 1):
+        if 0 <= neighbour < len(leaves):
+            words += len(leaves[neighbour].text.split())
+            if words > MOST_WORDS:
+                break
+            positions.append(neighbour)
+    last = max(positions)
+    if leaves[last].text.rstrip("*_` ").endswith(":"):
+        positions += _list_after(last, leaves)
+    return positions
+
+
+def _list_after(position: int, leaves: Sequence[TextNode]) -> list[int]:
+    """Positions of the list items, rows or code that follow an introduction."""
     followers = []
-    for node in siblings[position + 1 : position + 1 + MAX_LIST_ITEMS]:
-        if node.metadata["kind"] not in ("list_item", "code", "table_row"):
+    for index in range(position + 1, min(len(leaves), position + 1 + MAX_LIST_ITEMS)):
+        if leaves[index].metadata["kind"] not in ("list_item", "code", "table_row"):
             break
-        followers.append(node)
-    return Quote(quote.passage, (leaf, *followers), quote.score)
+        followers.append(index)
+    return followers
 
 
-def _in_reading_order(quotes: Sequence[Quote]) -> list[Quote]:
-    """Grouped by section, sections by their best quote; what one list has is not quoted again."""
-    groups: dict[str, list[Quote]] = {}
-    for quote in quotes:
-        groups.setdefault(quote.passage.section.node_id, []).append(quote)
-    ordered: list[Quote] = []
-    for group in groups.values():
-        end = -1
-        for quote in sorted(group, key=lambda item: (item.start, -item.end)):
-            unquoted = tuple(leaf for leaf in quote.leaves if (leaf.start_char_idx or 0) > end)
-            if unquoted:
-                ordered.append(replace(quote, leaves=unquoted))
-                end = quote.end - 1
-    return ordered
+def _spans(passage: Passage, leaves: Sequence[TextNode], taken: Mapping[int, float]) -> list[Quote]:
+    """The taken positions of one section as quotes, in reading order; touching ones are one."""
+    runs: list[list[int]] = []
+    for position in sorted(taken):
+        if runs and position == runs[-1][-1] + 1:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    return [Quote(passage, tuple(leaves[i] for i in run), max(taken[i] for i in run)) for run in runs]
