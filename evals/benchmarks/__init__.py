@@ -1,0 +1,1 @@
+"""Benchmarks: Athena beside the pipeline that LlamaIndex's documentation teaches, on the same machine."""
