@@ -32,6 +32,11 @@ def convert(name: str, target: Path) -> None:
         _convert(name, making)
         with contextlib.suppress(FileExistsError):
             _move(making, target)
+    except (RuntimeError, ValueError, TypeError, OSError) as error:  # what the exporter makes of odd networks
+        raise ModelUnavailable(
+            f"Cannot convert the cross-encoder '{name}' to ONNX: {(str(error).splitlines() or [''])[0]}",
+            "Choose another in ATHENA_CROSS_ENCODER, for example cross-encoder/ms-marco-MiniLM-L-6-v2.",
+        ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
 

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 CONVERTED_MODEL = "model-int8.onnx"
 METADATA = "metadata.json"
 DEFAULT_MAX_TOKENS = 512
+CONVERSION_NEEDS = ("torch", "transformers", "onnx")
 LOOK_AGAIN_AFTER_S = 3600.0
 HOW_TO_GET = (
     "Connect to the internet once, or give a folder with model.onnx and tokenizer.json in "
@@ -103,7 +104,7 @@ def _converted_or_convert(name: str, target: Path) -> ModelFiles:
     found = converted(target)
     if found:
         return found
-    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+    if any(importlib.util.find_spec(package) is None for package in CONVERSION_NEEDS):
         raise ModelUnavailable(
             f"The cross-encoder '{name}' is not on disk, not published as ONNX or not reachable, "
             "and converting it needs torch.",

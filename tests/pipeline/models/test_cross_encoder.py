@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.models import cross_encoder, cross_encoder_files, hub
+from pipeline.models import cross_encoder, cross_encoder_export, cross_encoder_files, hub
 from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder, sigmoid
 from pipeline.models.cross_encoder_files import converted, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
@@ -197,6 +197,72 @@ class TestNone:
         assert looks == [NAME, NAME, NAME]
 
 
+class TestConversion:
+    """What surrounds the conversion; torch itself is stood in for."""
+
+    def test_a_model_that_is_only_weights_is_converted_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made: list[Path] = []
+
+        def convert(name: str, folder: Path) -> None:
+            make_cross_encoder(folder, file="model-int8.onnx")
+            (folder / "metadata.json").write_text(json.dumps({"max_tokens": 17}))
+            made.append(folder)
+
+        monkeypatch.setattr(cross_encoder_export, "_convert", convert)
+        _with_torch(monkeypatch)
+        for _ in range(2):
+            encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+            assert encoder is not None, choice
+            assert encoder.score("valve", ["tank"]).shape == (1,)
+            cross_encoder._find.cache_clear()
+        assert len(made) == 1
+        assert "int8 ONNX in" in choice.detail
+        assert [path.name for path in (tmp_path / "cross-encoders").iterdir() if path.is_dir()] == [
+            "cross-encoder--tiny"
+        ]
+
+    def test_one_that_fails_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def convert(name: str, folder: Path) -> None:
+            (folder / "model.onnx").write_bytes(b"half")
+            raise ModelUnavailable("Cannot load it.", "Check the name.")
+
+        monkeypatch.setattr(cross_encoder_export, "_convert", convert)
+        _with_torch(monkeypatch)
+        encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        assert encoder is None
+        assert (choice.detail, choice.fix) == ("Cannot load it.", "Check the name.")
+        assert not [path for path in (tmp_path / "cross-encoders").iterdir() if path.is_dir()]
+
+    def test_a_network_that_cannot_be_exported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def convert(name: str, folder: Path) -> None:
+            raise RuntimeError("unsupported operator\nlong trace")
+
+        monkeypatch.setattr(cross_encoder_export, "_convert", convert)
+        with pytest.raises(ModelUnavailable, match=r"Cannot convert .*: unsupported operator Choose another"):
+            cross_encoder_export.convert(NAME, tmp_path / "model")
+
+    def test_one_that_makes_nothing_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cross_encoder_export, "_convert", lambda name, folder: None)
+        _with_torch(monkeypatch)
+        _, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        assert "left nothing" in choice.detail
+
+    def test_another_process_may_be_faster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        target = tmp_path / "model"
+
+        def convert(name: str, folder: Path) -> None:
+            target.mkdir()
+            (target / "metadata.json").write_text("theirs")
+            (folder / "metadata.json").write_text("ours")
+
+        monkeypatch.setattr(cross_encoder_export, "_convert", convert)
+        cross_encoder_export.convert(NAME, target)
+        assert (target / "metadata.json").read_text() == "theirs"
+        assert list(tmp_path.iterdir()) == [target]
+
+
 class TestHub:
     """The hub, played by a local server."""
 
@@ -281,6 +347,10 @@ def test_conversion_of_a_random_model(tmp_path: Path) -> None:
 
 def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+
+def _with_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
 
 
 def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path) -> None:

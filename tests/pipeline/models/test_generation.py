@@ -6,13 +6,18 @@ import threading
 import time
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.models import generation
+from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete, stream_chat
 from pipeline.models.ollama_llm import AthenaOllama, ollama_model
 from pipeline.models.openai_llm import AthenaOpenAI, openai_model
+from pipeline.models.transport import HangUpTransport
 from tests.fake_llm import FakeLLM
 from tests.servers import ModelServer, OllamaServer, OpenAIServer, Reply
 
@@ -282,3 +287,28 @@ class TestAnyModel:
     def test_a_mistake_in_a_model_is_an_error_of_the_tree(self) -> None:
         with pytest.raises(ModelError, match="no usable answer: bad"):
             list(stream_chat(FakeLLM([ValueError("bad")]), QUESTION, stop=threading.Event()))
+
+
+class _Unhurried(FakeLLM):
+    """A served model whose transport never speaks up, as while a name is being looked up."""
+
+    @property
+    def server(self) -> Server:
+        return Server("ollama", "http://far.away", "slow", timeout_s=0.1)
+
+    def through(self, transport: HangUpTransport) -> LLM:
+        return self
+
+
+def test_a_silence_that_the_transport_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generation, "SILENCE_GRACE_S", 0.1)
+    with pytest.raises(ModelTimeout, match=r"ollama/slow at http://far\.away sent nothing"):
+        list(stream_chat(_Unhurried(["a b"], pause_s=1), QUESTION, stop=threading.Event()))
+
+
+def test_a_connection_that_opens_after_the_hang_up_ends_at_once() -> None:
+    with OllamaServer() as server:
+        transport = HangUpTransport(connect_timeout_s=1, read_timeout_s=5)
+        transport.hang_up()
+        with httpx.Client(transport=transport) as client, pytest.raises(httpx.TransportError):
+            client.get(f"{server.url}/api/tags")
