@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
 ASK = "Ask the manuals"
 WORKING = "Esc stops the answer"
-LIVE = "live"
+SHOWN = "evidence_answer"
 ERROR = "chat_error"
 
 
@@ -46,7 +46,7 @@ def page() -> None:
             welcome(on_ask=ask)
         else:
             connection()
-            _turns(conversation, run)
+            _turns(conversation, run, working=working)
     with st.container(key="keys"):
         components.keys(key="keys-listener", height="content")
 
@@ -97,50 +97,50 @@ def ask(question: str) -> None:
     state.runner().ask(engine, conversation_id=conversation, question=question)
 
 
-def _turns(conversation: Conversation, run: Run | None) -> None:
-    """Finished turns, then the last one in a fragment that looks again while it is being written."""
-    opened = state.evidence()
+def _turns(conversation: Conversation, run: Run | None, *, working: bool) -> None:
+    """Finished turns, then the last one in a fragment that looks again while it is being written.
+
+    `working` is what the rest of the page was drawn for; the fragment draws it anew once that changes.
+    """
     stored = conversation.turns
-    live = run is not None and not _is_stored(run, stored)
-    # The engine keeps a turn from early on, in case of a kill; until it is done, the run shows it.
-    finished = (
-        tuple(turn for turn in stored if turn.created_at < run.started) if run and live else stored[:-1]
-    )
+    if run is not None and (working or not _is_stored(run, stored)):
+        # The engine keeps a turn from early on, in case of a kill; until it is done, the run shows it.
+        finished = tuple(turn for turn in stored if turn.created_at < run.started)
+    else:
+        finished = stored[:-1]
     for position, turn in enumerate(finished):
-        _show(_view_of(turn), position=position, opened=opened)
-    last = None if live else stored[-1]
-    every = DRAIN_EVERY if run is not None and run.working else None
-    st.fragment(_last_turn, run_every=every)(conversation.info.id, last, len(finished))
-    if not every:
-        st.session_state.pop(LIVE, None)
+        _show(_view_of(turn), position=position)
+    every = DRAIN_EVERY if working else None
+    st.fragment(_last_turn, run_every=every)(conversation.info.id, len(finished), working)
 
 
 def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
     snapshot = run.snapshot()
-    if snapshot.working or not turns:
+    if not turns:
         return False
     if snapshot.answer is not None:
         return any(turn.id == snapshot.answer.turn_id for turn in turns)
     return turns[-1].question == run.question and turns[-1].created_at >= run.started
 
 
-def _last_turn(conversation_id: str, last: Turn | None, position: int) -> None:
+def _last_turn(conversation_id: str, position: int, working: bool) -> None:
     """The last turn and the pane: they change together, and without running the whole page."""
     run = state.runner().of(conversation_id)
-    opened = state.evidence()
-    if last is not None:
-        view = _view_of(last)
-        failure = run.snapshot().failure if run else None
-        _show(failed_view(view, failure) if failure else view, position=position, opened=opened)
-    elif run is not None:
-        snapshot = run.snapshot()
-        _show(running_view(snapshot), position=position, opened=opened)
-        if snapshot.working:
-            st.session_state[LIVE] = True
-        elif st.session_state.pop(LIVE, None):
-            st.rerun()  # once: now it is stored, and the sidebar and the question know
+    if working and not (run and run.working):
+        st.rerun()  # the answer is stored now; the sidebar and the question change with it
+    _show(_last_view(conversation_id, run, position, working=working), position=position)
     with st.container(key="evidence"):
-        _pane(conversation_id, working=run is not None and run.working)
+        _pane(conversation_id, working=working)
+
+
+def _last_view(conversation_id: str, run: Run | None, position: int, *, working: bool) -> View:
+    turns = () if working else state.athena().conversations.get(conversation_id).turns
+    snapshot = run.snapshot() if run else None
+    if len(turns) <= position and snapshot is not None:
+        return running_view(snapshot)
+    view = _view_of(turns[-1])
+    failed = snapshot is not None and snapshot.failure is not None and view["failure"]
+    return failed_view(view, snapshot.failure) if failed and snapshot and snapshot.failure else view
 
 
 def _view_of(turn: Turn) -> View:
@@ -149,7 +149,8 @@ def _view_of(turn: Turn) -> View:
     }
 
 
-def _show(view: View, *, position: int, opened: OpenEvidence | None) -> None:
+def _show(view: View, *, position: int) -> None:
+    opened = state.evidence()
     key = f"turn-{state.conversation_id()}-{position}"
     here = opened is not None and opened.turn_id == view["turn"] and opened.kind == "citation"
     components.turn(
@@ -215,8 +216,14 @@ def _pane(conversation_id: str, *, working: bool) -> None:
 
 
 def _answer_of(conversation_id: str, turn_id: str) -> Answer | None:
-    conversation = state.athena().conversations.get(conversation_id)
-    return next((turn.answer for turn in conversation.turns if turn.id == turn_id), None)
+    """The answer that the pane is open on, read once: the pane is drawn as often as a running answer."""
+    kept = st.session_state.get(SHOWN)
+    if kept and kept[0] == turn_id:
+        return cast("Answer", kept[1])
+    turns = state.athena().conversations.get(conversation_id).turns
+    answer = next((turn.answer for turn in turns if turn.id == turn_id), None)
+    st.session_state[SHOWN] = (turn_id, answer)
+    return answer
 
 
 def _step(answer: Answer, opened: OpenEvidence) -> None:

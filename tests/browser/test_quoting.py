@@ -72,6 +72,7 @@ def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
 
 def test_keyboard(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting)
+    expect(app.page.locator("html[data-keys=on]")).to_be_attached()
     app.page.locator("body").press("/")
     expect(app.question).to_be_focused()
     app.page.keyboard.type(f"{LN2} 1/2")
@@ -101,7 +102,7 @@ def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> N
     assert box["y"] > 100
     assert visible_in(app.mark.first, app.page.locator(".scroller"))
     assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
-    app.page.locator(".backdrop").click(position={"x": 20, "y": 20})
+    app.page.locator(".backdrop").click(position={"x": 195, "y": 100})
     expect(app.pane).to_have_count(0)
 
 
