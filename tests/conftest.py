@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 KEPT = ("ATHENA_TEST_DATA",)
+NO_MODELS = {"ATHENA_CROSS_ENCODER": "none", "ATHENA_OLLAMA_URL": "http://127.0.0.1:9"}
+"""Unless a test says otherwise, no model is downloaded, and nobody's own Ollama answers."""
+
 OUTSIDE = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_HOST")
 USER_FOLDERS = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
@@ -39,6 +42,8 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in list(os.environ):
             if name in OUTSIDE or (name.startswith("ATHENA_") and name not in KEPT):
                 patch.delenv(name)
+        for name, value in NO_MODELS.items():
+            patch.setenv(name, value)
         yield folder
 
 

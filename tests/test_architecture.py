@@ -1,0 +1,295 @@
+"""The house as DESIGN has it: who imports whom, what is caught, and what a quick command never loads."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("pipeline", "readers", "memory", "mission", "ui", "evals")
+MODULES = ("app", "cli", "settings", "wiring")
+OURS = {*PACKAGES, *MODULES}
+
+# Who may import whom among what is ours; a name with a dot is that module alone.
+ALLOWED = {
+    "app": {"ui"},
+    "ui": {"ui", "wiring", "pipeline", "readers", "settings"},
+    "cli": {"wiring", "ui.terminal", "ui.launch", "pipeline", "evals", "settings"},
+    "wiring": {"pipeline", "readers", "memory", "mission", "settings", "evals.datasets"},
+    "evals": {"evals", "wiring", "pipeline", "readers", "settings"},
+    "pipeline": {"pipeline"},
+    "readers": {"readers"},
+    "memory": {"memory"},
+    "mission": {"mission"},
+    "settings": set(),
+}
+
+# Drivers of stores, and where they may be.
+STORES = "pipeline/stores/"
+DRIVERS = {
+    "tantivy": (STORES,),
+    "sqlite3": (STORES, "pipeline/conversations.py"),
+    "weaviate": (STORES,),
+    "pymongo": (STORES,),
+}
+
+HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "onnxscript", "tensorflow")
+"""Not installed by default: imported inside functions, in the models and in what measures or makes them."""
+MAY_BE_HEAVY = ("pipeline/models/", "evals/benchmarks/")
+
+# How many threads of a module keep whatever ends them for the thread that waits.
+THREADS_THAT_HAND_OVER = {
+    "pipeline/chat.py": 1,
+    "pipeline/models/generation.py": 1,
+    "pipeline/models/hub.py": 1,
+}
+
+DOCUMENTED_HOSTS = {"127.0.0.1", "localhost", "::1", "huggingface.co", "api.openai.com"}
+
+
+def sources() -> list[Path]:
+    found = [ROOT / f"{name}.py" for name in MODULES]
+    for package in PACKAGES:
+        found += sorted((ROOT / package).rglob("*.py"))
+    return found
+
+
+FILES = sources()
+NAMES = [str(path.relative_to(ROOT)) for path in FILES]
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+ALL_MODULES = {module_of(path) for path in FILES}
+
+
+@cache
+def parse(name: str) -> ast.Module:
+    return ast.parse((ROOT / name).read_text(encoding="utf-8"), filename=name)
+
+
+def imports(tree: ast.AST, package: str) -> Iterator[tuple[str, ast.AST]]:
+    """Everything imported, as full names of modules (or of what is in them)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, base]).rstrip(".")
+            for alias in node.names:
+                yield f"{base}.{alias.name}", node
+
+
+def imported_modules(name: str) -> set[str]:
+    """Our modules that the file names."""
+    path = ROOT / name
+    package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
+    found = set()
+    for full, _ in imports(parse(name), package):
+        while full and full not in ALL_MODULES:
+            full = full.rpartition(".")[0]
+        if full:
+            found.add(full)
+    return found
+
+
+def test_the_tree_is_what_this_test_thinks() -> None:
+    assert len(FILES) > 60
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(project["tool"]["setuptools"]["py-modules"]) == set(MODULES)
+    packed = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    assert packed >= set(PACKAGES)
+
+
+def test_this_test_sees_imports() -> None:
+    tree = ast.parse("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g\n")
+    assert [name for name, _ in imports(tree, "x.y")] == ["a.b", "c.d", "x.y.e", "x.f.g"]
+    assert "pipeline.fusion" in imported_modules("pipeline/retrieve.py")
+    assert "wiring" in imported_modules("cli.py")  # within a function
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arrows_point_inwards(name: str) -> None:
+    part = name.removesuffix(".py").split("/")[0]
+    allowed = ALLOWED[part]
+    wrong = {
+        module
+        for module in imported_modules(name)
+        if module != part and module not in allowed and module.split(".")[0] not in allowed
+    }
+    assert not wrong, f"{name} must not import {sorted(wrong)}"
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Imports of types alone make no circle: they are not run."""
+    graph = {}
+    for name in NAMES:
+        path = ROOT / name
+        package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
+        tree = parse(name)
+        at_rest = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
+        later = {id(node) for function in _functions(tree) for node in ast.walk(function)}
+        found = set()
+        for full, node in imports(tree, package):
+            if id(node) in at_rest | later:
+                continue
+            while full and full not in ALL_MODULES:
+                full = full.rpartition(".")[0]
+            if full and full != module_of(path):
+                found.add(full)
+        graph[module_of(path)] = found
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}")
+
+
+def _type_checking(tree: ast.AST) -> Iterator[ast.If]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield node
+
+
+def _functions(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_not_installed_by_default_is_imported_where_it_is_needed(name: str) -> None:
+    tree = parse(name)
+    inside = {id(node) for function in _functions(tree) for node in ast.walk(function)}
+    types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
+    for full, node in imports(tree, ""):
+        if full.split(".")[0] in HEAVY:
+            assert name.startswith(MAY_BE_HEAVY), f"{name} imports {full}"
+            assert id(node) in inside | types, f"{name}:{node.lineno} imports {full} at once"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_drivers_of_stores_stay_behind_the_protocols(name: str) -> None:
+    for full, _ in imports(parse(name), ""):
+        places = DRIVERS.get(full.split(".")[0])
+        assert places is None or name.startswith(places), f"{name} imports {full}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_caught_broadly(name: str) -> None:
+    """But to be raised again as what it is or means, and where a thread hands its error to another."""
+    swallowed = []
+    for node in ast.walk(parse(name)):
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        assert node.type is not None, f"{name}:{node.lineno} catches everything"
+        caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        broad = [kind for kind in caught if ast.unparse(kind) in ("Exception", "BaseException")]
+        if broad and not isinstance(node.body[-1], ast.Raise):
+            swallowed.append(f"{name}:{node.lineno}")
+    assert len(swallowed) <= THREADS_THAT_HAND_OVER.get(name, 0), swallowed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_left_to_do(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert not re.search(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError", text)
+    if name != "cli.py" and not name.startswith(("evals/benchmarks/", "evals/answerability")):
+        calls = [node for node in ast.walk(parse(name)) if isinstance(node, ast.Call)]
+        assert not [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "print"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_host_but_those_that_are_documented(name: str) -> None:
+    """In what runs: docstrings may name where something is described."""
+    tree = parse(name)
+    documentation = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            for host in re.findall(r"\b(?:https?|wss?)://([\w.:\[\]-]+)", node.value):
+                plain = re.sub(r":\d+$", "", host).strip("[]").rstrip(".:")
+                assert plain in DOCUMENTED_HOSTS, f"{name}:{node.lineno} names {host}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_module_says_what_it_is(name: str) -> None:
+    docstring = ast.get_docstring(parse(name))
+    assert docstring
+    assert docstring.splitlines()[0].endswith((".", ":", "?", ";")) or len(docstring.splitlines()) > 1
+
+
+def test_llama_indexs_global_settings_are_left_alone() -> None:
+    for name in NAMES:
+        for full, _ in imports(parse(name), ""):
+            assert full not in ("llama_index.core.Settings", "llama_index.core.settings.Settings"), name
+
+
+# -- what a quick command loads ------------------------------------------------------------------------
+
+SLOW = ("llama_index.core", "onnxruntime", "streamlit", "nltk", "torch")
+REPORT = "import sys; print('LOADED', *[name for name in {slow!r} if name in sys.modules])"
+
+
+def loaded(code: str, *arguments: str, cwd: Path) -> list[str]:
+    """The slow modules that a program has loaded by its end."""
+    program = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{code}\n{REPORT.format(slow=SLOW)}"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rpartition("LOADED")[2].split()
+
+
+RUN = """
+import cli
+for command in sys.argv[1:]:
+    try:
+        cli.app(command.split())
+    except SystemExit as end:
+        assert not end.code, end.code
+"""
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one manual, indexed in `data`."""
+    folder = tmp_path_factory.mktemp("quick")
+    (folder / "manual").mkdir()
+    (folder / "manual" / "fan.md").write_text("# Fan\n\nIt hums.\n", encoding="utf-8")
+    found = loaded(RUN, "ingest manual --data-dir data", cwd=folder)
+    assert "llama_index.core" in found  # these tests can see it
+    return folder
+
+
+def test_help_is_quick(tmp_path: Path) -> None:
+    assert loaded(RUN, "--help", "search --help", "eval retrieval --help", cwd=tmp_path) == []
+
+
+def test_an_ingest_with_nothing_to_do_is_quick(indexed: Path) -> None:
+    command = "ingest manual --data-dir data"
+    assert loaded(RUN, command, f"{command} --json", cwd=indexed) == []
+
+
+def test_a_search_loads_no_torch_and_no_page(indexed: Path) -> None:
+    found = loaded(RUN, "search fan --data-dir data --llm none", cwd=indexed)
+    assert not {"torch", "streamlit"} & set(found)
