@@ -93,9 +93,8 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the passages for a question, without answering it."""
-    from ui.terminal import search_text, why_text
-
     from pipeline.shapes import search_shape, why_shape
+    from ui.terminal import search_text, why_text
 
     changes = _given(
         top_k=top_k,
@@ -107,6 +106,7 @@ def search(
         llm=llm,
     )
     with _athena(data_dir, **changes) as athena:
+        athena.warm_up()
         retrieval = athena.search(query, paths=path)
         reason = athena.why(retrieval, *_section(why)) if why else None
     shape = search_shape(retrieval) | ({"why": why_shape(reason)} if reason else {})
@@ -125,11 +125,11 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer one question, with citations."""
+    from pipeline.shapes import answer_shape
     from ui.terminal import answer_text, ask_quietly, watch_answer
 
-    from pipeline.shapes import answer_shape
-
     with _athena(data_dir, **_given(llm=llm, hyde=_on_off(hyde), rerank=rerank)) as athena:
+        athena.warm_up()
         engine = athena.chat_engine(conversation_id=conversation, paths=path)
         answer = ask_quietly(engine, question) if as_json else watch_answer(engine, question, err)
     _print(as_json, answer_shape(answer), lambda: answer_text(answer))

@@ -64,7 +64,7 @@ class Athena:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._lock = threading.RLock()
-        self._retrievers: dict[str, HybridRetriever] = {}
+        self._cross_encoder: tuple[CrossEncoder | None, ModelChoice] | None = None
 
     # -- what is indexed ----------------------------------------------------------------------------
 
@@ -145,11 +145,19 @@ class Athena:
         """The embedding model."""
         return self._encoder_choice[0]
 
-    @cached_property
-    def _cross_encoder_choice(self) -> tuple[CrossEncoder | None, ModelChoice]:
+    def cross_encoder(self, *, fetch: bool = False) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The cross-encoder and why; only `fetch` downloads or converts one that is not on disk."""
         from pipeline.models.cross_encoder import find_cross_encoder
 
-        return find_cross_encoder(self.settings.cross_encoder, model_cache=self.settings.model_cache)
+        with self._lock:
+            if self._cross_encoder is None or self._cross_encoder[0] is None:
+                self._cross_encoder = find_cross_encoder(
+                    self.settings.cross_encoder,
+                    model_cache=self.settings.model_cache,
+                    fetch=fetch,
+                    retry=fetch,
+                )
+            return self._cross_encoder
 
     def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
         """The language model of a name, by default the settings'; None where there is none."""
@@ -181,7 +189,11 @@ class Athena:
 
     def models(self) -> list[ModelChoice]:
         """What was chosen for each role, and why."""
-        return [self._encoder_choice[1], self._cross_encoder_choice[1], self.language_model()[1]]
+        return [self._encoder_choice[1], self.cross_encoder()[1], self.language_model()[1]]
+
+    def warm_up(self) -> None:
+        """Load the embedding model in the background: it is needed soon, and importing takes as long."""
+        threading.Thread(target=self.encoder.encode_query, args=("",), name="warm-up", daemon=True).start()
 
     # -- finding ------------------------------------------------------------------------------------
 
@@ -223,7 +235,7 @@ class Athena:
             count_tokens=count_tokens,
             options=self.options,
             calibration=calibrated(self.encoder.name, threshold=self.settings.answerable_threshold),
-            cross_encoder=self._cross_encoder_choice[0] if self.settings.rerank else None,
+            cross_encoder=self.cross_encoder()[0] if self.settings.rerank else None,
             hypothesize=self._hypothesizer(llm),
         )
 
@@ -342,7 +354,7 @@ class Athena:
     def _model_makers(self) -> Sequence[Callable[[], ModelChoice]]:
         return (
             lambda: self._encoder_choice[1],
-            lambda: self._cross_encoder_choice[1],
+            lambda: self.cross_encoder(fetch=True)[1],
             lambda: self.language_model()[1],
         )
 

@@ -34,8 +34,8 @@ class Calibration:
 
 
 BUNDLED = Calibration(
-    weights={"closeness": 4.6, "coverage": 1.14, "sentence_coverage": 1.36, "margin": 2.21},
-    intercept=-5.15,
+    weights={"closeness": 5.17, "coverage": 1.71, "sentence_coverage": 0.7, "margin": 2.75},
+    intercept=-5.74,
     threshold=0.25,
 )
 

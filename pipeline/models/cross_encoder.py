@@ -80,15 +80,18 @@ def sigmoid(logits: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def find_cross_encoder(
-    name: str, *, model_cache: Path | None = None, threads: int = 0, retry: bool = False
+    name: str, *, model_cache: Path | None = None, threads: int = 0, fetch: bool = True, retry: bool = False
 ) -> tuple[CrossEncoder | None, ModelChoice]:
     """The cross-encoder of a name or folder and why; None where there is none, which is no error.
 
-    On disk, else from the Hugging Face hub, else converted by torch where that is installed. The outcome is
-    kept for the life of the process, and a failed look at the hub for an hour; `retry` looks again.
+    On disk, else (with `fetch`, which may take minutes) from the Hugging Face hub, else converted by torch
+    where that is installed. What `fetch` came to is kept for the life of the process, and a failed look at
+    the hub for an hour; `retry` looks again.
     """
     if name in ("", "none"):
         return _none("switched off (ATHENA_CROSS_ENCODER is none)", "Name a model to rerank with.")
+    if not fetch:
+        return _look(name, model_cache, threads, retry=False, fetch=False)
     if retry:
         _find.cache_clear()
     return _find(name, model_cache, threads, retry)
@@ -98,8 +101,14 @@ def find_cross_encoder(
 def _find(
     name: str, model_cache: Path | None, threads: int, retry: bool
 ) -> tuple[CrossEncoder | None, ModelChoice]:
+    return _look(name, model_cache, threads, retry=retry, fetch=True)
+
+
+def _look(
+    name: str, model_cache: Path | None, threads: int, *, retry: bool, fetch: bool
+) -> tuple[CrossEncoder | None, ModelChoice]:
     try:
-        files = find_files(name, model_cache=model_cache, retry=retry)
+        files = find_files(name, model_cache=model_cache, fetch=fetch, retry=retry)
     except ModelUnavailable as error:
         return _none(error.problem, error.fix)
     choice = ModelChoice("cross-encoder", name, "sentence-transformers", files.detail)

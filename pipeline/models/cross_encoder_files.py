@@ -49,15 +49,33 @@ class ModelFiles:
         return open_tokenizer(self.tokenizer, max_tokens=self.max_tokens)
 
 
-def find_files(name: str, *, model_cache: Path | None, retry: bool = False) -> ModelFiles:
-    """The files of a cross-encoder; raises `ModelUnavailable` with the reason and what to do."""
+def find_files(name: str, *, model_cache: Path | None, fetch: bool = True, retry: bool = False) -> ModelFiles:
+    """The files of a cross-encoder; raises `ModelUnavailable` with the reason and what to do.
+
+    Without `fetch` only what is on disk counts: nothing is downloaded and nothing is converted.
+    """
     cache = (model_cache or platformdirs.user_cache_path("athena")) / "cross-encoders"
     folder = Path(name).expanduser()
     if folder.is_dir():
         return files_in(folder) or _converted_or_convert(name, cache / _folder_key(folder))
     target = cache / name.replace("/", "--")
+    if not fetch:
+        return _on_disk(name, target)
     found = converted(target) or _from_hub(name, cache=cache, retry=retry)
     return found or _converted_or_convert(name, target)
+
+
+def _on_disk(name: str, target: Path) -> ModelFiles:
+    from pipeline.models.hub import on_disk
+
+    folder = on_disk(name)
+    found = converted(target) or (files_in(folder) if folder else None)
+    if found is None:
+        raise ModelUnavailable(
+            f"The cross-encoder '{name}' is not on disk.",
+            "`athena doctor` and `athena serve` fetch it where they can; answers are good without it, too.",
+        )
+    return found
 
 
 def files_in(folder: Path) -> ModelFiles | None:
