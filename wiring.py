@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from pipeline.errors import ConfigurationError, StoreError
+from pipeline.errors import ConfigurationError, ModelError, StoreError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import FORMAT
@@ -149,15 +150,15 @@ class Athena:
         """The cross-encoder and why; only `fetch` downloads or converts one that is not on disk."""
         from pipeline.models.cross_encoder import find_cross_encoder
 
-        with self._lock:
-            if self._cross_encoder is None or self._cross_encoder[0] is None:
-                self._cross_encoder = find_cross_encoder(
-                    self.settings.cross_encoder,
-                    model_cache=self.settings.model_cache,
-                    fetch=fetch,
-                    retry=fetch,
-                )
-            return self._cross_encoder
+        known = self._cross_encoder
+        if known is None or (known[0] is None and fetch):
+            # Not under the lock: a download takes minutes, and answers go on without it meanwhile.
+            settings = self.settings
+            known = find_cross_encoder(
+                settings.cross_encoder, model_cache=settings.model_cache, fetch=fetch, retry=fetch
+            )
+            self._cross_encoder = known
+        return known
 
     def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
         """The language model of a name, by default the settings'; None where there is none."""
@@ -193,7 +194,13 @@ class Athena:
 
     def warm_up(self) -> None:
         """Load the embedding model in the background: it is needed soon, and importing takes as long."""
-        threading.Thread(target=self.encoder.encode_query, args=("",), name="warm-up", daemon=True).start()
+
+        def load() -> None:
+            with suppress(ModelError):  # what needs the model will say so
+                self.encoder.encode_query("")
+
+        # Not a daemon: ended in the middle of loading, ONNX Runtime would abort the process.
+        threading.Thread(target=load, name="warm-up").start()
 
     # -- finding ------------------------------------------------------------------------------------
 
