@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+MANUALS = Path(__file__).with_name("docs_corpus")
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]
 
@@ -22,7 +23,7 @@ class Settings(BaseSettings):
 
     # Where things are
     data_dir: Path = Field(Path(".athena"), description="folder of the index, conversations and uploads")
-    corpus: Path = Field(Path("docs_corpus"), description="the Markdown folder that `make run` indexes")
+    corpus: Path = Field(MANUALS, description="the Markdown folder that `make run` indexes")
     model_cache: Path | None = Field(None, description="folder of converted models; default: user cache")
 
     # Reading
@@ -81,4 +82,3 @@ class Settings(BaseSettings):
     # Serving
     host: str = Field("127.0.0.1", description="address that the app listens on")
     port: PositiveInt = Field(8501, description="port that the app listens on")
-    trace_endpoint: str = Field("", description="OTLP/HTTP endpoint for traces (Phoenix); empty = none")
