@@ -194,10 +194,11 @@ class Athena:
 
     def warm_up(self) -> None:
         """Load the embedding model in the background: it is needed soon, and importing takes as long."""
+        encoder = self.encoder
 
         def load() -> None:
             with suppress(ModelError):  # what needs the model will say so
-                self.encoder.encode_query("")
+                encoder.encode_query("")
 
         # Not a daemon: ended in the middle of loading, ONNX Runtime would abort the process.
         threading.Thread(target=load, name="warm-up").start()
