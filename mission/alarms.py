@@ -83,14 +83,21 @@ def _cause(ship: Ship, state: State, row: AlarmRow, subject: str, found: dict[st
         return words if found[ident] == row.status else None
     if row.event:
         return f"{subject}: {row.event}" if EVENT_PREFIX + row.code in state.events else None
-    if found[ident] == Status.OFFLINE:
-        return None
     part = ship.parts[ident]
+    if found[ident] == Status.OFFLINE or row.quantity not in part.telemetry:
+        return None
     quantity = part.telemetry[row.quantity]
     value = reading(state, part, row.quantity)
     if not _beyond(row, quantity, value):
         return None
-    return f"{subject} {row.quantity} is {quantity.shown(value)} {quantity.unit}"
+    return f"{subject} {row.quantity} is {_beside_limits(quantity, value)} {quantity.unit}"
+
+
+def _beside_limits(quantity: Quantity, value: float) -> str:
+    """A value as shown, with more places where it would look like the limit that it has passed."""
+    shown = quantity.shown(value)
+    at_limit = shown in (quantity.shown(quantity.minimum), quantity.shown(quantity.maximum))
+    return f"{value:.{quantity.places + 2}f}" if at_limit and value != float(shown) else shown
 
 
 def _beyond(row: AlarmRow, quantity: Quantity, value: float) -> bool:

@@ -1,7 +1,7 @@
 """Conditions on the ship's state in plain words, as interlocks and levels write them.
 
 GNC-CTRL is NOMINAL                     a status, of a part, a controller or a system
-ECS-BUS-A is not OFFLINE
+EPS-BUS-A is not OFFLINE
 STO-LKR-1 LOCK is OPEN                  a setting
 STO-LKR-1 CARTRIDGES is 1 or more       a quantity; "or less" likewise
 CABIN PPCO2 is 0.70 or less             the cabin itself, whatever the sensors show
@@ -67,12 +67,11 @@ def parse(text: str, ship: Ship) -> Condition:
 
 def idle_backups(ship: Ship, state: State) -> list[str]:
     """Backups that are switched on although no controller has selected them."""
-    found = []
-    for part in ship.parts.values():
-        if part.role == "backup" and state.switches[part.id] and part.id not in ALWAYS_ON:
-            if all(state.setting(c, key) != part.id for c, key in ship.slots_with(part.id)):
-                found.append(part.id)
-    return found
+    powered = (p.id for p in ship.parts.values() if p.role == "backup" and state.switches[p.id])
+    rests = set(powered) - set(ALWAYS_ON)
+    return [
+        p for p in ship.parts if p in rests and all(state.setting(*slot) != p for slot in ship.slots_with(p))
+    ]
 
 
 def _with_status(ident: str, status: str, text: str, ship: Ship) -> Condition:

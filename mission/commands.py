@@ -1,0 +1,164 @@
+"""What the acting commands do to the ship: power, settings, self-tests, radio, time, questions.
+
+Each returns an `Action`: the state as the command leaves it, the ship's time that it takes, and what the
+console says when that time has passed. A command that cannot be done raises `Refused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mission import radio as radios
+from mission.alarms import EVENT_PREFIX
+from mission.conditions import Situation, parse
+from mission.schema import InterlockRow
+from mission.selftest import self_test
+from mission.ship import BUSES, Ship
+from mission.state import State, clock
+from mission.status import offline, statuses
+
+ALWAYS_ACCEPTED = ("BUS", "BREAKER")  # relays that need no power from what they switch
+
+
+class Refused(Exception):
+    """A command that was not carried out; it may have cost time, and may have left a trace in `state`."""
+
+    def __init__(self, code: str, text: str, *, minutes: float = 0.0, state: State | None = None) -> None:
+        super().__init__(text)
+        self.code, self.text, self.minutes, self.state = code, text, minutes, state
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a command does; `question` is for the assistant."""
+
+    state: State
+    minutes: float
+    report: Callable[[State], list[str]]
+    wakes: bool = False
+    question: str = ""
+
+
+def power(ship: Ship, state: State, ident: str, *, on: bool) -> Action:
+    """Closes or opens a power switch."""
+    after = state.copy()
+    after.switches[ident] = on
+    minutes = ship.commands["power on" if on else "power off"].minutes
+    if on and after.fault(ident) == "dead":
+        raise Refused("E-05", f"{ident} does not answer", minutes=minutes, state=after)
+    return Action(after, minutes, lambda now: [_now(ship, now, ident)])
+
+
+def _now(ship: Ship, state: State, ident: str) -> str:
+    """`ECS-LN2-T2 is now NOMINAL`, with the reason where a powered part stays OFFLINE."""
+    status = statuses(ship, state)[ident]
+    line = f"{ident} is now {status}"
+    if state.switches[ident] and ident in offline(ship, state):
+        bus = BUSES[state.setting(ship.controller_of(ident), "BUS")]
+        if bus in offline(ship, state) and bus != ident:
+            return f"{line}: its switch is on, and {bus} is OFFLINE"
+    return line
+
+
+def change(ship: Ship, state: State, ident: str, key: str, value: str) -> Action:
+    """Changes a setting, in the order of the refusals of the manual."""
+    minutes = ship.commands["set"].minutes
+    dark = offline(ship, state)
+    if ident in dark and key not in ALWAYS_ACCEPTED:
+        raise Refused("E-06", f"{ident} is OFFLINE and takes no setting")
+    if ident in ship.controllers and key in ship.controllers[ident].slots and value in dark:
+        raise Refused("E-11", f"{value} is OFFLINE. Power it on first")
+    for row in ship.interlocks:
+        if (row.part, row.setting, row.value) == (ident, key, value):
+            _check_interlock(ship, state, row)
+    if state.fault(ident) in ("stuck", "dead"):
+        raise Refused("E-05", f"{ident} did not carry out the command", minutes=minutes)
+    after = state.copy()
+    after.settings[ident][key] = value
+    _side_effects(state, after, ident, key, value)
+    return Action(after, minutes, lambda now: [_set_now(ship, now, ident, key, value)])
+
+
+def _set_now(ship: Ship, state: State, ident: str, key: str, value: str) -> str:
+    """What the setting is after a minute; a breaker may have opened again."""
+    now = state.setting(ident, key)
+    unit = ship.settings_of(ident)[key].unit
+    words = f"{ident} {key} is now {now} {unit}".rstrip()
+    return words if now == value else f"{words}: it did not stay {value}"
+
+
+def _check_interlock(ship: Ship, state: State, row: InterlockRow) -> None:
+    missing = [text for text in row.requires if not parse(text, ship)(Situation.of(ship, state))]
+    if missing:
+        after = state.copy()
+        if row.alarm:
+            radios.happened(after, EVENT_PREFIX + row.alarm)
+        raise Refused(row.error, f"{row.setting} {row.value} needs: {'; '.join(missing)}", state=after)
+
+
+def _side_effects(before: State, after: State, ident: str, key: str, value: str) -> None:
+    """A loaded cartridge leaves the locker; the arming alarm goes with the next word to the engine."""
+    if key == "CARTRIDGE" and value == "LOADED" and before.setting(ident, key) == "EMPTY":
+        after.quantities["STO-LKR-1"]["CARTRIDGES"] -= 1
+        after.quantities[ident]["LIFE"] = 100.0
+    if key == "ARM":
+        after.events = [event for event in after.events if event != EVENT_PREFIX + "W-304"]
+
+
+def test(ship: Ship, state: State, ident: str) -> Action:
+    """A self-test; the answer is that of its end."""
+    minutes = ship.commands["self-test"].minutes
+    return Action(state, minutes, lambda now: self_test(ship, now, ident))
+
+
+def transmit(ship: Ship, state: State, radio: str, key: str) -> Action:
+    """Sends a message."""
+    after = _called(ship, state, radio, key, "transmit")
+    radios.send(ship, after, radio)
+    return Action(after, ship.commands["transmit"].minutes, lambda _: [f"{radio} sent the message"])
+
+
+def receive(ship: Ship, state: State, radio: str, key: str) -> Action:
+    """Fetches the newest message."""
+    after = _called(ship, state, radio, key, "receive")
+    message = radios.fetch(after, radio)
+    return Action(after, ship.commands["receive"].minutes, lambda _: [message])
+
+
+def _called(ship: Ship, state: State, radio: str, key: str, command: str) -> State:
+    """A copy of the state after a call that got through. Raises Refused where it does not."""
+    if radio in offline(ship, state):
+        raise Refused("E-06", f"{radio} is OFFLINE and cannot send")
+    after = state.copy()
+    if found := radios.obstacle(ship, state, radio, key):
+        if key != ship.radio_keys[radio] and found.code == "E-08":
+            radios.count_wrong_key(after, radio)
+        raise Refused(found.code, found.text, minutes=ship.commands[command].minutes, state=after)
+    return after
+
+
+def wait(state: State, minutes: float) -> Action:
+    """Lets time pass; a new warning ends it."""
+    return Action(state, minutes, lambda now: [f"it is {clock(now.minute)}"], wakes=True)
+
+
+def ask(ship: Ship, state: State, question: str) -> Action:
+    """A question to the assistant, if its computer runs."""
+    if why := why_athena_is_silent(ship, state):
+        raise Refused("E-10", why)
+    return Action(state, 0.0, lambda _: [], question=question)
+
+
+def why_athena_is_silent(ship: Ship, state: State) -> str:
+    """Why the assistant does not answer, or nothing where it does."""
+    computer, dark = state.setting("CMP-CTRL", "CPU"), offline(ship, state)
+    if computer in dark:
+        return f"{computer} is OFFLINE. See P-CMP-02"
+    if state.warmups.get(computer):
+        return f"{computer} is warming up. See P-CMP-02"
+    if state.setting(computer, "MODE") == "SAFE":
+        return f"{computer} is in MODE SAFE. See P-CMP-02"
+    if "CMP-MEM-1" in dark:
+        return "CMP-MEM-1 is OFFLINE. See P-CMP-02"
+    return ""

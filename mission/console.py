@@ -1,0 +1,277 @@
+"""The console: a line becomes an action on the ship, or a refusal that names the nearest valid word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from mission import commands, views
+from mission.commands import Action, Refused
+from mission.radio import radios
+from mission.schema import CommandRow
+from mission.ship import Setting, Ship
+from mission.state import State
+from mission.status import Status
+
+FILTERS = ("--system", "--status", "--kind", "--role")
+DURATION = re.compile(r"(\d+(?:\.\d+)?)([mh])")
+LONGEST_WAIT_H = 48.0
+HELP = {
+    "list systems": "every system with its status, inner systems indented",
+    "list parts": "parts with name, role and status; filters may be combined",
+    "show": "everything about a part or a controller",
+    "power on": "closes the power switch of a part or a controller",
+    "power off": "opens the power switch of a part or a controller",
+    "set": "changes a setting; a controller's slots and its BUS are settings",
+    "self-test": "a part tests itself and answers with a code F-00 to F-71",
+    "telemetry": "quantities of a part with nominal value and limits",
+    "alarms": "the alarms that are active now",
+    "alarms log": "all alarms since the start of the flight day",
+    "transmit": "sends a message by a radio with a key",
+    "receive": "fetches the newest message of a radio with a key",
+    "wait": "lets ship's time pass: wait 30m, wait 2h",
+    "help": "all commands, or one of them",
+    "ask": "a question to Athena, who answers from the manuals",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A command with its words; `rest` is the line after the command as it was typed."""
+
+    command: CommandRow
+    words: tuple[str, ...]
+    rest: str
+
+
+def parse(ship: Ship, line: str) -> Parsed:
+    """The command of a line. Raises Refused with E-01 where there is none."""
+    text = " ".join(line.split())
+    for name in sorted(ship.commands, key=len, reverse=True):
+        if f"{text} ".lower().startswith(f"{name} "):
+            rest = text[len(name) :].strip()
+            return Parsed(ship.commands[name], tuple(rest.split()), rest)
+    first_two = " ".join(text.lower().split()[:2])
+    raise Refused("E-01", f"'{text}'.{nearest(first_two, ship.commands, 'Type help for a list.')}")
+
+
+def act(ship: Ship, state: State, line: str) -> Action:
+    """What a line does. Raises Refused where it cannot be done; a question is left to the game."""
+    parsed = parse(ship, line)
+    handler = _HANDLERS[parsed.command.name]
+    return handler(ship, state, parsed)
+
+
+def nearest(word: str, options: Iterable[str], otherwise: str = "") -> str:
+    """` Did you mean X?`, or the other advice where nothing is near."""
+    known = {option.upper(): option for option in options}
+    found = get_close_matches(word.upper(), known, n=1, cutoff=0.5)
+    advice = f"Did you mean {known[found[0]]}?" if found else otherwise
+    return f" {advice}" if advice else ""
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+
+def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
+    """The command's words. Raises Refused where there are too many."""
+    if len(parsed.words) > most:
+        extra = " ".join(parsed.words[most:])
+        raise Refused("E-04", f"'{extra}' is too much. Syntax: {parsed.command.syntax}")
+    if len(parsed.words) < least:
+        raise Refused(
+            "E-02" if not parsed.words else "E-04", f"something is missing. Syntax: {parsed.command.syntax}"
+        )
+    return parsed.words
+
+
+def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
+    """The id of a part or a controller; that of a system stands for its controller."""
+    ident = word.upper()
+    known = ship.ids if options is None else tuple(options)
+    if options is None and ident in ship.systems:
+        return ship.systems[ident].controller
+    if ident not in known:
+        kind = "a part or a controller" if options is None else "a radio"
+        raise Refused("E-02", f"'{ident}' is not {kind}.{nearest(ident, known, 'See list parts.')}")
+    return ident
+
+
+def _key(word: str, known: Iterable[str], ident: str, what: str) -> str:
+    key = word.upper()
+    options = tuple(known)
+    if key not in options:
+        has = ", ".join(options) or "none"
+        raise Refused("E-03", f"{ident} has no {what} '{key}'.{nearest(key, options)} It has: {has}")
+    return key
+
+
+def _value(setting: Setting, word: str) -> str:
+    value = setting.accept(word)
+    if value is None:
+        near = nearest(word, setting.values)
+        raise Refused("E-04", f"'{word.upper()}' for {setting.key}.{near} Allowed: {setting.allowed()}")
+    return value
+
+
+def duration_min(word: str) -> float | None:
+    """Minutes of `30m` or `2h`, or None."""
+    match = DURATION.fullmatch(word.lower())
+    minutes = float(match[1]) * (60 if match[2] == "h" else 1) if match else 0.0
+    return minutes if 0 < minutes <= LONGEST_WAIT_H * 60 else None
+
+
+def filter_values(ship: Ship, name: str) -> tuple[str, ...]:
+    """What a filter of `list parts` may be."""
+    return {
+        "--system": tuple(ship.systems),
+        "--status": tuple(Status.__members__),
+        "--kind": tuple(dict.fromkeys(part.kind for part in ship.parts.values())),
+        "--role": ("primary", "backup"),
+    }[name]
+
+
+def _filters(ship: Ship, words: tuple[str, ...]) -> dict[str, str]:
+    """Filters of `list parts`; a kind may be of two words."""
+    filters: dict[str, str] = {}
+    for group in re.findall(r"(\S+)((?: (?!--)\S+)*)", " ".join(words)):
+        name, value = group[0].lower(), group[1].strip()
+        if name not in FILTERS:
+            near = nearest(name, FILTERS)
+            raise Refused("E-03", f"'{name}' is no filter.{near} There are: {', '.join(FILTERS)}")
+        allowed = {option.upper(): option for option in filter_values(ship, name)}
+        if value.upper() not in allowed:
+            near = nearest(value, allowed.values())
+            raise Refused("E-04", f"'{value}' for {name}.{near} Allowed: {', '.join(allowed.values())}")
+        filters[name] = allowed[value.upper()]
+    return filters
+
+
+# ------------------------------------------------------------------------------------------------ commands
+
+
+def _look(state: State, lines: list[str]) -> Action:
+    return Action(state, 0.0, lambda _: lines)
+
+
+def _list_systems(ship: Ship, state: State, parsed: Parsed) -> Action:
+    _words(parsed, 0, 0)
+    return _look(state, views.systems(ship, state))
+
+
+def _list_parts(ship: Ship, state: State, parsed: Parsed) -> Action:
+    return _look(state, views.parts(ship, state, _filters(ship, parsed.words)))
+
+
+def _show(ship: Ship, state: State, parsed: Parsed) -> Action:
+    return _look(state, views.show(ship, state, _id(ship, _words(parsed, 1, 1)[0])))
+
+
+def _power_on(ship: Ship, state: State, parsed: Parsed) -> Action:
+    return commands.power(ship, state, _id(ship, _words(parsed, 1, 1)[0]), on=True)
+
+
+def _power_off(ship: Ship, state: State, parsed: Parsed) -> Action:
+    return commands.power(ship, state, _id(ship, _words(parsed, 1, 1)[0]), on=False)
+
+
+def _set(ship: Ship, state: State, parsed: Parsed) -> Action:
+    words = _words(parsed, 0, 3)
+    if not words:
+        raise Refused("E-02", f"no id was given. Syntax: {parsed.command.syntax}")
+    ident = _id(ship, words[0])
+    settings = ship.settings_of(ident)
+    key = _key(words[1] if len(words) > 1 else "", settings, ident, "setting")
+    value = _value(settings[key], words[2] if len(words) > 2 else "")
+    return commands.change(ship, state, ident, key, value)
+
+
+def _self_test(ship: Ship, state: State, parsed: Parsed) -> Action:
+    return commands.test(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
+
+
+def _telemetry(ship: Ship, state: State, parsed: Parsed) -> Action:
+    words = _words(parsed, 1, 2)
+    ident = _id(ship, words[0])
+    known = ship.telemetry_of(ident)
+    if not known:
+        raise Refused("E-03", f"{ident} sends no telemetry. Its parts do: show {ident}")
+    keys = [_key(words[1], known, ident, "quantity")] if len(words) > 1 else list(known)
+    return _look(state, views.telemetry(ship, state, ident, keys))
+
+
+def _alarms(ship: Ship, state: State, parsed: Parsed) -> Action:
+    _words(parsed, 0, 0)
+    return _look(state, views.alarms(ship, state))
+
+
+def _alarms_log(ship: Ship, state: State, parsed: Parsed) -> Action:
+    _words(parsed, 0, 0)
+    return _look(state, views.log(ship, state))
+
+
+def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]:
+    words = _words(parsed, least, most)
+    radio = _id(ship, words[0], radios(ship))
+    return radio, _value(ship.settings_of(radio)["KEY"], words[1])
+
+
+def _transmit(ship: Ship, state: State, parsed: Parsed) -> Action:
+    radio, key = _radio(ship, parsed, 3, len(parsed.words))
+    return commands.transmit(ship, state, radio, key)
+
+
+def _receive(ship: Ship, state: State, parsed: Parsed) -> Action:
+    radio, key = _radio(ship, parsed, 2, 2)
+    return commands.receive(ship, state, radio, key)
+
+
+def _wait(_: Ship, state: State, parsed: Parsed) -> Action:
+    word = parsed.rest.replace(" ", "")
+    minutes = duration_min(word)
+    if minutes is None:
+        raise Refused("E-04", f"'{parsed.rest}' is no duration. Allowed: 1m to 48h, for instance wait 30m")
+    return commands.wait(state, minutes)
+
+
+def _help(ship: Ship, state: State, parsed: Parsed) -> Action:
+    name = parsed.rest.lower()
+    if not name:
+        return _look(state, views.columns((row.syntax, HELP[row.name]) for row in ship.commands.values()))
+    found = [row for row in ship.commands.values() if row.name == name or row.name.split()[0] == name]
+    if not found:
+        raise Refused("E-01", f"'{name}'.{nearest(name, ship.commands, 'Type help for a list.')}")
+    return _look(state, [f"{row.syntax}: {HELP[row.name]}; takes {_time(row)}" for row in found])
+
+
+def _time(row: CommandRow) -> str:
+    if row.name == "wait":
+        return "as long as stated"
+    return f"{row.minutes:g} min" if row.minutes else "no time"
+
+
+def _ask(ship: Ship, state: State, parsed: Parsed) -> Action:
+    if not parsed.rest:
+        raise Refused("E-04", f"no question was asked. Syntax: {parsed.command.syntax}")
+    return commands.ask(ship, state, parsed.rest)
+
+
+_HANDLERS: dict[str, Callable[[Ship, State, Parsed], Action]] = {
+    "list systems": _list_systems,
+    "list parts": _list_parts,
+    "show": _show,
+    "power on": _power_on,
+    "power off": _power_off,
+    "set": _set,
+    "self-test": _self_test,
+    "telemetry": _telemetry,
+    "alarms": _alarms,
+    "alarms log": _alarms_log,
+    "transmit": _transmit,
+    "receive": _receive,
+    "wait": _wait,
+    "help": _help,
+    "ask": _ask,
+}

@@ -1,0 +1,326 @@
+"""A game: one level played on one ship, command by command; it can be saved and goes on after a restart."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from mission import console, panel
+from mission.alarms import Alarm, active_alarms, record
+from mission.commands import Action, Refused, why_athena_is_silent
+from mission.completion import complete
+from mission.conditions import Situation
+from mission.errors import SavedGameError
+from mission.files import write_atomically
+from mission.levels import Level, apply, level_of
+from mission.panel import Gauge, SystemView
+from mission.physics import pass_time
+from mission.ship import BUSES, Ship, the_ship
+from mission.state import State, clock, sound_state
+from mission.status import Status
+from mission.text import Line, marked
+
+SAVE_VERSION = 1
+MINUTE = 1.0
+Ask = Callable[[str, str], str]
+"""The assistant: question and telemetry in, answer out; the telemetry is empty except in easy mode."""
+
+
+class Outcome(StrEnum):
+    """How the game stands."""
+
+    RUNNING = "running"
+    WON = "won"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command gave: lines, ship's time since the start and of day, alarms, and how the game stands."""
+
+    lines: tuple[Line, ...]
+    elapsed_seconds: int
+    clock: str
+    alarms: tuple[Alarm, ...]
+    new_alarms: tuple[Alarm, ...]
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class Saved:
+    """A game as it is written to a file."""
+
+    version: int
+    level: str
+    seed: int
+    easy: bool
+    state: State
+    outcome: Outcome
+    held_min: float
+    hints_shown: int
+    reason: str
+    transcript: list[str]
+    history: list[str]
+
+
+_SAVED = TypeAdapter(Saved)
+
+
+@dataclass(slots=True)
+class Game:
+    """A level in play. `run` is the console; everything else is for panels and files."""
+
+    ship: Ship
+    level: Level
+    seed: int
+    easy: bool
+    state: State
+    outcome: Outcome = Outcome.RUNNING
+    held_min: float = 0.0
+    hints_shown: int = 0
+    reason: str = ""
+    transcript: list[str] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)
+    ask: Ask | None = None
+
+    # -------------------------------------------------------------------------------------------- beginning
+
+    @classmethod
+    def start(cls, level: str, *, seed: int = 0, easy: bool = False, ask: Ask | None = None) -> Game:
+        """A new game of a level, at the moment in which the player takes over."""
+        ship, found = the_ship(), level_of(level)
+        before = [event for event in found.events if event.at_min <= 0]
+        first = min([0.0, *(event.at_min for event in before)])
+        state = sound_state(ship, minute=found.start_minute + first)
+        state.people = found.people
+        chance = random.Random(f"{found.id}/{seed}")  # noqa: S311 - a game's dice
+        for event in before:
+            pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
+            apply(event, state, chance)
+            record(ship, state)
+        pass_with_log(ship, state, found.start_minute - state.minute)
+        return cls(ship, found, seed, easy, state, ask=ask)
+
+    # -------------------------------------------------------------------------------------------- playing
+
+    def run(self, line: str) -> Output:
+        """Runs one line of the console."""
+        if self.outcome is not Outcome.RUNNING:
+            return self._output(["The level is over."], [])
+        if not line.strip():
+            return self._output([], [])
+        self.history.append(line)
+        self.transcript.append(f"{self.ship.names.prompt} {line}")
+        try:
+            lines, new = self._do(console.act(self.ship, self.state, line))
+        except Refused as refused:
+            lines, new = self._refuse(refused)
+        lines += [f"{clock(self.state.minute)}  {a.code}  {a.title}  {a.text}" for a in new]
+        lines += self._standing()
+        self.transcript += lines
+        return self._output(lines, new)
+
+    def _do(self, action: Action) -> tuple[list[str], list[Alarm]]:
+        self.state = action.state
+        new = self._pass(action.minutes, wakes=action.wakes)
+        if action.question:
+            return self._answer(action.question), new
+        return list(action.report(self.state)), new
+
+    def _refuse(self, refused: Refused) -> tuple[list[str], list[Alarm]]:
+        if refused.state is not None:
+            self.state = refused.state
+        new = self._pass(refused.minutes) if refused.minutes else record(self.ship, self.state)
+        return [f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}"], new
+
+    def _answer(self, question: str) -> list[str]:
+        if self.ask is None:
+            return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
+        return self.ask(question, self.telemetry_for_assistant()).splitlines()
+
+    def _pass(self, minutes: float, *, wakes: bool = False) -> list[Alarm]:
+        """Lets time pass minute by minute and returns the alarms that sounded."""
+        new: list[Alarm] = []
+        left = minutes
+        while left > 1e-6 and self.outcome is Outcome.RUNNING:
+            span = min(MINUTE, left)
+            before = self.elapsed_min
+            pass_time(self.ship, self.state, span)
+            self._happen(before)
+            new += record(self.ship, self.state)
+            self._judge(span)
+            left -= span
+            if wakes and any(alarm.is_warning for alarm in new):
+                break
+        return new
+
+    def _happen(self, before_min: float) -> None:
+        """Applies the events whose time has come since `before_min`."""
+        for event in self.level.events:
+            if max(0.0, before_min) < event.at_min <= self.elapsed_min:
+                apply(event, self.state, random.Random(f"{self.level.id}/{self.seed}/{event.at_min}"))  # noqa: S311
+
+    def _judge(self, minutes: float) -> None:
+        """Decides whether the level is won or lost."""
+        now = Situation.of(self.ship, self.state, self.elapsed_min)
+        self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.condition(now)), "")
+        if self.reason:
+            self.outcome = Outcome.LOST
+            return
+        met = all(condition(now) for condition in self.level.success)
+        self.held_min = self.held_min + minutes if met else 0.0
+        if met and self.held_min >= self.level.hold_min:
+            self.outcome = Outcome.WON
+
+    def _standing(self) -> list[str]:
+        """How the level ended, or that it nearly has."""
+        if self.outcome is Outcome.WON:
+            return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
+        if self.outcome is Outcome.LOST:
+            return [f"MISSION LOST: {self.reason}", *self.level.story_lost.splitlines()]
+        if self.held_min:
+            left = self.level.hold_min - self.held_min
+            return [f"The ship looks sound. Verify that it stays so for {left:.0f} more minutes."]
+        return []
+
+    def hint(self) -> str | None:
+        """The next hint, a step further each time, or None after the last."""
+        if self.hints_shown >= len(self.level.hints):
+            return None
+        self.hints_shown += 1
+        return self.level.hints[self.hints_shown - 1]
+
+    def complete(self, line: str) -> list[str]:
+        """What the last word of a line may become."""
+        return complete(self.ship, line)
+
+    # -------------------------------------------------------------------------------------------- looking
+
+    @property
+    def elapsed_min(self) -> float:
+        """Ship's minutes since the player took over."""
+        return self.state.minute - self.level.start_minute
+
+    @property
+    def elapsed_seconds(self) -> int:
+        """Ship's seconds since the player took over."""
+        return round(self.elapsed_min * 60)
+
+    @property
+    def clock(self) -> str:
+        """Ship's time of day."""
+        return clock(self.state.minute)
+
+    @property
+    def athena_available(self) -> bool:
+        """Whether the computer that runs the assistant lets it answer."""
+        return not why_athena_is_silent(self.ship, self.state)
+
+    def alarms(self) -> list[Alarm]:
+        """The active alarms, warnings first."""
+        return active_alarms(self.ship, self.state)
+
+    def systems(self) -> list[SystemView]:
+        """All systems with their statuses."""
+        return panel.systems(self.ship, self.state)
+
+    def gauges(self) -> list[Gauge]:
+        """The quantities that matter, the cabin's as the selected sensor shows them."""
+        return panel.gauges(self.ship, self.state)
+
+    def telemetry_for_assistant(self) -> str:
+        """The live state in words for the assistant, in easy mode; otherwise empty."""
+        return panel.in_words(self.ship, self.state) if self.easy else ""
+
+    def _output(self, lines: Iterable[str], new: Iterable[Alarm]) -> Output:
+        return Output(
+            lines=marked(lines),
+            elapsed_seconds=self.elapsed_seconds,
+            clock=self.clock,
+            alarms=tuple(self.alarms()),
+            new_alarms=tuple(new),
+            outcome=self.outcome,
+        )
+
+    # -------------------------------------------------------------------------------------------- files
+
+    def save(self, path: Path) -> None:
+        """Writes the game; a crash leaves the old file or the new one."""
+        write_atomically(path, self.to_json())
+
+    def to_json(self) -> str:
+        """The game as JSON."""
+        saved = Saved(
+            version=SAVE_VERSION,
+            level=self.level.id,
+            seed=self.seed,
+            easy=self.easy,
+            state=self.state,
+            outcome=self.outcome,
+            held_min=self.held_min,
+            hints_shown=self.hints_shown,
+            reason=self.reason,
+            transcript=self.transcript,
+            history=self.history,
+        )
+        return _SAVED.dump_json(saved).decode()
+
+    @classmethod
+    def load(cls, path: Path, *, ask: Ask | None = None) -> Game:
+        """The game of a file. Raises SavedGameError where it cannot be read."""
+        try:
+            return cls.from_json(path.read_text(encoding="utf-8"), ask=ask)
+        except (OSError, UnicodeDecodeError) as error:
+            raise SavedGameError(
+                f"Cannot read the saved game '{path}': {error}", "Start the level again."
+            ) from error
+
+    @classmethod
+    def from_json(cls, text: str, *, ask: Ask | None = None) -> Game:
+        """The game of `to_json`. Raises SavedGameError where the text is something else."""
+        try:
+            saved = _SAVED.validate_json(text)
+        except ValidationError as error:
+            raise SavedGameError(f"The saved game is damaged: {error}", "Start the level again.") from error
+        if saved.version != SAVE_VERSION:
+            fix = "Start the level again."
+            raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", fix)
+        return cls(
+            the_ship(),
+            level_of(saved.level),
+            saved.seed,
+            saved.easy,
+            saved.state,
+            saved.outcome,
+            saved.held_min,
+            saved.hints_shown,
+            saved.reason,
+            saved.transcript,
+            saved.history,
+            ask,
+        )
+
+
+def pass_with_log(ship: Ship, state: State, minutes: float) -> None:
+    """Lets time pass before the player takes over, with the alarms in the log."""
+    left = minutes
+    while left > 1e-6:
+        pass_time(ship, state, min(MINUTE, left))
+        record(ship, state)
+        left -= MINUTE
+
+
+def _fatal(now: Situation) -> str:
+    """What ends every level, or nothing."""
+    if now.state.cabin["PPCO2"] >= now.ship.physics["co2_fatal"]:
+        return "the air holds too much carbon dioxide to act"
+    if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:
+        return "the air holds too little oxygen to act"
+    if all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values()):
+        return "both main buses are dead"
+    return ""

@@ -1,0 +1,130 @@
+"""The mission in a terminal: a prompt with history and tab-completion, or a script and its transcript."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mission.game import Ask, Game, Outcome
+from mission.levels import all_levels
+from mission.progress import Progress, read_progress, record_win
+
+Write = Callable[[str], object]
+Read = Callable[[str], str]
+LEAVE = ("quit", "exit")
+
+
+def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
+    """`[{"id", "title", "par_seconds", "completed"}]`, in the order of play."""
+    done = read_progress(progress) if progress else Progress()
+    return [
+        {"id": x.id, "title": x.title, "par_seconds": x.par_seconds, "completed": done.completed(x.id)}
+        for x in all_levels().values()
+    ]
+
+
+def next_level(progress: Path | None = None) -> str:
+    """The first level that was not won yet, or the first of all."""
+    done = read_progress(progress) if progress else Progress()
+    return next((name for name in all_levels() if not done.completed(name)), next(iter(all_levels())))
+
+
+def play(
+    level: str,
+    *,
+    ask: Ask | None = None,
+    read: Read = input,
+    write: Write = sys.stdout.write,
+    script: Iterable[str] | None = None,
+    seed: int = 0,
+    easy: bool = False,
+    progress: Path | None = None,
+    save: Path | None = None,
+) -> int:
+    """Plays a level and returns 0 when the crisis is averted, 1 when it is lost or unfinished.
+
+    With a script its lines are run and echoed; without one they are read from the player. A game of this
+    level that lies in `save` goes on, and is saved after every command; it is removed when the level is over.
+    """
+    game = _begin(level, ask=ask, seed=seed, easy=easy, save=save)
+    _say(write, [f"{game.level.number}. {game.level.title}", "", *game.level.story.splitlines(), ""])
+    if script is None:
+        _converse(game, read, write, save)
+    else:
+        _follow(game, script, write, save)
+    if game.outcome is Outcome.WON and progress is not None:
+        record_win(progress, game.level.id, game.elapsed_seconds)
+    if game.outcome is not Outcome.RUNNING and save is not None:
+        save.unlink(missing_ok=True)
+    _say(write, [f"Ship's time {game.clock}, {game.elapsed_seconds // 60} minutes after the start."])
+    return 0 if game.outcome is Outcome.WON else 1
+
+
+def commands_of(lines: Iterable[str]) -> list[str]:
+    """The commands of a script: neither empty lines nor comments, which begin with `#`."""
+    stripped = (line.strip() for line in lines)
+    return [line for line in stripped if line and not line.startswith("#")]
+
+
+def _begin(level: str, *, ask: Ask | None, seed: int, easy: bool, save: Path | None) -> Game:
+    if save is not None and save.exists():
+        saved = Game.load(save, ask=ask)
+        if level in (saved.level.id, str(saved.level.number)) and saved.outcome is Outcome.RUNNING:
+            return saved
+    return Game.start(level, seed=seed, easy=easy, ask=ask)
+
+
+def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None) -> None:
+    """Runs a script until the level is over."""
+    for line in commands_of(script):
+        _say(write, [f"{game.ship.names.prompt} {line}"])
+        _enter(game, line, write, save)
+        if game.outcome is not Outcome.RUNNING:
+            return
+
+
+def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
+    """Reads commands until the level is over or the player leaves."""
+    if read is input:
+        _use_readline(game)
+    _say(write, ["Type help for the commands, hint for a hint, quit to leave."])
+    while game.outcome is Outcome.RUNNING:
+        try:
+            line = read(f"{game.clock} {game.ship.names.prompt} ")
+        except (EOFError, KeyboardInterrupt):
+            _say(write, [""])
+            return
+        if line.strip().lower() in LEAVE:
+            return
+        if line.strip().lower() == "hint":
+            _say(write, [game.hint() or "There are no more hints."])
+        else:
+            _enter(game, line, write, save)
+
+
+def _enter(game: Game, line: str, write: Write, save: Path | None) -> None:
+    _say(write, [found.text for found in game.run(line).lines])
+    if save is not None:
+        game.save(save)
+
+
+def _say(write: Write, lines: Iterable[str]) -> None:
+    for line in lines:
+        write(f"{line}\n")
+
+
+def _use_readline(game: Game) -> None:
+    """History and tab-completion, where the platform has them."""
+    try:
+        import readline
+    except ImportError:
+        return
+
+    def completer(_: str, index: int) -> str | None:
+        options = game.complete(readline.get_line_buffer()[: readline.get_endidx()])
+        return f"{options[index]} " if index < len(options) else None
+
+    readline.set_completer_delims(" ")
+    readline.set_completer(completer)
+    readline.parse_and_bind("tab: complete")

@@ -1,0 +1,153 @@
+"""What the console shows: systems, parts, details, telemetry, alarms. Looking changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mission.alarms import active_alarms
+from mission.ship import BUSES, Part, Ship
+from mission.state import State, clock
+from mission.status import Status, offline, reading, statuses, system_status
+
+LABEL_WIDTH = 10
+
+
+def systems(ship: Ship, state: State) -> list[str]:
+    """Every system with its status, inner ones indented."""
+    found = statuses(ship, state)
+    return [
+        f"{row.id}  {'  ' * ship.depth(row.id) + row.name:<31}{system_status(ship, found, row.id)}"
+        for row in ship.systems.values()
+    ]
+
+
+def parts(ship: Ship, state: State, filters: dict[str, str]) -> list[str]:
+    """The parts that pass all filters, one a line: id, name, role, status."""
+    found = statuses(ship, state)
+    rows = [
+        (part.id, part.name, part.role, found[part.id].value)
+        for part in ship.parts.values()
+        if _passes(ship, part, found[part.id], filters)
+    ]
+    return columns(rows) or ["no part passes these filters"]
+
+
+def _passes(ship: Ship, part: Part, status: Status, filters: dict[str, str]) -> bool:
+    system = filters.get("--system")
+    return (
+        (system is None or part.system in ship.inside(system))
+        and filters.get("--status", status) == status
+        and filters.get("--kind", part.kind) == part.kind
+        and filters.get("--role", part.role) == part.role
+    )
+
+
+def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows as lines with aligned columns, two spaces apart."""
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+
+
+def show(ship: Ship, state: State, ident: str) -> list[str]:
+    """Everything about a part or a controller."""
+    rows = _part(ship, state, ident) if ident in ship.parts else _controller(ship, state, ident)
+    width = max(LABEL_WIDTH, *(len(label) + 2 for label, _ in rows))
+    status = statuses(ship, state)[ident]
+    head = [ident, ship.name_of(ident)]
+    if ident in ship.parts:
+        head += [ship.parts[ident].system, ship.parts[ident].role]
+    else:
+        head += [ship.controllers[ident].system]
+    return ["  ".join([*head, status]), *(f"  {label:<{width}}{text}" for label, text in rows)]
+
+
+def _power(ship: Ship, state: State, ident: str, watts: float, *, fed: bool) -> tuple[str, str]:
+    switch = "on" if state.switches[ident] else "off"
+    bus = state.setting(ship.controller_of(ident), "BUS")
+    return "power", f"{switch}, {watts:g} W, bus {bus}" if fed else f"{switch}, power of its own"
+
+
+def _part(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
+    part = ship.parts[ident]
+    rows = [_power(ship, state, ident, part.power_w, fed=part.fed)]
+    rows.append(("needs", ", ".join(_need(state, r) for r in part.depends_on) or "nothing"))
+    rows.append(("used by", ", ".join(users(ship, state, ident)) or "nobody"))
+    if backups := ship.backups_of(ident):
+        rows.append(("backup", ", ".join(backups)))
+    if part.backup_of:
+        rows.append(("backup of", part.backup_of))
+    for key, setting in part.settings.items():
+        rows.append((key, f"{state.setting(ident, key)} {setting.unit}".strip()))
+    return rows
+
+
+def _need(state: State, reference: str) -> str:
+    return f"{state.resolve(reference)} ({reference.replace('.', ' ')})" if "." in reference else reference
+
+
+def users(ship: Ship, state: State, part: str) -> list[str]:
+    """The controllers that use a part now, with the key by which they chose it."""
+    chosen = [f"{c} {key}" for c, key in ship.slots_with(part) if state.setting(c, key) == part]
+    fixed = [c.id for c in ship.controllers.values() if part in c.uses]
+    buses = [f"{c} BUS" for c in ship.controllers if BUSES[state.setting(c, "BUS")] == part]
+    return chosen + fixed + buses
+
+
+def _controller(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
+    controller, found = ship.controllers[ident], statuses(ship, state)
+    rows = [_power(ship, state, ident, controller.power_w, fed=True)]
+    for key in controller.slots:
+        chosen = state.setting(ident, key)
+        rows.append((key, f"{chosen} {found[chosen]}"))
+    for label, used in (("uses", controller.uses), ("below", controller.uses_controllers)):
+        if used:
+            rows.append((label, ", ".join(f"{u} {found[u]}" for u in used)))
+    if controller.watches:
+        rows.append(("watches", ", ".join(controller.watches)))
+    return [*rows, ("BUS", state.setting(ident, "BUS"))]
+
+
+def telemetry(ship: Ship, state: State, ident: str, keys: Iterable[str]) -> list[str]:
+    """Quantities of a part with nominal value and limits; an OFFLINE part shows dashes."""
+    part, silent = ship.parts[ident], ident in offline(ship, state)
+    rows = []
+    for key in keys:
+        quantity, value = part.telemetry[key], reading(state, part, key)
+        nominal, low, high = map(quantity.shown, (quantity.nominal, quantity.minimum, quantity.maximum))
+        shown = "-" if silent else quantity.shown(value)
+        warned = "" if silent or quantity.within(value) else "OUT OF LIMITS"
+        rows.append(
+            (ident, key, f"{shown} {quantity.unit}", f" nominal {nominal}, limits {low} to {high}", warned)
+        )
+    return columns(rows)
+
+
+def value_of(ship: Ship, state: State, part: str, key: str) -> float | None:
+    """What a part shows for a quantity, or None while it is OFFLINE and sends nothing."""
+    return None if part in offline(ship, state) else reading(state, ship.parts[part], key)
+
+
+def alarms(ship: Ship, state: State) -> list[str]:
+    """The active alarms, warnings first."""
+    rows = [(a.code, a.title, a.text, a.procedure) for a in active_alarms(ship, state)]
+    return columns(rows) or ["no alarm is active"]
+
+
+def log(ship: Ship, state: State) -> list[str]:
+    """All alarms since the start of the flight day, oldest first."""
+    titles = {row.code: row.title for row in ship.alarms}
+    rows = [
+        (
+            clock(e.minute),
+            e.code,
+            titles[e.code],
+            e.text,
+            f"gone {clock(e.gone)}" if e.gone is not None else "",
+        )
+        for e in state.log
+    ]
+    return columns(rows) or ["the log is empty"]
