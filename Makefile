@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
-paths := app.py cli.py settings.py wiring.py pipeline readers memory mission ui evals tests scripts
+paths := app.py cli.py settings.py wiring.py pipeline readers mission ui evals tests scripts
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
