@@ -18,7 +18,7 @@ View = dict[str, Any]  # what the component gets: JSON only
 MARKER = re.compile(r"\[(\d{1,3})\]")
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+BULLET = re.compile(r"^\s*[-*+]\s+")
 STOPPED = "You stopped this answer."
 ASK_OTHERWISE = (
     "Name the part, the status or the command as the manuals write it, or ask about one thing at a time."
@@ -172,25 +172,25 @@ def quote_groups(citations: Sequence[Citation]) -> list[View]:
 
 
 def quote_tree(citation: Citation) -> Tree:
-    """A quote as it stands in its section: a table row under its header, code as code."""
+    """A quote as it stands in its section: rows under their header, code as code, a list item's text."""
     before = citation.section_text[: max(0, citation.start - citation.section_start)]
     if len(FENCE.findall(before)) % 2:
-        return [{"t": "pre", "c": [{"t": "code", "c": [citation.quote]}]}]
-    row = _table_row(citation, before)
-    if row:
-        return markdown_tree(row)
-    text = BULLET.sub("", citation.quote) if "\n" not in citation.quote.strip() else citation.quote
+        return markdown_tree(f"```\n{citation.quote}")
+    header = _table_header(before)
+    if header and "|" in citation.quote.split("\n", 1)[0]:
+        return markdown_tree(f"{header}\n{citation.quote}")
+    alone = "\n" not in citation.quote.strip()
+    text = BULLET.sub("", citation.quote) if alone else citation.quote
     return markdown_tree(text) or plain_tree(text)
 
 
-def _table_row(citation: Citation, before: str) -> str:
-    """The quoted row as a table with its header; "" where the quote is none."""
+def _table_header(before: str) -> str:
+    """Header and delimiter of the table that the text before a quote ends in; "" where it ends in none."""
     lines = before.splitlines()
     for number in range(len(lines) - 1, 0, -1):
         if TABLE_DELIMITER.match(lines[number]) and "|" in lines[number - 1]:
-            row = f"| {citation.quote.strip().strip('|').strip()} |"
-            return "\n".join([lines[number - 1], lines[number], row])
-        if lines[number].strip() and "|" not in lines[number]:
+            return f"{lines[number - 1]}\n{lines[number]}"
+        if "|" not in lines[number]:
             break
     return ""
 

@@ -12,14 +12,14 @@ from ui import pages, state
 from ui.sidebar import NO_MODEL, answering, language_model, picked_model
 from ui.words import plain
 
-WHAT = "Ask the manuals in your own words. Every answer shows the exact sentences that it rests on."
 QUESTIONS = 4
-SUGGESTED = {  # for the manuals that come with Athena, each with the word that its manual must have
-    "The LN2 tank shows OFFLINE. What can be the reason and what do I do?": "LN2",
-    "ECS reports MALFUNC. How do I find the cause?": "MALFUNC",
-    "How long does the oxygen last, and what uses it?": "LOX",
-    "When do we abort the mission?": "abort",
-}
+SUGGESTED = (  # for the manuals that come with Athena
+    "The LN2 tank shows OFFLINE. What can be the reason and what do I do?",
+    "ECS reports MALFUNC. How do I find the cause?",
+    "How long does the oxygen last?",
+    "What do I do when the CO2 in the cabin rises?",
+)
+SUGGESTED_FOR = "systems/atmosphere-supply.md"  # one of those manuals
 CONNECT = """\
 **On this computer, with Ollama**
 
@@ -40,12 +40,13 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
     documents = athena.store.sections.documents()
     with st.container(key="welcome"):
         st.header("What do you need to know?", anchor=False)
-        st.text(WHAT)
+        st.text(athena.persona.greeting)
         if not documents:
             _nothing_indexed()
             return
         with st.container(key="suggestions"):
-            _suggestions(suggestions(documents, athena.store.sections), on_ask)
+            prepared = list(athena.persona.suggestions[:QUESTIONS])
+            _suggestions(prepared or suggestions(documents, athena.store.sections), on_ask)
         _indexed(documents)
         connection()
 
@@ -67,8 +68,7 @@ def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> Non
 
 def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
     """Four questions that these documents can answer: the prepared ones where they fit, else by heading."""
-    sources = " ".join(info.source for info in documents)
-    if "mission/" in sources or "systems/" in sources:
+    if any(info.source.endswith(SUGGESTED_FOR) for info in documents):
         return list(SUGGESTED)
     return list(islice(dict.fromkeys(_by_heading(documents, sections)), QUESTIONS))
 

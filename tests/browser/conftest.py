@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from settings import Settings
 from tests.browser.pages import App
@@ -51,16 +51,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
+def chromium(playwright: Playwright) -> str:
+    """Debian's Chromium, or Playwright's own; without one, the test fails with the command that helps."""
+    candidates = (*CHROMIUM, playwright.chromium.executable_path)
+    found = next((path for path in candidates if Path(path).exists()), None)
+    if found is None:
+        pytest.fail(MISSING, pytrace=False)
+    return found
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, or Playwright's own."""
+    """One browser for all tests."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        own = Path(playwright.chromium.executable_path)
-        found = next((path for path in CHROMIUM if Path(path).exists()), str(own) if own.exists() else None)
-        if found is None:
-            pytest.fail(MISSING, pytrace=False)
-        launched = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=chromium(playwright), args=list(FLAGS))
         yield launched
         launched.close()
 

@@ -48,7 +48,7 @@ def texts(app: AppTest) -> str:
 
 def test_first_visit(athena: Athena, run_app: Run) -> None:
     app = run_app(athena)
-    assert "Every answer shows the exact sentences" in texts(app)
+    assert "cites the exact sentence" in texts(app)
     assert "Indexed: 2 files, 2 sections" in texts(app)
     assert "No language model is connected" in texts(app)
     assert len([button for button in app.button if button.key and button.key.startswith("ask-")]) >= 2

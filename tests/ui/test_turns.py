@@ -64,7 +64,13 @@ def test_code_is_quoted_as_code() -> None:
     quoted = replace(
         citation(1, "Then wait."), quote="show *ECS*", section_text=section, section_start=0, start=start
     )
-    assert quote_tree(quoted) == [{"t": "pre", "c": [{"t": "code", "c": ["show *ECS*"]}]}]
+    assert quote_tree(quoted) == [{"t": "pre", "c": [{"t": "code", "c": ["show *ECS*", "\n"]}]}]
+
+
+def test_a_step_keeps_its_number_and_a_bullet_goes() -> None:
+    step = replace(citation(1, "Then wait."), quote="4. Close CB-4.")
+    assert quote_tree(step)[0]["start"] == 4
+    assert quote_tree(replace(step, quote="- Close CB-4."))[0]["t"] == "p"
 
 
 def test_not_in_the_manuals_shows_the_nearest_sections() -> None:

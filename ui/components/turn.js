@@ -50,11 +50,15 @@ function quotes(data, send, hints) {
     element("div", { class: "crumbs" }, crumbs([group.source, ...group.path])),
     group.quotes.map((quote) => {
       const made = element("blockquote", { class: "quote" }, build(quote.tree, {}));
-      const last = made.lastElementChild;
-      const inside = last && /^(P|SPAN)$/.test(last.tagName) ? last : made;
-      inside.append(" ", chip(quote.marker, data, send, hints));
+      innermost(made).append(" ", chip(quote.marker, data, send, hints));
       return made;
     })));
+}
+
+// The last line of a quote: a chip goes to the end of its last paragraph or list item.
+function innermost(node) {
+  const last = node.lastElementChild;
+  return last && /^(P|UL|OL|LI)$/.test(last.tagName) ? innermost(last) : node;
 }
 
 function abstained(data, send) {

@@ -1,0 +1,96 @@
+"""Take the README's pictures from the running app: `python scripts/take_pictures.py`.
+
+Serves the app over the manuals in a temporary folder, asks what the README shows, in headless Chromium.
+With `--ollama URL` the picture of a written answer is taken, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from playwright.sync_api import Browser, expect, sync_playwright  # noqa: E402
+
+from settings import Settings  # noqa: E402
+from tests.browser.conftest import FLAGS, chromium, serving  # noqa: E402
+from tests.browser.pages import App  # noqa: E402
+from wiring import open_athena  # noqa: E402
+
+PICTURES = ROOT / "docs" / "pictures"
+DESKTOP, PHONE = (1280, 800), (390, 844)
+QUESTION = "The LN2 tank shows OFFLINE. What can be the reason and what do I do?"
+OUTSIDE = "Who won the football world cup in 1998?"
+
+
+def main() -> None:
+    """Take all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ollama", default="", help="URL of an Ollama server, for a written answer")
+    parser.add_argument("--out", type=Path, default=PICTURES, help="folder of the pictures")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        data_dir = Path(folder) / "data"
+        athena = open_athena(Settings(data_dir=data_dir, llm="none"))
+        athena.ingest([ROOT / "docs_corpus"])
+        athena.close()
+        model = {"ollama_url": given.ollama} if given.ollama else {"llm": "none"}
+        with serving(data_dir, **model) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(playwright), args=list(FLAGS))
+            _take(browser, address, given.out)
+            browser.close()
+
+
+def _take(browser: Browser, address: str, out: Path) -> None:
+    for theme in ("light", "dark"):
+        for name, (width, height) in (("", DESKTOP), ("-phone", PHONE)):
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if theme == "dark" else "light",
+                reduced_motion="reduce",
+                device_scale_factor=1,
+            )
+            app = App(context.new_page(), address)
+            context.set_default_timeout(60_000)
+
+            def shoot(what: str, ending: str = f"{name}-{theme}", app: App = app) -> None:
+                app.ready()
+                app.page.evaluate("document.fonts.ready")
+                app.page.screenshot(path=out / f"{what}{ending}.png")
+
+            _journey(app, shoot)
+            context.close()
+
+
+def _journey(app: App, shoot: Callable[[str], None]) -> None:
+    app.open("/")
+    expect(app.page.locator(".st-key-suggestions button").first).to_be_visible()
+    shoot("first-visit")
+    app.ask(QUESTION)
+    turn = app.answered(1)
+    turn.locator(".chip").first.click()
+    expect(app.mark.first).to_be_visible()
+    shoot("answer-with-evidence")
+    app.page.keyboard.press("Escape")
+    expect(app.pane).to_have_count(0)
+    turn.get_by_text("How was this found?").click()
+    expect(app.page.locator(".bumps .row").first).to_be_visible()
+    shoot("inspector")
+    app.page.locator(".bumps").first.scroll_into_view_if_needed()
+    app.open("/documents")
+    expect(app.page.locator(".files tbody tr").first).to_be_visible()
+    shoot("documents")
+    app.open("/")
+    app.ask(OUTSIDE)
+    expect(app.answered(1)).to_be_visible()
+    shoot("not-in-the-manuals")
+
+
+if __name__ == "__main__":
+    main()
