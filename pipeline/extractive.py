@@ -131,9 +131,10 @@ def _with_neighbours(position: int, leaves: Sequence[TextNode]) -> list[int]:
             if words > MOST_WORDS:
                 break
             positions.append(neighbour)
-    last = max(positions)
-    if leaves[last].text.rstrip("*_` ").endswith(":"):
-        positions += _list_after(last, leaves)
+    # Also of the sentence itself: the next one is then the list's first item, and no introduction.
+    for last in (position, max(positions)):
+        if leaves[last].text.rstrip("*_` ").endswith(":"):
+            positions += _list_after(last, leaves)
     return positions
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from pipeline import extractive
 from pipeline.answer import Retrieval
-from pipeline.extractive import MAX_LIST_ITEMS, WORTH_QUOTING, Quote, choose_quotes
+from pipeline.extractive import MAX_LIST_ITEMS, MOST_WORDS, WORTH_QUOTING, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.ingesting import run_ingest
 from tests.pipeline.searching import ENCODER, FILES, make_retriever, make_store
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
@@ -39,18 +40,43 @@ def test_a_quote_is_what_the_file_has_there(manual: EmbeddedStore, question: str
         assert quote.text.strip() == quote.text != ""
 
 
-def test_the_best_sentence_alone(manual: EmbeddedStore) -> None:
-    assert texts(manual, "Which way does the antenna point?", limit=1) == ["The antenna points at Earth."]
+def test_a_sentence_comes_with_its_neighbours(manual: EmbeddedStore) -> None:
+    assert texts(manual, "Does it hum at 4000 rpm?", limit=1) == [
+        "The cabin fan moves the air. It hums at 4000 rpm. A broken fan shows OFFLINE."
+    ]
+    assert texts(manual, "Which way does the antenna point?", limit=1) == [
+        "Call the ground on S-band. The antenna points at Earth."
+    ]
+
+
+def test_long_neighbours_stay_away(tmp_path: Path) -> None:
+    long = " ".join(["Long"] * (MOST_WORDS - 4))
+    next_fits = f"# Pump\n\n{long} before. The pump leaks coolant. {long}.\n"  # 4 words and 66: just fits
+    too_long = f"# Pump\n\nShort. The pump leaks coolant. {long} after.\n"
+    for name, text, expected in (
+        ("fits", next_fits, f"The pump leaks coolant. {long}."),
+        ("long", too_long, "The pump leaks coolant."),
+    ):
+        (tmp_path / name).mkdir()
+        store = make_store(tmp_path / name, {"pump.md": text})
+        assert texts(store, "Which coolant leaks from the pump?", limit=1) == [expected]
+        store.close()
 
 
 def test_a_sentence_brings_the_list_that_it_introduces(manual: EmbeddedStore) -> None:
-    (quote, *_) = quotes_for(manual, QUESTION, limit=1)
+    (quote,) = quotes_for(manual, "When the LN2 tank shows OFFLINE, check what?", limit=1)
     assert quote.text == (
-        "When the LN2 tank shows OFFLINE, check these:\n\n"
+        "The LN2 tank holds nitrogen. When the LN2 tank shows OFFLINE, check these:\n\n"
         "- the breaker of the tank heater\n- the quantity sensor\n- the relief valve"
     )
-    assert len(quote.leaves) == 4
     assert quote.text in FILES["systems/ecs.md"]
+
+
+def test_the_next_sentence_brings_its_list_too(tmp_path: Path) -> None:
+    text = "The pump leaks coolant. Then do this:\n\n- stop it\n- drain it\n- call\n\nGood luck."
+    store = make_store(tmp_path, {"pump.md": f"# Leak\n\n{text}\n"})
+    assert texts(store, "pump leaks coolant", limit=1) == [text.removesuffix("\n\nGood luck.")]
+    store.close()
 
 
 def test_a_long_list_is_cut(tmp_path: Path) -> None:
@@ -62,42 +88,34 @@ def test_a_long_list_is_cut(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_list_ends_with_its_last_item(manual: EmbeddedStore) -> None:
-    assert not any("call the ground" in quote.text for quote in quotes_for(manual, QUESTION, limit=1))
+def test_a_list_ends_where_prose_begins(manual: EmbeddedStore) -> None:
+    (quote,) = quotes_for(manual, "When the LN2 tank shows OFFLINE, check what?", limit=1)
+    assert "call the ground" not in quote.text
 
 
-def test_a_colon_before_prose_introduces_nothing(tmp_path: Path) -> None:
-    store = make_store(
-        tmp_path, {"note.md": "# Pump\n\nThe pump has one rule:\n\nNever run it dry.\n\n- Item\n"}
-    )
-    (quote, *_) = quotes_for(store, "Which rule has the pump?", limit=1)
-    assert quote.text == "The pump has one rule:"
-    store.close()
-
-
-def test_an_item_within_a_quoted_list_is_not_quoted_again(tmp_path: Path) -> None:
-    store = make_store(
-        tmp_path,
-        {"note.md": "# Leak\n\nWhen the pump leaks coolant:\n\n- stop the pump leak\n- drain the coolant\n"},
-    )
-    quotes = quotes_for(store, "What when the pump leaks coolant?")
-    assert [len(quote.leaves) for quote in quotes] == [3]
-    store.close()
-
-
-def test_lists_that_overlap_are_one_quote(tmp_path: Path) -> None:
+def test_no_sentence_is_quoted_twice(tmp_path: Path) -> None:
     items = "\n".join(f"- pump item {number}" for number in range(4))
     more = "\n".join(f"- pump item {number}" for number in range(4, 12))
-    text = (
-        f"# Pump\n\nWhen the pump leaks do this:\n\n{items}\n- when the pump leaks again do this:\n{more}\n"
-    )
-    store = make_store(tmp_path, {"pump.md": text})
+    last = f"- when the pump leaks again do this:\n{more}"
+    store = make_store(tmp_path, {"pump.md": f"# Pump\n\nWhen the pump leaks do this:\n\n{items}\n{last}\n"})
     quotes = quotes_for(store, "What to do when the pump leaks again?")
-    assert len({leaf.node_id for quote in quotes for leaf in quote.leaves}) == sum(
-        len(quote.leaves) for quote in quotes
-    )
+    ids = [leaf.node_id for quote in quotes for leaf in quote.leaves]
+    assert len(ids) == len(set(ids)) > MAX_LIST_ITEMS
     for quote, following in pairwise(quotes):
-        assert quote.end <= following.start
+        assert quote.end < following.start
+    store.close()
+
+
+def test_quotes_that_touch_are_one_and_others_are_not(tmp_path: Path) -> None:
+    fillers = " ".join(f"Filler number {number} is here." for number in range(6))
+    store = make_store(
+        tmp_path, {"pump.md": f"# Pump\n\nA pump leaks coolant. {fillers} The pump leaks more coolant.\n"}
+    )
+    quotes = quotes_for(store, "pump leaks coolant", limit=2)
+    assert [quote.text for quote in quotes] == [
+        "A pump leaks coolant. Filler number 0 is here.",
+        "Filler number 5 is here. The pump leaks more coolant.",
+    ]
     store.close()
 
 
@@ -118,34 +136,41 @@ def test_quotes_of_one_section_stand_together_in_reading_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extractive, "WORTH_QUOTING", 0.0)
+    monkeypatch.setattr(extractive, "MOST_WORDS", 0)  # no neighbours
     fan = "A fan turns left. The ship is big. The cabin fan turns left in air."
     store = make_store(
         tmp_path, {"fan.md": f"# Fan\n\n{fan}\n", "air.md": "# Air\n\nThe cabin fan turns. It is dry.\n"}
     )
-    quotes = quotes_for(store, "cabin fan turns left in air")
+    quotes = quotes_for(store, "cabin fan turns left in air", limit=3)
     assert [quote.text for quote in quotes] == [
         "A fan turns left.",
-        "The ship is big.",
         "The cabin fan turns left in air.",
         "The cabin fan turns.",
-        "It is dry.",
     ]
     scores = [quote.score for quote in quotes]
-    assert max(scores) == scores[2] > scores[3] > scores[1]  # by score, the sections would be mixed
+    assert scores[1] > scores[0] > scores[2]
     store.close()
 
 
-def test_at_most_limit_and_only_what_is_worth_it(manual: EmbeddedStore) -> None:
-    assert len(quotes_for(manual, QUESTION, limit=2)) <= 2
-    quotes = quotes_for(manual, QUESTION, limit=50)
-    best = max(quote.score for quote in quotes)
-    assert all(quote.score >= WORTH_QUOTING * best for quote in quotes)
-    assert len(quotes) < manual.sentences.count()
+def test_at_most_limit_and_only_what_is_worth_it(
+    manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extractive, "MOST_WORDS", 0)
+    question = "Does the radio antenna point at Earth?"
+    assert len(quotes_for(manual, question, limit=2)) <= 2
+    best, *others = sorted((quote.score for quote in quotes_for(manual, question, limit=50)), reverse=True)
+    assert all(score >= WORTH_QUOTING * best for score in others)
+    monkeypatch.setattr(extractive, "WORTH_QUOTING", 0.0)
+    everything = [leaf for quote in quotes_for(manual, question, limit=50) for leaf in quote.leaves]
+    assert len(everything) > 1 + len(others)
 
 
 def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
-    few, many = set(texts(manual, "fan", limit=1)), set(texts(manual, "fan", limit=10))
-    assert few <= many
+    def leaves(limit: int) -> set[str]:
+        return {leaf.node_id for quote in quotes_for(manual, "fan", limit=limit) for leaf in quote.leaves}
+
+    assert leaves(1) <= leaves(2) <= leaves(10)
+    assert leaves(1) < leaves(10)
 
 
 def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:
@@ -169,8 +194,6 @@ def test_carriage_returns_tables_and_marks_stay_as_they_are(tmp_path: Path) -> N
     (tmp_path / "manual").mkdir()
     store = EmbeddedStore(tmp_path / "store")
     (tmp_path / "manual" / "states.md").write_bytes(text.encode())
-    from tests.pipeline.ingesting import run_ingest
-
     run_ingest(store, tmp_path / "manual", encoder=ENCODER)
     (quote, *_) = quotes_for(store, "Which table has the state of the fan?", limit=1)
     assert [leaf.metadata["kind"] for leaf in quote.leaves] == ["prose", *["table_row"] * 3]
