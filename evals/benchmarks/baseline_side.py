@@ -56,9 +56,11 @@ class Baseline:
         return self._ingest(exported, self.store(exported))
 
     def store(self, exported: Exported) -> Path:
-        """Where the index of exactly these leaves is or will be."""
-        digest = hashlib.sha256((exported.leaves / "leaves.jsonl").read_bytes()).hexdigest()
-        return self.stores / f"{exported.name}-{digest[:12]}"
+        """Where the index of exactly these leaves, made by exactly this worker, is or will be."""
+        digest = hashlib.sha256(WORKER.read_bytes())
+        for name in ("sections.jsonl", "leaves.jsonl"):
+            digest.update((exported.leaves / name).read_bytes())
+        return self.stores / f"{exported.name}-{digest.hexdigest()[:12]}"
 
     def _ingest(self, exported: Exported, store: Path) -> Finished:
         names = ("--leaves", exported.leaves, "--name", exported.name, "--store", store)

@@ -172,15 +172,17 @@ def load_nodes(folder: Path, name: str) -> tuple[list[BaseNode], list[BaseNode]]
     for row in _rows(folder / "leaves.jsonl"):
         parent, leaf = f"{name}/{row['section']}", f"{name}/{row['id']}"
         children.setdefault(parent, []).append(RelatedNodeInfo(node_id=leaf))
+        headings = row["prefix"].rstrip()
+        separator = row["prefix"][len(headings) :]  # in the template: metadata are stripped
         leaves.append(
             TextNode(
                 id_=leaf,
                 text=row["text"],
-                metadata={"source": row["source"], "headings": row["prefix"]},
+                metadata={"source": row["source"], "headings": headings},
                 excluded_embed_metadata_keys=["source"],
                 excluded_llm_metadata_keys=["source"],
                 metadata_template="{value}",
-                text_template="{metadata_str}{content}",
+                text_template=f"{{metadata_str}}{separator}{{content}}",
                 relationships={NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent)},
             )
         )
