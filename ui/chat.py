@@ -47,8 +47,6 @@ def page() -> None:
         else:
             connection()
             _turns(conversation, run, working=working)
-    with st.container(key="keys"):
-        components.keys(key="keys-listener", height="content")
 
 
 def _errors() -> None:

@@ -101,7 +101,7 @@ def _moved(out: Outputs) -> str:
 
 
 COUNTS: dict[str, Callable[[Outputs], str]] = {
-    "condense": lambda out: "rewritten" if out.get("changed") else "",
+    "condense": lambda out: {"rules": "by rules", "model": "by the model"}.get(out.get("by", ""), "as asked"),
     "hyde": lambda out: _plural(len(str(out.get("hypothesis", "")).split()), "word"),
     "embed": lambda out: f"{out['dimensions']} dimensions" if "dimensions" in out else "",
     "search": _searched,
@@ -112,6 +112,11 @@ COUNTS: dict[str, Callable[[Outputs], str]] = {
     "select": lambda out: (
         f"{_plural(len(out.get('selected', ())), 'passage')}, {out.get('tokens', 0):,} tokens"
     ),
+    "quote": lambda out: _plural(len(out.get("quotes", ())), "quote"),
+    "verify": lambda out: (
+        f"{out.get('supported', 0)} of {_plural(out.get('sentences', 0), 'sentence')} supported"
+    ),
+    "generate": lambda out: _plural(out["answer_tokens"], "token") if out.get("answer_tokens") else "",
     "prompt": lambda out: f"{out['tokens']:,} tokens" if out.get("tokens") else "",
 }
 

@@ -37,6 +37,7 @@ ELEMENTS = {
     "strong": "strong",
     "s": "s",
 }
+BLOCKS = frozenset({"p", "li", "pre", "blockquote", "br", "h1", "h2", "h3", "h4", "h5", "h6"})
 SAFE_LINK = re.compile(r"^(https?://|mailto:)", re.IGNORECASE)
 
 
@@ -74,6 +75,21 @@ def plain_tree(text: str, *, spans: Sequence[Span] = (), base: int = 0) -> Tree:
     """The same for a text that is no Markdown: one preformatted paragraph."""
     moved = [Span(span.start - base, span.end - base, span.kind, span.value) for span in spans]
     return [{"t": "p", "c": _Builder(text, moved).leaf(text, 0, len(text))}]
+
+
+def tree_text(tree: Tree) -> str:
+    """The words of a tree alone; table cells are set apart, blocks by a space."""
+    parts = []
+    for node in tree:
+        if isinstance(node, str):
+            parts.append(node)
+        elif node["t"] in ("td", "th"):
+            parts.append(f"{tree_text(node['c'])} · ")
+        elif node["t"] == "tr":
+            parts.append(f"{tree_text(node['c']).removesuffix(' · ')} ")
+        else:
+            parts.append(tree_text(node["c"]) + (" " if node["t"] in BLOCKS else ""))
+    return "".join(parts)
 
 
 @dataclass(slots=True)

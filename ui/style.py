@@ -7,6 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from ui import components
+
 SHEET = Path(__file__).with_name("style.css")
 
 
@@ -18,3 +20,5 @@ def _sheet() -> str:
 def apply() -> None:
     """Apply our own style sheet (a constant of the program: nothing from outside goes into it)."""
     st.html(_sheet())
+    with st.container(key="whole"):
+        components.whole(key="whole-page")

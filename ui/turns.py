@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.events import RunFailed
-from ui.markdown_tree import Span, Tree, markdown_tree, plain_tree
+from ui.markdown_tree import Span, Tree, markdown_tree, plain_tree, tree_text
 from ui.runner import Snapshot
 
 View = dict[str, Any]  # what the component gets: JSON only
@@ -125,7 +124,7 @@ def breadcrumb(citation: Citation) -> str:
 def citation_view(citation: Citation) -> View:
     """What hovering over a chip shows."""
     return {
-        "quote": without_pipes(one_line(citation.quote)),
+        "quote": in_words(citation),
         "where": breadcrumb(citation),
         "verified": citation.verified,
     }
@@ -138,7 +137,7 @@ def nearest_view(index: int, citation: Citation) -> View:
         "index": index,
         "title": title,
         "where": breadcrumb(citation),
-        "quote": shortened(without_pipes(one_line(citation.quote)), 180),
+        "quote": shortened(in_words(citation), 180),
     }
 
 
@@ -199,10 +198,15 @@ def meta(answer: Answer) -> list[str]:
     """The quiet line: sources, model, time."""
     sources = len({(c.source, c.heading_path) for c in answer.citations})
     line = [f"{sources} {'section' if sources == 1 else 'sections'}"] if sources else []
-    line.append(answer.model or "quotes, no model")
+    line.append("not answered" if answer.abstained else answer.model or "quotes, no model")
     if answer.seconds:
         line.append(f"{answer.seconds:.1f} s")
     return line
+
+
+def in_words(citation: Citation) -> str:
+    """A quote on one line, without the marks of Markdown."""
+    return one_line(tree_text(quote_tree(citation)))
 
 
 def one_line(text: str) -> str:
@@ -210,18 +214,8 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def without_pipes(text: str) -> str:
-    """A table row as a line of its cells."""
-    return re.sub(r"\s*\|\s*", " · ", text).strip(" ·") if text.startswith("|") else text
-
-
 def shortened(text: str, length: int) -> str:
     """At most so many characters, cut between words."""
     if len(text) <= length:
         return text
     return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
-
-
-def numbered(citations: Iterable[Citation]) -> list[Citation]:
-    """Nearest sections numbered from 0, so that they can be walked like citations."""
-    return [replace(citation, marker=index) for index, citation in enumerate(citations)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,14 +21,21 @@ ANSWER = (
 )
 
 
-def cited(_: Messages) -> Reply:
-    return Reply(ANSWER)
+def replying(reply: Reply) -> Callable[[Messages], Reply]:
+    """A model that condenses a follow-up to the message itself, and answers with this reply."""
+
+    def answer(messages: Messages) -> Reply:
+        if messages[0]["role"] == "system":
+            return reply
+        return Reply((str(messages[-1]["content"]).rsplit("Last message: ", 1)[-1].split("\n", 1)[0],))
+
+    return answer
 
 
 @pytest.fixture
 def ollama() -> Iterator[OllamaServer]:
     with OllamaServer() as server:
-        server.answer = cited
+        server.answer = replying(Reply(ANSWER))
         yield server
 
 
@@ -65,7 +72,7 @@ def test_an_answer_is_streamed_cited_stopped_and_survives_its_server(
 
 
 def _stopping(app: App, ollama: OllamaServer) -> None:
-    ollama.answer = lambda _: Reply(("The tank is shut [1]. ", "It "), stall_after=2)
+    ollama.answer = replying(Reply(("The tank is shut [1]. ", "It "), stall_after=2))
     app.ask("What does the backup LN2 tank do?")
     turn = app.turn(2)
     expect(turn.locator(".answer")).to_contain_text("The tank is shut")
@@ -81,7 +88,7 @@ def _stopping(app: App, ollama: OllamaServer) -> None:
 
 def _going_on_while_clicking(app: App, ollama: OllamaServer) -> None:
     """Clicks and other pages do not end an answer; Esc does."""
-    ollama.answer = lambda _: Reply(("Close the valve [1]. ", "Then "), stall_after=2)
+    ollama.answer = replying(Reply(("Close the valve [1]. ", "Then "), stall_after=2))
     app.ask("How is the LN2 valve closed?")
     expect(app.turn(3).locator(".answer")).to_contain_text("Close the valve")
     app.turn(1).locator(".chip").first.click()
@@ -98,7 +105,7 @@ def _going_on_while_clicking(app: App, ollama: OllamaServer) -> None:
 
 
 def _going_away(app: App, ollama: OllamaServer) -> None:
-    ollama.answer = lambda _: Reply(("Open the breaker [1]. ", "Then "), stall_after=2)
+    ollama.answer = replying(Reply(("Open the breaker [1]. ", "Then "), stall_after=2))
     app.ask("Which LN2 breaker is opened?")
     turn = app.turn(4)
     expect(turn.locator(".answer")).to_contain_text("Open the breaker")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipeline.answer import Answer, Citation, Support
 from pipeline.events import RunFailed
 from ui.runner import Snapshot
-from ui.turns import failed_view, quote_groups, quote_tree, running_view, step_line, stored_view
+from ui.turns import failed_view, in_words, quote_groups, quote_tree, running_view, step_line, stored_view
 
 SECTION = "Check the breaker. Then wait.\n\n| State | Do |\n|---|---|\n| OFFLINE | Close CB-4 |\n"
 
@@ -65,6 +65,12 @@ def test_code_is_quoted_as_code() -> None:
         citation(1, "Then wait."), quote="show *ECS*", section_text=section, section_start=0, start=start
     )
     assert quote_tree(quoted) == [{"t": "pre", "c": [{"t": "code", "c": ["show *ECS*", "\n"]}]}]
+
+
+def test_hovering_shows_words_without_marks() -> None:
+    quoted = replace(citation(1, "Then wait."), quote="See **[P-1](x.md#p)** and `show A`.", section_text="")
+    assert in_words(quoted) == "See P-1 and show A."
+    assert in_words(citation(1, "| OFFLINE | Close CB-4 |")) == "State · Do OFFLINE · Close CB-4"
 
 
 def test_a_step_keeps_its_number_and_a_bullet_goes() -> None:

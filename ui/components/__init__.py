@@ -29,7 +29,7 @@ def _component(name: str) -> Renderer:
 
 turn: Renderer = _component("turn")
 pane: Renderer = _component("pane")
-keys: Renderer = _component("keys")
+whole: Renderer = _component("whole")
 flow: Renderer = _component("flow")
 bumps: Renderer = _component("bumps")
 files: Renderer = _component("files")
