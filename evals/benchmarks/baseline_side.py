@@ -46,10 +46,10 @@ class Baseline:
         return self._run("parse", "--folder", folder)[1]
 
     def ingest(self, exported: Exported) -> Finished:
-        """Embed and index a folder's leaves anew."""
-        store = self.store(exported)
-        shutil.rmtree(store, ignore_errors=True)
-        return self._ingest(exported, store)
+        """Embed and index a folder's leaves anew; what was kept of former leaves goes."""
+        for former in self.stores.glob(f"{exported.name}-*"):
+            shutil.rmtree(former)
+        return self._ingest(exported, self.store(exported))
 
     def ingest_again(self, exported: Exported) -> Finished:
         """Ingest what is already indexed."""

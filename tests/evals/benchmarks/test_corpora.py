@@ -75,6 +75,11 @@ def test_questions_do_not_depend_on_the_order_of_the_sections():
     assert len(set(questions)) == 5
 
 
+def test_fewer_questions_are_the_first_of_more():
+    sections = [section(n, path=["Book", f"Topic {n}"]) for n in range(30)]
+    assert make_questions(sections, count=20)[:7] == make_questions(sections, count=7)
+
+
 def test_sections_that_are_short_or_have_no_parent_are_not_asked_about():
     sections = [
         section(1, path=["Alone"]),
