@@ -99,13 +99,14 @@ def _draw(s: Step, gas: str, kpa: float, tank_kg: float) -> None:
 
 def mixture(s: Step) -> None:
     """Oxygen to its setpoint first, then the total pressure to that of the nitrogen regulator."""
+    start = s.state.cabin["PRESSURE"]
     oxygen = _oxygen(s)
     leak = s.constant("cabin_leak") * s.hours
     s.state.cabin["PRESSURE"] += oxygen - leak
     nitrogen = _nitrogen(s)
     opening = 0.0
     if s.on("ECS-CPR-V1"):
-        opening = _relief(s)
+        opening = _relief(s, start)
     s.put("ECS-CPR-V1", "OPENING", max(opening, BLEEDING if nitrogen < 0 else 0.0))
 
 
@@ -136,13 +137,16 @@ def _nitrogen(s: Step) -> float:
     return cabin["PRESSURE"] - before
 
 
-def _relief(s: Step) -> float:
-    """Lets air out and returns how far the relief valve is open."""
+def _relief(s: Step, start: float) -> float:
+    """Lets air out and returns how far the relief valve is open.
+
+    OPEN, the pressure falls from that of the step's start by a rate in which the regulators' work is counted.
+    """
     cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
     lost = s.constant("relief_open") * s.hours
     match s.setting("ECS-CPR-V1", "MODE"):
         case "OPEN":
-            cabin["PRESSURE"], opening = max(0.0, before - lost), VENTING
+            cabin["PRESSURE"], opening = max(0.0, start - lost), VENTING
         case "AUTO" if before > RELIEF_KPA:
             cabin["PRESSURE"], opening = toward(before, RELIEF_KPA, lost), BLEEDING
         case _:

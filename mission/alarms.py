@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mission.parts import Quantity
 from mission.schema import AlarmRow
-from mission.ship import Quantity, Ship
+from mission.ship import Ship
 from mission.state import LogEntry, State
 from mission.status import Status, reading, statuses
 

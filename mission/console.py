@@ -9,9 +9,10 @@ from difflib import get_close_matches
 
 from mission import commands, views
 from mission.commands import Action, Refused
+from mission.parts import Setting
 from mission.radio import radios
 from mission.schema import CommandRow
-from mission.ship import Setting, Ship
+from mission.ship import Ship
 from mission.state import State
 from mission.status import Status
 

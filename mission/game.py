@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from mission import console, panel
 from mission.alarms import Alarm, active_alarms, record
 from mission.commands import Action, Refused, why_athena_is_silent
@@ -20,12 +18,12 @@ from mission.files import write_atomically
 from mission.levels import Level, apply, level_of
 from mission.panel import Gauge, SystemView
 from mission.physics import pass_time
+from mission.saves import SAVE_VERSION, Saved, dump, parse_saved
 from mission.ship import BUSES, Ship, the_ship
 from mission.state import State, clock, sound_state
 from mission.status import Status
 from mission.text import Line, marked
 
-SAVE_VERSION = 1
 MINUTE = 1.0
 Ask = Callable[[str, str], str]
 """The assistant: question and telemetry in, answer out; the telemetry is empty except in easy mode."""
@@ -49,26 +47,6 @@ class Output:
     alarms: tuple[Alarm, ...]
     new_alarms: tuple[Alarm, ...]
     outcome: Outcome
-
-
-@dataclass(slots=True)
-class Saved:
-    """A game as it is written to a file."""
-
-    version: int
-    level: str
-    seed: int
-    easy: bool
-    state: State
-    outcome: Outcome
-    held_min: float
-    hints_shown: int
-    reason: str
-    transcript: list[str]
-    history: list[str]
-
-
-_SAVED = TypeAdapter(Saved)
 
 
 @dataclass(slots=True)
@@ -136,7 +114,8 @@ class Game:
         if refused.state is not None:
             self.state = refused.state
         new = self._pass(refused.minutes) if refused.minutes else record(self.ship, self.state)
-        return [f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}"], new
+        stop = "" if refused.text.endswith(("?", ".")) else "."
+        return [f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}{stop}"], new
 
     def _answer(self, question: str) -> list[str]:
         if self.ask is None:
@@ -261,14 +240,14 @@ class Game:
             seed=self.seed,
             easy=self.easy,
             state=self.state,
-            outcome=self.outcome,
+            outcome=self.outcome.value,
             held_min=self.held_min,
             hints_shown=self.hints_shown,
             reason=self.reason,
             transcript=self.transcript,
             history=self.history,
         )
-        return _SAVED.dump_json(saved).decode()
+        return dump(saved)
 
     @classmethod
     def load(cls, path: Path, *, ask: Ask | None = None) -> Game:
@@ -283,20 +262,14 @@ class Game:
     @classmethod
     def from_json(cls, text: str, *, ask: Ask | None = None) -> Game:
         """The game of `to_json`. Raises SavedGameError where the text is something else."""
-        try:
-            saved = _SAVED.validate_json(text)
-        except ValidationError as error:
-            raise SavedGameError(f"The saved game is damaged: {error}", "Start the level again.") from error
-        if saved.version != SAVE_VERSION:
-            fix = "Start the level again."
-            raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", fix)
+        saved = parse_saved(text, the_ship())
         return cls(
             the_ship(),
             level_of(saved.level),
             saved.seed,
             saved.easy,
             saved.state,
-            saved.outcome,
+            Outcome(saved.outcome),
             saved.held_min,
             saved.hints_shown,
             saved.reason,

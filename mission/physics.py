@@ -56,29 +56,28 @@ def pass_time(ship: Ship, state: State, minutes: float, *, step: float = STEP_MI
     """Like `advance`, on the state itself."""
     left = minutes
     while left > MOMENT:
-        _start_timers(ship, state)
-        span = min([step, left, *_moments(ship, state)])
-        _step(ship, state, span)
+        dark = offline(ship, state)
+        _start_timers(ship, state, dark)
+        span = min([step, left, *_moments(state, dark)])
+        _step(Step(ship, state, span / 60, dark), span)
         left -= span
 
 
-def _step(ship: Ship, state: State, minutes: float) -> None:
-    now = Step(ship, state, minutes / 60, offline(ship, state))
+def _step(now: Step, minutes: float) -> None:
     for stage in STAGES:
         stage(now)
-    state.minute = round(state.minute + minutes, 6)
+    now.state.minute = round(now.state.minute + minutes, 6)
     _warm_up(now, minutes)
     _run_timers(now, minutes)
 
 
-def _length(s_mode: str, ship: Ship) -> float | None:
+def _length(mode: str, ship: Ship) -> float | None:
     """Minutes after which a MODE ends by itself, or None."""
-    return {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}.get(s_mode)
+    return {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}.get(mode)
 
 
-def _start_timers(ship: Ship, state: State) -> None:
+def _start_timers(ship: Ship, state: State, dark: frozenset[str]) -> None:
     """Timers of modes that were just set; one that was left or has lost its power is forgotten."""
-    dark = offline(ship, state)
     for part, settings in state.settings.items():
         length = _length(settings.get("MODE", ""), ship)
         if length is None or part in dark or state.warmups.get(part):
@@ -87,9 +86,8 @@ def _start_timers(ship: Ship, state: State) -> None:
             state.timers.setdefault(part, length)
 
 
-def _moments(ship: Ship, state: State) -> list[float]:
+def _moments(state: State, dark: frozenset[str]) -> list[float]:
     """Minutes until each warm-up or timer ends."""
-    dark = offline(ship, state)
     warming = [left for part, left in state.warmups.items() if left > 0 and part not in dark]
     return [*warming, *state.timers.values()]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mission.ship import BUSES, Part
+from mission.parts import Part
+from mission.ship import BUSES
 from mission.status import cell_gives
 from mission.step import Step, toward
 

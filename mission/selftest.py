@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mission.ship import Part, Ship
+from mission.parts import Part
+from mission.ship import Ship
 from mission.state import State
 from mission.status import (
     Status,

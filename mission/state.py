@@ -11,9 +11,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
-from mission.ship import Part, Ship
+from mission.parts import Part
+from mission.ship import Ship
 
-STATE_VERSION = 1
 CABIN = {"PRESSURE": 70.0, "PPO2": 21.0, "PPCO2": 0.17, "TEMP": 22.0, "HUMIDITY": 48.0}
 DAY_MIN = 24 * 60
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from mission.ship import BUSES, Controller, Part, Ship
+from mission.parts import Controller, Part
+from mission.ship import BUSES, Ship
 from mission.state import State
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 from mission.ship import Ship
 from mission.state import State
@@ -64,13 +65,18 @@ class Step:
         """Moves a quantity towards a target, by at most `rate` per hour."""
         self.put(part, key, toward(self.get(part, key), target, rate * self.hours))
 
-    def parts(self, *prefixes: str) -> list[str]:
+    def parts(self, *prefixes: str) -> tuple[str, ...]:
         """Ids of the parts that begin with one of the prefixes."""
-        return [part for part in self.ship.parts if part.startswith(prefixes)]
+        return _beginning_with(tuple(self.ship.parts), prefixes)
 
     def again(self) -> None:
         """Finds anew what is OFFLINE, after something was switched within the step."""
         self.dark = offline(self.ship, self.state)
+
+
+@cache
+def _beginning_with(ids: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(ident for ident in ids if ident.startswith(prefixes))
 
 
 def toward(value: float, target: float, most: float) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mission.alarms import active_alarms
-from mission.ship import BUSES, Part, Ship
+from mission.parts import Part
+from mission.ship import BUSES, Ship
 from mission.state import State, clock
 from mission.status import Status, offline, reading, statuses, system_status
 

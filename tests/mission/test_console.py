@@ -1,0 +1,346 @@
+"""Commands, their answers and every error; the transcripts of the manual as they are printed there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from mission.game import Game, Outcome
+from mission.physics import advance
+from mission.ship import Ship
+from mission.state import Fault
+
+MANUALS = Path(__file__).resolve().parents[2] / "docs_corpus"
+
+
+@pytest.fixture
+def game(ship: Ship) -> Game:
+    """A game in a sound ship, in a level that cannot be won by what the tests do."""
+    found = Game.start("radio-key")
+    found.state.settings["COM-SBT-1"]["KEY"] = "QUARRY-47"
+    found.state = advance(ship, found.state, 1)
+    found.state.log.clear()
+    found.level = replace(found.level, success=(lambda _: False,), failures=(), events=())
+    return found
+
+
+def said(game: Game, line: str) -> str:
+    return "\n".join(found.text for found in game.run(line).lines)
+
+
+def take_time(game: Game, line: str) -> float:
+    before = game.state.minute
+    game.run(line)
+    return game.state.minute - before
+
+
+# ------------------------------------------------------------------------------------------- transcripts
+
+
+def transcripts(source: str) -> list[list[str]]:
+    text = (MANUALS / source).read_text(encoding="utf-8")
+    return [block.strip().splitlines() for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL)]
+
+
+def squeezed(line: str) -> str:
+    return re.sub(r"\s+", " ", line).strip()
+
+
+SITUATIONS = [
+    ("reference/console.md", 0, "ln2 off"),
+    ("reference/console.md", 1, "sound"),
+    ("reference/console.md", 2, "sound"),
+    ("reference/console.md", 3, "ln2 off"),
+    ("procedures/general.md", 0, "sound"),
+    ("procedures/environment.md", 0, "inverter off"),
+    ("systems/communications.md", 0, "sound"),
+    ("consumables.md", 0, "sound"),
+]
+
+
+@pytest.mark.parametrize(("source", "number", "situation"), SITUATIONS)
+def test_the_manuals_transcripts_are_what_the_console_says(
+    game: Game, ship: Ship, source: str, number: int, situation: str
+) -> None:
+    match situation:
+        case "ln2 off":
+            game.state.switches["ECS-LN2-T1"] = False
+        case "inverter off":
+            game.state.switches["EPS-INV-1"] = False
+    if situation != "sound":
+        game.state = advance(ship, game.state, 3)
+    game.state.quantities["ECS-LOX-T1"]["QUANTITY"] = 74.0
+    game.state.quantities["EPS-H2-T1"]["QUANTITY"] = 68.0
+    game.state.quantities["ECS-WTK-1"]["QUANTITY"] = 72.0
+    lines = transcripts(source)[number]
+    commands = [i for i, line in enumerate(lines) if line.startswith(ship.names.prompt)] + [len(lines)]
+    for start, end in pairwise(commands):
+        printed = [squeezed(line) for line in lines[start + 1 : end]]
+        answer = [
+            squeezed(line.text) for line in game.run(lines[start].removeprefix(ship.names.prompt)).lines
+        ]
+        alarms = re.compile(r"\d\d:\d\d [CW]-\d{3}")  # the console adds what sounds meanwhile
+        assert [line for line in answer if not alarms.match(line)] == printed
+
+
+def test_the_log_is_printed_as_in_the_manual(ship: Ship) -> None:
+    game = Game.start("ln2-tank")
+    printed = [squeezed(line)[6:] for line in transcripts("reference/console.md")[4][1:]]
+    answer = [squeezed(line.text)[6:] for line in game.run("alarms log").lines]
+    assert answer[:3] == printed
+
+
+# ------------------------------------------------------------------------------------------- commands
+
+
+@pytest.mark.parametrize(
+    ("line", "minutes"),
+    [
+        ("list systems", 0),
+        ("list parts", 0),
+        ("show ECS-FAN-1", 0),
+        ("telemetry ECS-FAN-1", 0),
+        ("alarms", 0),
+        ("alarms log", 0),
+        ("help", 0),
+        ("ask why?", 0),
+        ("power on ECS-FAN-2", 1),
+        ("power off ECS-FAN-2", 1),
+        ("set ECS-FAN-1 SPEED HIGH", 1),
+        ("transmit COM-SBT-1 QUARRY-47 hello", 2),
+        ("receive COM-SBT-1 QUARRY-47", 2),
+        ("self-test ECS-FAN-1", 5),
+        ("wait 30m", 30),
+        ("wait 2h", 120),
+        ("wait 1.5 h", 90),
+    ],
+)
+def test_time_that_commands_take(game: Game, line: str, minutes: float) -> None:
+    assert take_time(game, line) == pytest.approx(minutes)
+
+
+def test_filters_may_be_combined_and_reach_inner_systems(game: Game) -> None:
+    assert "ECS-LN2-T1" in said(game, "list parts --system ECS --kind tank --role primary")
+    assert "EPS-FC-1" in said(game, "list parts --system EPS")
+    assert said(game, "list parts --status OFFLINE --role primary") == "no part passes these filters"
+    assert "ECS-HX-1" in said(game, "list parts --kind heat exchanger --status nominal")
+
+
+def test_case_does_not_matter_and_is_shown_in_capitals(game: Game) -> None:
+    assert said(game, "SET ecs-fan-1 speed high") == "ECS-FAN-1 SPEED is now HIGH"
+
+
+def test_a_system_stands_for_its_controller(game: Game) -> None:
+    assert said(game, "show ATM").startswith("ATM-CTRL  atmosphere controller  ATM  NOMINAL")
+
+
+def test_show_of_a_controller_lists_what_it_uses(game: Game) -> None:
+    text = squeezed(said(game, "show ECS-CTRL"))
+    assert "CABIN_SENSOR ECS-CAB-S1 NOMINAL" in text
+    assert "below ATM-CTRL NOMINAL, AIR-CTRL NOMINAL" in text
+    assert squeezed(said(game, "show AIR-CTRL")).endswith("watches PPCO2, HUMIDITY BUS A")
+
+
+def test_an_offline_part_shows_dashes(game: Game) -> None:
+    assert squeezed(said(game, "telemetry ECS-LN2-T2 PRESSURE")).startswith("ECS-LN2-T2 PRESSURE - kPa")
+
+
+def test_power_on_with_a_dead_bus_only_sets_the_switch(game: Game) -> None:
+    game.run("set EPS-BUS-A BREAKER OPEN")
+    game.run("power off ECS-SMK-1")
+    assert "its switch is on, and EPS-BUS-A is OFFLINE" in said(game, "power on ECS-SMK-1")
+    assert said(game, "set EPS-BUS-A BREAKER CLOSED").startswith("EPS-BUS-A BREAKER is now CLOSED")
+    assert "NOMINAL" in said(game, "show ECS-SMK-1")
+
+
+def test_bus_is_accepted_by_an_offline_controller(game: Game) -> None:
+    game.run("set EPS-BUS-A BREAKER OPEN")
+    assert said(game, "set STO-CTRL N2_TANK ECS-LN2-T2").startswith("E-03")
+    assert said(game, "set ATM-CTRL N2_TANK ECS-LN2-T2").startswith("E-06")
+    assert said(game, "set ATM-CTRL BUS B").startswith("ATM-CTRL BUS is now B")
+
+
+def test_a_breaker_that_does_not_stay_closed_says_so(game: Game, ship: Ship) -> None:
+    for controller in ("ATM-CTRL", "AIR-CTRL", "THM-CTRL", "WTR-CTRL", "PRP-CTRL", "STO-CTRL"):
+        game.run(f"set {controller} BUS B")
+    assert game.state.setting("EPS-BUS-B", "BREAKER") == "OPEN"
+    assert "it did not stay CLOSED" in said(game, "set EPS-BUS-B BREAKER CLOSED")
+
+
+def test_waiting_stops_at_a_new_warning(game: Game) -> None:
+    game.run("power off ECS-CO2-A")
+    game.state.cabin["PPCO2"] = 0.95
+    output = game.run("wait 10h")
+    assert [a.code for a in output.new_alarms if a.is_warning] == ["W-106"]
+    assert 29 <= game.state.minute % 60 <= 59 or game.elapsed_min < 60
+
+
+def test_a_cartridge_leaves_the_locker(game: Game) -> None:
+    for line in ("set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRIDGE LOADED"):
+        game.run(line)
+    assert "7 pieces" in squeezed(said(game, "telemetry STO-LKR-1"))
+    game.run("set ECS-CO2-L CARTRIDGE LOADED")
+    assert "7 pieces" in squeezed(said(game, "telemetry STO-LKR-1"))
+
+
+def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
+    assert len(said(game, "help").splitlines()) == len(ship.commands) == 15
+    assert "takes 5 min" in said(game, "help self-test")
+    assert len(said(game, "help power").splitlines()) == 2
+    assert "as long as stated" in said(game, "help wait")
+
+
+# ------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "near"),
+    [
+        ("powr on ECS-FAN-1", "E-01", "Did you mean power on?"),
+        ("xyzzy", "E-01", "Type help"),
+        ("help powr on", "E-01", "Did you mean power on?"),
+        ("show ECS-FAN-9", "E-02", "Did you mean ECS-FAN-"),
+        ("show", "E-02", "Syntax: show ID"),
+        ("set", "E-02", "Syntax"),
+        ("power on QQQ", "E-02", "See list parts"),
+        ("transmit ECS-FAN-1 REEF-19 hello", "E-02", "not a radio"),
+        ("set ECS-FAN-1 SPED HIGH", "E-03", "Did you mean SPEED?"),
+        ("set ECS-FAN-1", "E-03", "It has: SPEED"),
+        ("telemetry ECS-CAB-S1 PCO2", "E-03", "Did you mean PPCO2?"),
+        ("telemetry ATM-CTRL", "E-03", "no telemetry"),
+        ("list parts --stat OFFLINE", "E-03", "Did you mean --status?"),
+        ("set ECS-FAN-1 SPEED HIHG", "E-04", "Did you mean HIGH?"),
+        ("set ECS-O2-R1 SETPOINT 99", "E-04", "Allowed: 16.0 to 26.0 kPa"),
+        ("set ECS-O2-R1 SETPOINT", "E-04", "Allowed: 16.0 to 26.0 kPa"),
+        ("set COM-SBT-1 KEY SECRET", "E-04", "letters, a hyphen, two digits"),
+        ("list parts --status OFLINE", "E-04", "Did you mean OFFLINE?"),
+        ("wait soon", "E-04", "wait 30m"),
+        ("wait", "E-04", "wait 30m"),
+        ("wait 0m", "E-04", "wait 30m"),
+        ("wait 99h", "E-04", "1m to 48h"),
+        ("show ECS-FAN-1 now", "E-04", "'now' is too much"),
+        ("transmit COM-SBT-1", "E-04", "Syntax"),
+        ("ask", "E-04", "no question"),
+        ("set ECS-FAN-2 SPEED HIGH", "E-06", "ECS-FAN-2 is OFFLINE"),
+        ("transmit COM-SBT-2 QUARRY-52 hello", "E-06", "cannot send"),
+        ("set ECS-CO2-L CARTRIDGE LOADED", "E-06", "OFFLINE"),
+        ("set ATM-CTRL N2_TANK ECS-LN2-T2", "E-11", "Power it on first"),
+        ("set ATM-CTRL N2_TANK ECS-LN2-T3", "E-04", "Did you mean ECS-LN2-T"),
+    ],
+)
+def test_errors_that_cost_no_time(game: Game, line: str, code: str, near: str) -> None:
+    before = game.state.copy()
+    answer = said(game, line)
+    assert answer.startswith(code)
+    assert near in answer
+    assert game.state == before
+
+
+@pytest.mark.parametrize("kind", ["dead", "stuck"])
+def test_e05_takes_the_time_of_the_command(game: Game, kind: str) -> None:
+    game.state.faults["ECS-CLP-1"] = Fault(kind)  # type: ignore[arg-type]
+    line = "power on ECS-CLP-1" if kind == "dead" else "set ECS-CLP-1 RPM 4000"
+    before = game.state.minute
+    assert said(game, line).startswith("E-05 NO RESPONSE")
+    assert game.state.minute - before == 1
+    assert said(game, "power off ECS-CLP-1").startswith("ECS-CLP-1 is now OFFLINE")
+
+
+def test_e06_of_a_dead_part(game: Game) -> None:
+    game.state.faults["ECS-CLP-1"] = Fault("dead")
+    assert said(game, "set ECS-CLP-1 RPM 4000").startswith("E-06")
+
+
+def test_e07_names_the_condition(game: Game) -> None:
+    game.run("power on ECS-CO2-L")
+    assert "STO-LKR-1 LOCK is OPEN" in said(game, "set ECS-CO2-L CARTRIDGE LOADED")
+    game.run("set GNC-STR-1 SHUTTER CLOSED")
+    assert said(game, "set GNC-IMU-1 MODE ALIGN").startswith("E-07 INTERLOCK")
+    refused = game.run("set PRP-ENG-1 ARM ARMED")
+    assert "GNC-CTRL is NOMINAL" in refused.lines[0].text
+    assert "W-304" in [alarm.code for alarm in refused.alarms]
+    game.run("set PRP-ENG-1 ARM SAFE")
+    assert "W-304" not in [alarm.code for alarm in game.alarms()]
+
+
+def test_e08_and_the_shut_out_after_five_wrong_keys(game: Game) -> None:
+    for _ in range(5):
+        before = game.state.minute
+        assert said(game, "transmit COM-SBT-1 REEF-19 hello").startswith("E-08 KEY REFUSED")
+        assert game.state.minute - before == 2
+    assert "shut out" in said(game, "transmit COM-SBT-1 QUARRY-47 hello")
+    assert "0 of 1" in said(game, "telemetry COM-SBT-1 LOCK")
+    game.run("wait 10m")
+    assert said(game, "transmit COM-SBT-1 QUARRY-47 hello") == "COM-SBT-1 sent the message"
+
+
+def test_wrong_keys_of_more_than_an_hour_ago_are_forgotten(game: Game) -> None:
+    for _ in range(4):
+        game.run("receive COM-SBT-1 REEF-19")
+    game.run("wait 61m")
+    game.run("receive COM-SBT-1 REEF-19")
+    assert said(game, "transmit COM-SBT-1 QUARRY-47 hello") == "COM-SBT-1 sent the message"
+
+
+def test_e09_without_a_carrier(game: Game) -> None:
+    game.run("set COM-HGA-1 POINTING MANUAL")
+    game.run("set COM-HGA-1 AZIMUTH 10")
+    assert said(game, "transmit COM-SBT-1 QUARRY-47 hello").startswith("E-09 NO CARRIER")
+    game.run("set COM-HGA-1 POINTING AUTO")
+    game.run("power on COM-SBT-2")
+    game.run("set COM-SBT-2 KEY QUARRY-52")
+    assert said(game, "transmit COM-SBT-2 QUARRY-52 hello").startswith("E-09")  # it is not selected
+
+
+def test_the_answer_needs_the_radios_own_key(game: Game) -> None:
+    assert said(game, "receive COM-SBT-1 QUARRY-47") == "COM-SBT-1 has no message"
+    game.run("set COM-SBT-1 KEY MESA-31")
+    game.run("transmit COM-SBT-1 QUARRY-47 hello")
+    assert said(game, "receive COM-SBT-1 QUARRY-47") == "COM-SBT-1 has no message"
+    game.run("set COM-SBT-1 KEY QUARRY-47")
+    game.run("transmit COM-SBT-1 QUARRY-47 hello")
+    assert "QUARRY" in said(game, "receive COM-SBT-1 QUARRY-47")
+
+
+def test_the_lander_answers_on_vhf(game: Game) -> None:
+    game.run("transmit COM-VHF-1 SANDPIPER-04 hello")
+    assert "SANDPIPER" in said(game, "receive COM-VHF-1 SANDPIPER-04")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["set CMP-CPU-1 MODE SAFE", "power off CMP-CPU-1", "power off CMP-MEM-1", "set EPS-BUS-B BREAKER OPEN"],
+)
+def test_e10_while_the_computer_cannot_run_athena(game: Game, line: str) -> None:
+    game.ask = lambda question, _: f"quoted: {question}"
+    assert said(game, "ask which system holds the LN2 tanks?") == "quoted: which system holds the LN2 tanks?"
+    assert game.athena_available
+    game.run(line)
+    assert said(game, "ask and now?").startswith("E-10 ATHENA NOT AVAILABLE")
+    assert not game.athena_available
+
+
+def test_athena_answers_on_the_second_computer_after_its_warm_up(game: Game) -> None:
+    game.ask = lambda *_: "answer"
+    for line in ("power on CMP-CPU-2", "set CMP-CTRL CPU CMP-CPU-2"):
+        game.run(line)
+    assert said(game, "ask now?").startswith("E-10")
+    game.run("wait 10m")
+    assert said(game, "ask now?") == "answer"
+
+
+def test_statuses_codes_and_errors_are_marked(game: Game) -> None:
+    line = game.run("list systems").lines[0]
+    assert [(line.text[s.start : s.end], s.kind) for s in line.spans] == [("NOMINAL", "NOMINAL")]
+    error = game.run("show NOTHING").lines[0]
+    assert error.spans[0].kind == "error"
+    assert error.text[error.spans[0].start : error.spans[0].end] == "E-02 UNKNOWN ID"
+
+
+def test_a_game_that_is_over_takes_no_commands(game: Game) -> None:
+    game.outcome = Outcome.LOST
+    assert said(game, "list systems") == "The level is over."

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mission.errors import SavedGameError
+from mission.game import Game, Outcome
+from mission.levels import all_levels
+from mission.terminal import commands_of
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+def script(level: str) -> list[str]:
+    return commands_of((SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines())
+
+
+@pytest.mark.parametrize("level", ["co2-race", "main-bus", "nobody-answers"])
+def test_a_game_that_was_saved_has_the_same_future(level: str, tmp_path: Path) -> None:
+    straight, file, lines = Game.start(level, seed=5), tmp_path / "deep" / "game.json", script(level)
+    for line in lines:
+        straight.run(line)
+    game = Game.start(level, seed=5)
+    for line in lines:
+        game.run(line)
+        game.save(file)
+        game = Game.load(file)
+    assert game.state == straight.state
+    assert game.transcript == straight.transcript
+    assert game.outcome is straight.outcome is Outcome.WON
+    assert game.history == lines[: len(game.history)]
+
+
+def test_hints_and_mode_are_kept(tmp_path: Path) -> None:
+    game = Game.start("ln2-tank", easy=True)
+    game.hint()
+    game.save(tmp_path / "game.json")
+    again = Game.load(tmp_path / "game.json")
+    assert again.easy
+    assert again.hint() == all_levels()["ln2-tank"].hints[1]
+
+
+def test_saving_leaves_no_other_file(tmp_path: Path) -> None:
+    Game.start("ln2-tank").save(tmp_path / "game.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["game.json"]
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[", '{"version": 1}'])
+def test_a_damaged_file_is_an_error(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "game.json"
+    path.write_text(damage, encoding="utf-8")
+    with pytest.raises(SavedGameError, match="damaged"):
+        Game.load(path)
+
+
+def test_other_versions_and_other_ships_are_refused(tmp_path: Path) -> None:
+    saved = json.loads(Game.start("ln2-tank").to_json())
+    with pytest.raises(SavedGameError, match="version 99"):
+        Game.from_json(json.dumps({**saved, "version": 99}))
+    del saved["state"]["settings"]["ECS-FAN-1"]
+    with pytest.raises(SavedGameError, match="another ship"):
+        Game.from_json(json.dumps(saved))
+    with pytest.raises(SavedGameError, match=r"Cannot read .*none\.json"):
+        Game.load(tmp_path / "none.json")
+
+
+LINES = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        ["power on ", "set ", "show ", "telemetry ", "list parts ", "wait ", "transmit ", "help "]
+    ).flatmap(
+        lambda verb: st.text(alphabet="ECSFAN-12 SPEDHIGLOWMAT_PU.30mh", max_size=25).map(verb.__add__)
+    ),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(LINES, max_size=4))
+def test_whatever_is_typed_is_answered(lines: list[str]) -> None:
+    game = Game.start("ln2-tank")
+    for line in lines:
+        output = game.run(line)
+        assert output.lines or not line.strip()
+        for found in output.lines:
+            assert all(0 <= span.start < span.end <= len(found.text) for span in found.spans)
+
+
+def test_the_same_commands_give_the_same_transcript() -> None:
+    games = [Game.start("hot-computer", seed=3) for _ in range(2)]
+    for game in games:
+        for line in script("hot-computer"):
+            game.run(line)
+    assert games[0].transcript == games[1].transcript
+
+
+def test_the_panel_shows_systems_gauges_and_alarms() -> None:
+    game = Game.start("coolant-pump")
+    assert {view.id: view.status.value for view in game.systems()}["THM"] == "MALFUNC"
+    assert [view.depth for view in game.systems()][:2] == [0, 1]
+    gauges = {gauge.label: gauge for gauge in game.gauges()}
+    assert gauges["carbon dioxide"].part == "ECS-CAB-S1"
+    assert gauges["computer"].within
+    game.run("power off CMP-CPU-1")
+    assert {g.label: g.value for g in game.gauges()}["computer"] == "-"
+    assert "W-602" in {alarm.code for alarm in game.alarms()}
+
+
+def test_the_assistant_reads_telemetry_only_in_easy_mode() -> None:
+    heard: list[tuple[str, str]] = []
+
+    def ask(question: str, telemetry: str) -> str:
+        heard.append((question, telemetry))
+        return "first line\nsecond line"
+
+    for easy in (False, True):
+        output = Game.start("ln2-tank", easy=easy, ask=ask).run("ask What is wrong?")
+        assert [line.text for line in output.lines] == ["first line", "second line"]
+        assert output.elapsed_seconds == 0
+    assert heard[0] == ("What is wrong?", "")
+    assert "C-112" in heard[1][1]
+    assert "ECS-LN2-T1" in heard[1][1]
+
+
+def test_without_an_assistant_ask_says_so() -> None:
+    assert Game.start("ln2-tank").run("ask hello").lines[0].text.startswith("E-10")
+
+
+def test_an_output_tells_time_and_alarms() -> None:
+    game = Game.start("ln2-tank")
+    output = game.run("power on ECS-LN2-T1")
+    assert (output.elapsed_seconds, output.clock, output.outcome) == (60, "09:13", Outcome.RUNNING)
+    assert {alarm.code for alarm in output.alarms} == {"C-011", "C-113"}  # the line behind the tank fills
+    output = game.run("wait 1m")
+    assert output.alarms == ()
+    assert output.lines[-1].text == "The ship looks sound. Verify that it stays so for 4 more minutes."

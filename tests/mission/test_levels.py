@@ -1,0 +1,259 @@
+"""Each level is won by what the manuals say, and by nothing less."""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mission.errors import LevelError
+from mission.game import Game, Outcome
+from mission.levels import LEVELS_FOLDER, all_levels, level_of, load_level
+from mission.ship import Ship
+from mission.terminal import commands_of
+from tests.test_docs_corpus import PART_ID, sections
+
+SCRIPTS = Path(__file__).parent / "scripts"
+LEVELS = list(all_levels())
+ACTING = ("set", "power", "transmit", "receive")
+# What a manual advises and a level can be won without.
+NOT_NEEDED = {
+    "coolant-pump": {"power off ECS-CLP-1"},
+    "two-levels-down": {"power on EPS-INV-1"},
+    "co2-race": {"set AIR-CTRL CO2_BED ECS-CO2-A"},
+}
+
+
+@cache
+def script(level: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of section id and command."""
+    lines = (SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines()
+    return tuple((lines[i].removeprefix("# "), lines[i + 1]) for i in range(0, len(lines), 2))
+
+
+def commands(level: str) -> list[str]:
+    return [command for _, command in script(level)]
+
+
+def played(level: str, lines: list[str], seed: int = 0) -> Game:
+    game = Game.start(level, seed=seed)
+    for line in lines:
+        game.run(line)
+    return game
+
+
+def words(level: str) -> list[str]:
+    return [*commands(level), "wait 30m"]
+
+
+def test_there_are_enough_levels_in_order() -> None:
+    assert len(LEVELS) >= 8
+    assert [level.number for level in all_levels().values()] == list(range(1, len(LEVELS) + 1))
+    assert {path.stem for path in SCRIPTS.glob("*.txt")} == set(LEVELS)
+    assert all(
+        path.stem == load_level(path, Game.start("1").ship).id for path in LEVELS_FOLDER.glob("*.toml")
+    )
+
+
+# ------------------------------------------------------------------------------------------- winning
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_manuals_win_the_level(level: str, seed: int) -> None:
+    game = played(level, commands(level), seed)
+    assert game.outcome is Outcome.WON, game.transcript
+    assert game.elapsed_seconds <= all_levels()[level].par_seconds
+    assert "CRISIS AVERTED" in game.transcript
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_command_of_a_script_is_in_the_section_that_it_names(level: str) -> None:
+    for section, command in script(level):
+        assert section in sections(), section
+        text = sections()[section].text.lower()
+        verb, ids = command.split()[0], PART_ID.findall(command)
+        if verb == "set":
+            needed = [*ids, command.split()[2]] if command.split()[3] not in ids else ids
+        elif verb in ("power", "self-test", "show", "telemetry"):
+            needed = ids if len(command.split()) < 3 else [*ids]
+        else:
+            needed = [verb]
+        general = section.startswith("reference/console.md")
+        missing = [word for word in needed if word.lower() not in text]
+        assert not missing or (general and verb in text), f"{section} does not mention {missing} of {command}"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_action_of_a_script_is_needed(level: str) -> None:
+    for left_out in [line for line in commands(level) if line.split()[0] in ACTING]:
+        if left_out in NOT_NEEDED.get(level, set()):
+            continue
+        game = played(level, [line for line in words(level) if line != left_out])
+        assert game.outcome is not Outcome.WON, f"won without {left_out}"
+
+
+# ------------------------------------------------------------------------------------------- not winning
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_waiting_loses(level: str) -> None:
+    game = Game.start(level)
+    for _ in range(200):
+        game.run("wait 24h")
+    assert game.outcome is Outcome.LOST
+    assert game.transcript[-1] == all_levels()[level].story_lost.splitlines()[-1]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_looking_does_not_win(level: str) -> None:
+    game = played(
+        level, ["list systems", "alarms", "alarms log", "list parts", "telemetry ECS-CAB-S1", "help"] * 3
+    )
+    assert game.outcome is Outcome.RUNNING
+    assert game.elapsed_seconds == 0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_powering_everything_on_does_not_win(level: str, ship: Ship) -> None:
+    game = Game.start(level)
+    for part in ship.parts:
+        if not game.state.switches[part]:
+            game.run(f"power on {part}")
+    for _ in range(40):
+        game.run("wait 3h")
+    assert game.outcome is Outcome.LOST
+
+
+def random_command(ship: Ship, chance: random.Random) -> str:
+    ident = chance.choice(ship.ids)
+    settings = ship.settings_of(ident)
+    if settings and chance.random() < 0.6:
+        key = chance.choice(list(settings))
+        setting = settings[key]
+        if setting.values:
+            return f"set {ident} {key} {chance.choice(setting.values)}"
+        if setting.pattern:
+            return f"set {ident} {key} {chance.choice(['MESA', 'REEF'])}-{chance.randint(10, 99)}"
+        return f"set {ident} {key} {chance.uniform(setting.minimum or 0, setting.maximum or 0):.1f}"
+    return f"{chance.choice(['power on', 'power off', 'self-test', 'show'])} {ident}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("level", LEVELS)
+def test_random_commands_do_not_win(level: str, seed: int, ship: Ship) -> None:
+    chance = random.Random(seed)
+    game = Game.start(level, seed=seed)
+    for _ in range(40):
+        game.run(random_command(ship, chance))
+    for _ in range(20):
+        game.run("wait 6h")
+    assert game.outcome is not Outcome.WON
+
+
+@pytest.mark.parametrize(
+    ("level", "wrong"),
+    [
+        ("radio-key", ["set COM-SBT-1 KEY QUARRY-31", "transmit COM-SBT-1 QUARRY-31 hello"]),
+        ("radio-key", ["set COM-SBT-1 KEY MESA-47", "transmit COM-SBT-1 MESA-47 hello"]),
+        ("radio-key", ["transmit COM-SBT-1 QUARRY-47 hello", "receive COM-SBT-1 QUARRY-47"]),
+        ("nobody-answers", ["set COM-SBT-2 KEY QUARRY-47", "transmit COM-SBT-2 QUARRY-47 hello"]),
+        ("headache", ["set AIR-CTRL CO2_BED ECS-CO2-L", "wait 2h"]),
+        ("headache", ["power on ECS-CO2-A", "wait 30m", "set AIR-CTRL CO2_BED ECS-CO2-A", "wait 4h"]),
+        ("co2-race", ["set ECS-CO2-A VENT OPEN", "set ECS-CO2-A MODE BAKE", "wait 2h"]),
+        ("co2-race", ["power on ECS-CO2-B", "set AIR-CTRL CO2_BED ECS-CO2-B", "wait 2h"]),
+        (
+            "main-bus",
+            ["set EPS-BUS-A BREAKER CLOSED", "power off EPS-BUS-A", "power on EPS-BUS-A", "wait 5h"],
+        ),
+        ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2", "wait 6h"]),
+        ("ln2-tank", ["power on ECS-LN2-T2", "wait 10m"]),
+    ],
+)
+def test_tempting_mistakes_do_not_win(level: str, wrong: list[str]) -> None:
+    assert played(level, wrong).outcome is not Outcome.WON
+
+
+def test_moving_everything_without_shedding_opens_the_breaker() -> None:
+    lines = [line for line in commands("main-bus") if line != "power off STO-FRZ-1"]
+    game = played("main-bus", lines)
+    assert game.outcome is Outcome.LOST
+    assert game.reason == "both main buses are dead"
+
+
+def test_a_second_way_is_as_good(ship: Ship) -> None:
+    with_backup = ["power on ECS-LN2-T2", "set ATM-CTRL N2_TANK ECS-LN2-T2", "wait 10m"]
+    assert played("ln2-tank", with_backup).outcome is Outcome.WON
+    bed = ["set ECS-CTRL CABIN_SENSOR ECS-CAB-S2", "power on ECS-CO2-A", "set AIR-CTRL CO2_BED ECS-CO2-A"]
+    assert played("headache", [*bed, "wait 2h", "wait 2h"]).outcome is Outcome.WON
+    pump = ["set CMP-CTRL COOLANT_PUMP ECS-CLP-1", "set ECS-CLV-1 MODE AUTO", "wait 1h"]
+    assert played("hot-computer", pump).outcome is Outcome.WON
+
+
+def test_the_second_fault_shows_when_the_first_is_repaired() -> None:
+    game = played("headache", ["set ECS-CTRL CABIN_SENSOR ECS-CAB-S2"])
+    assert {"C-105", "W-106"} <= {alarm.code for alarm in game.alarms()}
+    game = Game.start("mixture")
+    game.run("set ECS-O2-R1 SETPOINT 21.0")
+    game.run("wait 2h")
+    assert "C-102" in {alarm.code for alarm in game.alarms()}
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+def test_starts_of_other_seeds_differ_and_are_repeated() -> None:
+    assert Game.start("co2-race", seed=1).state == Game.start("co2-race", seed=1).state
+    assert Game.start("co2-race", seed=1).state != Game.start("co2-race", seed=2).state
+
+
+def test_a_level_is_found_by_id_or_number() -> None:
+    assert level_of("3") is level_of("coolant-pump") is level_of("COOLANT-PUMP")
+    with pytest.raises(LevelError, match="Did you mean co2-race"):
+        level_of("co2-rice")
+    with pytest.raises(LevelError, match="There are: ln2-tank"):
+        level_of("zzz")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("number = 1", "nummer = 1", "number"),
+        ('switch = { ECS-LN2-T1 = "off" }', 'switch = { ECS-LN2-T9 = "off" }', "ECS-LN2-T9"),
+        ('"ECS is NOMINAL"', '"ECS is SPLENDID"', "ECS is SPLENDID"),
+        ('"ECS is NOMINAL"', '"ELAPSED is many or more"', "ELAPSED is many"),
+        ('"ECS is NOMINAL"', '"XYZ is NOMINAL"', "XYZ is NOMINAL"),
+        ('"ECS is NOMINAL"', '"ECS-FAN-1 SPEED is FAST"', "ECS-FAN-1 SPEED is FAST"),
+        ("QUANTITY = [79.0, 82.0]", "QUALITY = 1", "QUALITY"),
+        ("at_min = -9", 'at_min = -9\nset = { ECS-FAN-1 = { SPEED = "FAST" } }', "SPEED FAST"),
+    ],
+)
+def test_a_damaged_level_is_named(tmp_path: Path, ship: Ship, old: str, new: str, named: str) -> None:
+    text = (LEVELS_FOLDER / "ln2-tank.toml").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "ln2-tank.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(LevelError, match=re.escape(named)):
+        load_level(path, ship)
+
+
+def test_hints_come_in_steps_and_stories_do_not_spoil() -> None:
+    for level in all_levels().values():
+        game = Game.start(level.id)
+        hints = [game.hint() for _ in level.hints]
+        assert tuple(hints) == level.hints
+        assert game.hint() is None
+        assert len(level.hints) >= 3
+        acting = [line for line in commands(level.id) if line.split()[0] in ACTING]
+        assert not [line for line in acting if line in level.story or line in level.hints[0]]
+        assert "QUARRY-" not in " ".join([level.story, *level.hints])
+
+
+def test_scripts_are_commands_and_comments() -> None:
+    assert commands_of(["# a comment", "", "  list systems ", "ask is #4 right?"]) == [
+        "list systems",
+        "ask is #4 right?",
+    ]

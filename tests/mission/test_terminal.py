@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mission.errors import LevelError
+from mission.game import Game
+from mission.progress import read_progress
+from mission.terminal import list_levels, next_level, play
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+def reader(lines: list[str]) -> Callable[[str], str]:
+    """Answers the prompt with the lines, then with the end of the input."""
+    left: Iterator[str] = iter(lines)
+
+    def read(_: str) -> str:
+        try:
+            return next(left)
+        except StopIteration:
+            raise EOFError from None
+
+    return read
+
+
+def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
+    out: list[str] = []
+    lines = (SCRIPTS / "ln2-tank.txt").read_text(encoding="utf-8").splitlines()
+    progress = tmp_path / "progress.json"
+    assert play("ln2-tank", script=lines, write=out.append, progress=progress) == 0
+    text = "".join(out)
+    assert "halcyon> power on ECS-LN2-T1\nECS-LN2-T1 is now NOMINAL\n" in text
+    assert "CRISIS AVERTED" in text
+    assert read_progress(progress).completed("ln2-tank")
+    assert list_levels(progress)[0] == {
+        "id": "ln2-tank",
+        "title": "The switch on panel 4",
+        "par_seconds": 600,
+        "completed": True,
+    }
+    assert next_level(progress) == "two-levels-down"
+
+
+def test_a_script_that_ends_too_early_or_loses_returns_one(tmp_path: Path) -> None:
+    assert play("ln2-tank", script=["list systems"], write=lambda _: None) == 1
+    out: list[str] = []
+    assert play("ln2-tank", script=["wait 24h"] * 9, write=out.append, progress=tmp_path / "p.json") == 1
+    assert "MISSION LOST" in "".join(out)
+    assert not (tmp_path / "p.json").exists()
+
+
+def test_a_player_types_asks_for_hints_and_leaves() -> None:
+    out: list[str] = []
+    lines = ["list systems", "hint", "", "quit", "power on ECS-LN2-T1"]
+    assert play("1", read=reader(lines), write=out.append) == 1
+    assert "alarms log" in "".join(out)
+    assert "is now NOMINAL" not in "".join(out)
+
+
+def test_a_player_wins_and_the_end_of_the_input_leaves() -> None:
+    assert play("1", read=reader(["power on ECS-LN2-T1", "wait 10m"]), write=lambda _: None) == 0
+    assert play("1", read=reader(["power on ECS-LN2-T1"]), write=lambda _: None) == 1
+
+
+def test_questions_reach_the_assistant() -> None:
+    out: list[str] = []
+    play("1", script=["ask What is C-112?"], write=out.append, ask=lambda question, _: f"about {question}")
+    assert "halcyon> ask What is C-112?\nabout What is C-112?\n" in "".join(out)
+
+
+def test_a_saved_game_goes_on_and_is_removed_at_the_end(tmp_path: Path) -> None:
+    save = tmp_path / "game.json"
+    play("1", script=["power on ECS-LN2-T1"], write=lambda _: None, save=save)
+    assert Game.load(save).elapsed_seconds == 60
+    assert play("1", script=["wait 10m"], write=lambda _: None, save=save) == 0
+    assert not save.exists()
+
+
+def test_a_saved_game_of_another_level_is_left_out(tmp_path: Path) -> None:
+    save = tmp_path / "game.json"
+    play("2", script=["self-test ECS-FAN-1"], write=lambda _: None, save=save)
+    play("1", script=["power on ECS-LN2-T1"], write=lambda _: None, save=save)
+    assert Game.load(save).level.id == "ln2-tank"
+
+
+def test_an_unknown_level_is_an_error() -> None:
+    with pytest.raises(LevelError, match="There is no level 'moon'"):
+        play("moon", script=[], write=lambda _: None)
