@@ -156,6 +156,39 @@ def chat(
             out.print(answer_text(answer))
 
 
+@app.command()
+def mission(
+    level: Annotated[
+        str | None, typer.Argument(help="A level's id or number; default: the next one.")
+    ] = None,
+    script: Annotated[Path | None, typer.Option(help="Run a file of commands, one a line.")] = None,
+    list_levels: Annotated[bool, typer.Option("--list", help="List the levels.")] = False,
+    easy: Annotated[bool, typer.Option(help="The assistant may read the telemetry.")] = False,
+    seed: Annotated[int, typer.Option(help="Small differences from game to game.")] = 0,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play: alone aboard with a fault, and only the manuals to help. Exit code 0 is a crisis averted."""
+    from mission.errors import MissionError
+    from ui.mission_terminal import levels_text, play_level
+    from wiring import mission_folder
+
+    folder = mission_folder(_settings(data_dir))
+    try:
+        if list_levels:
+            from mission.terminal import list_levels as listed
+
+            levels = listed(folder / "progress.json")
+            _print(as_json, levels, lambda: levels_text(levels))
+            return
+        with _athena(data_dir) as athena:
+            code = play_level(athena, level, folder=folder, script=script, easy=easy, seed=seed)
+    except MissionError as error:
+        err.print(f"{error}", style="red", markup=False)
+        raise typer.Exit(2) from error
+    raise typer.Exit(code)
+
+
 @evaluate.command("retrieval")
 def eval_retrieval(
     folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout.")],
@@ -277,7 +310,7 @@ def _section(name: str) -> tuple[str, str]:
     return source, heading
 
 
-def _print(as_json: bool, shape: dict[str, Any], text: Callable[[], Any]) -> None:
+def _print(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
     if as_json:
         sys.stdout.write(json.dumps(shape, ensure_ascii=False, default=str) + "\n")
     else:

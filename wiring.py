@@ -54,6 +54,11 @@ def load_settings(**given: Any) -> Settings:
         ) from error
 
 
+def mission_folder(settings: Settings) -> Path:
+    """Where saved games and the progress over levels are kept."""
+    return settings.data_dir / "mission"
+
+
 def open_athena(settings: Settings) -> Athena:
     """Athena over the index in `settings.data_dir`; nothing is read before it is needed."""
     return Athena(settings)
