@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,23 +33,35 @@ def gather(
     vector: Vector | None,
     threshold: float,
 ) -> Gathered:
-    """Fetch the ranked sections and their sentences in one call each, and merge where enough were found.
+    """Fetch the ranked sections with the sentences found in them, and merge where enough were found.
 
-    A section found through its own lists only gets its best sentences by vector, so that each passage
-    can be quoted. A hit whose section has vanished since (another process deleted it) is left out.
+    A section found through its own lists only gets its one sentence nearest by vector, so that each passage
+    can be quoted. A hit that has vanished since (another process deleted it) is left out. Only what is
+    found is fetched: making nodes of all sentences of twenty sections took longer than the search.
     """
     ids = [item.id for item in ranking]
-    sections, leaves = store.sections.get_many(ids), store.sentences.of_sections(ids)
+    sections = store.sections.get_many(ids)
     found = _found(sentence_ranking, response, ids)
-    siblings = {section_id: len(leaves.get(section_id, ())) for section_id in ids}
-    merges = merge_sections(found, siblings, simple_ratio_thresh=threshold)
-    closeness = _closeness([i for i in ids if not found[i]], leaves, store=store, vector=vector)
-    passages = []
-    for item in ranking:
-        if item.id not in sections:
-            continue
-        hits = _hits(leaves.get(item.id, []), found[item.id] or closeness.get(item.id, {}))
-        passages.append(Passage(sections[item.id], hits, merges[item.id].merged, item.score))
+    hits = _hits(found, store)
+    unfound = [section_id for section_id in sections if not hits[section_id]]
+    leaves = store.sentences.of_sections(unfound) if unfound else {}
+    nearest = _nearest(leaves, store=store, vector=vector)
+    siblings = {
+        section_id: group[0].node.metadata["siblings"] if group else len(leaves.get(section_id, ()))
+        for section_id, group in hits.items()
+    }
+    merges = merge_sections(
+        {section_id: [hit.node_id for hit in group] for section_id, group in hits.items()},
+        siblings,
+        simple_ratio_thresh=threshold,
+    )
+    passages = [
+        Passage(
+            sections[item.id], hits[item.id] or nearest.get(item.id, ()), merges[item.id].merged, item.score
+        )
+        for item in ranking
+        if item.id in sections
+    ]
     labels = {
         passage.section.node_id: {
             "source": passage.section.metadata["source"],
@@ -76,31 +88,37 @@ def _found(
     return found
 
 
-def _closeness(
-    section_ids: Sequence[str],
-    leaves: Mapping[str, Sequence[TextNode]],
-    *,
-    store: DocumentStore,
-    vector: Vector | None,
-) -> dict[str, dict[str, float]]:
+def _hits(
+    found: Mapping[str, Mapping[str, float]], store: DocumentStore
+) -> dict[str, tuple[NodeWithScore, ...]]:
+    """For each section its found sentences with their scores, best first."""
+    nodes = store.sentences.get_many([node_id for scores in found.values() for node_id in scores])
+    return {
+        section_id: _ranked(
+            NodeWithScore(node=nodes[node_id], score=score)
+            for node_id, score in scores.items()
+            if node_id in nodes
+        )
+        for section_id, scores in found.items()
+    }
+
+
+def _nearest(
+    leaves: Mapping[str, Sequence[TextNode]], *, store: DocumentStore, vector: Vector | None
+) -> dict[str, tuple[NodeWithScore, ...]]:
     """For each section its one sentence nearest to the query; nothing without a query vector."""
-    nodes = [leaf.node_id for section_id in section_ids for leaf in leaves.get(section_id, ())]
-    if vector is None or not nodes:
+    if vector is None or not leaves:
         return {}
-    vectors = store.sentences.vectors(nodes)
-    nearest: dict[str, dict[str, float]] = {}
-    for section_id in section_ids:
-        scores = {
-            leaf.node_id: float(np.dot(vectors[leaf.node_id], vector))
-            for leaf in leaves.get(section_id, ())
+    vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
+    return {
+        section_id: _ranked(
+            NodeWithScore(node=leaf, score=max(0.0, float(np.dot(vectors[leaf.node_id], vector))))
+            for leaf in group
             if leaf.node_id in vectors
-        }
-        if scores:
-            best = max(scores, key=lambda node_id: (scores[node_id], node_id))
-            nearest[section_id] = {best: max(0.0, scores[best])}
-    return nearest
+        )[:1]
+        for section_id, group in leaves.items()
+    }
 
 
-def _hits(leaves: Sequence[TextNode], scores: Mapping[str, float]) -> tuple[NodeWithScore, ...]:
-    hits = [NodeWithScore(node=leaf, score=scores[leaf.node_id]) for leaf in leaves if leaf.node_id in scores]
+def _ranked(hits: Iterable[NodeWithScore]) -> tuple[NodeWithScore, ...]:
     return tuple(sorted(hits, key=lambda hit: (-(hit.score or 0.0), hit.node.metadata["position"])))
