@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -18,12 +19,18 @@ sys.path.insert(0, str(ROOT))
 from playwright.sync_api import Browser, expect, sync_playwright  # noqa: E402
 
 from settings import Settings  # noqa: E402
-from tests.browser.conftest import FLAGS, chromium, serving  # noqa: E402
+from tests.browser.conftest import FLAGS, PATIENCE_MS, chromium, serving  # noqa: E402
 from tests.browser.pages import App  # noqa: E402
 from wiring import open_athena  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
 DESKTOP, PHONE = (1280, 800), (390, 844)
+VARIANTS: tuple[tuple[Literal["light", "dark"], str, tuple[int, int]], ...] = (
+    ("light", "", DESKTOP),
+    ("dark", "", DESKTOP),
+    ("light", "-phone", PHONE),
+)
+ON_PHONE = frozenset({"first-visit", "answer-with-evidence", "not-in-the-manuals"})
 QUESTION = "The LN2 tank shows OFFLINE. What can be the reason and what do I do?"
 OUTSIDE = "Who won the football world cup in 1998?"
 
@@ -42,30 +49,29 @@ def main() -> None:
         athena.close()
         model = {"ollama_url": given.ollama} if given.ollama else {"llm": "none"}
         with serving(data_dir, **model) as address, sync_playwright() as playwright:
+            expect.set_options(timeout=PATIENCE_MS)
             browser = playwright.chromium.launch(executable_path=chromium(playwright), args=list(FLAGS))
             _take(browser, address, given.out)
             browser.close()
 
 
 def _take(browser: Browser, address: str, out: Path) -> None:
-    for theme in ("light", "dark"):
-        for name, (width, height) in (("", DESKTOP), ("-phone", PHONE)):
-            context = browser.new_context(
-                viewport={"width": width, "height": height},
-                color_scheme="dark" if theme == "dark" else "light",
-                reduced_motion="reduce",
-                device_scale_factor=1,
-            )
-            app = App(context.new_page(), address)
-            context.set_default_timeout(60_000)
+    for theme, device, (width, height) in VARIANTS:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        app = App(context.new_page(), address)
 
-            def shoot(what: str, ending: str = f"{name}-{theme}", app: App = app) -> None:
-                app.ready()
-                app.page.evaluate("document.fonts.ready")
-                app.page.screenshot(path=out / f"{what}{ending}.png")
+        def shoot(what: str, ending: str = f"{device}-{theme}", app: App = app) -> None:
+            if ending.startswith("-phone") and what not in ON_PHONE:
+                return
+            app.ready()
+            app.page.evaluate("document.fonts.ready")
+            app.page.screenshot(path=out / f"{what}{ending}.png")
 
-            _journey(app, shoot)
-            context.close()
+        _journey(app, shoot)
+        context.close()
 
 
 def _journey(app: App, shoot: Callable[[str], None]) -> None:
@@ -82,7 +88,6 @@ def _journey(app: App, shoot: Callable[[str], None]) -> None:
     turn.get_by_text("How was this found?").click()
     expect(app.page.locator(".bumps .row").first).to_be_visible()
     shoot("inspector")
-    app.page.locator(".bumps").first.scroll_into_view_if_needed()
     app.open("/documents")
     expect(app.page.locator(".files tbody tr").first).to_be_visible()
     shoot("documents")
