@@ -74,7 +74,8 @@ def ingest(
         report = athena.ingest(paths or [athena.settings.corpus], on_progress=on_progress, rebuild=rebuild)
     _print(as_json, asdict(report), lambda: ingest_text(report))
     if report.problems:
-        raise typer.Exit(SOME_FAILED)
+        reached = report.added or report.changed or report.unchanged
+        raise typer.Exit(SOME_FAILED if reached else 1)
 
 
 @app.command()

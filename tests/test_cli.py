@@ -204,7 +204,7 @@ def test_some_files_failing_ends_with_3_and_the_others_are_indexed(tmp_path: Pat
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     result = run("ingest", str(tmp_path / "nowhere"), "--data-dir", str(tmp_path / "data"))
-    assert result.exit_code == 3
+    assert result.exit_code == 1
     assert "nowhere': no such file or folder" in result.output
     assert "Traceback" not in result.output
 
