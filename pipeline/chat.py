@@ -9,8 +9,10 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
@@ -20,7 +22,7 @@ from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgent
 from pipeline import condense
 from pipeline.answer import Answer, Retrieval
 from pipeline.citations import cite
-from pipeline.context import Source, count_tokens, fitting_history, number_sources
+from pipeline.context import Source, count_tokens, fitting_history, fitting_message, number_sources
 from pipeline.errors import AthenaError, ModelError
 from pipeline.events import (
     AnswerFinished,
@@ -34,11 +36,18 @@ from pipeline.events import (
     Trace,
 )
 from pipeline.extractive import choose_quotes
-from pipeline.history import TurnMemory, said
+from pipeline.history import TurnMemory
 from pipeline.locate import SentenceLocator
 from pipeline.models.generation import ChatStream, complete, stream_chat
 from pipeline.prompts import condense_prompt, system_prompt
-from pipeline.replies import NO_MODEL, nearest_sections, not_answered, quote_citations, quotes_text
+from pipeline.replies import (
+    NO_MODEL,
+    QUOTES_INSTEAD,
+    nearest_sections,
+    not_answered,
+    quote_citations,
+    quotes_text,
+)
 from pipeline.verification import verify
 
 if TYPE_CHECKING:
@@ -66,6 +75,8 @@ WORKING = {
     "verify": "Checking the citations",
 }
 CONDENSE_TIMEOUT_S = 20.0
+RESERVED_TOKENS = 32  # of the prompt, for what stands between messages and between sources
+MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
 class ChatEngine(CondensePlusContextChatEngine):
@@ -125,17 +136,19 @@ class ChatEngine(CondensePlusContextChatEngine):
     def _condense(self, turn: _Turn) -> None:
         """The message and the history as one question that stands alone."""
         with turn.trace.step("condense", message=turn.message, messages=len(turn.history)) as step:
-            rewrite = self._rewrite if self._model else None
+            rewrite = partial(self._rewrite, stop=turn.stop) if self._model else None
             found = condense.condense(turn.history, turn.message, rewrite=rewrite)
             step.outputs.update(question=found.question, carried=found.carried, by=found.by)
             if found.problem:
                 step.fail(found.problem)
         turn.question = found.question
 
-    def _rewrite(self, history: Any, message: str) -> str:
+    def _rewrite(self, history: Sequence[condense.Said], message: str, *, stop: threading.Event) -> str:
         assert self._model is not None  # noqa: S101  (only called with one)
         recent = fitting_history(history, budget=self._history_tokens)
-        return complete(self._model, condense_prompt(recent, message), timeout_s=CONDENSE_TIMEOUT_S)
+        prompt = condense_prompt(recent, message)
+        text = complete(self._model, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
+        return "" if stop.is_set() else text  # half a question finds something else
 
     def _retrieve(self, turn: _Turn) -> None:
         """Passages and the verdict."""
@@ -169,16 +182,19 @@ class ChatEngine(CondensePlusContextChatEngine):
         except ModelError as error:
             if turn.text.strip():
                 raise
-            return self._quote(turn, notice=f"{error} These are quotes from the documents instead.")
+            return self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}")
+        if not turn.text.strip() and not turn.stop.is_set():
+            return self._quote(turn, notice=f"{self._choice.name} answered nothing. {QUOTES_INSTEAD}")
         generation = stream.generation
-        notices = (generation.notice,) if generation and generation.notice else ()
+        notices = turn.notices + ((generation.notice,) if generation and generation.notice else ())
         return self._cited(turn, sources, notices=notices)
 
     def _prompt(self, turn: _Turn) -> tuple[list[ChatMessage], list[Source]]:
         """System header, sources, history and message, within the model's context."""
         with turn.trace.step("prompt") as step:
             bare = count_tokens(system_prompt(self._persona.system_header, self._persona.tone, ""))
-            room = self._prompt_tokens - bare - count_tokens(turn.message)
+            message = fitting_message(turn.message, budget=(self._prompt_tokens - bare) // 2)
+            room = self._prompt_tokens - bare - count_tokens(message) - RESERVED_TOKENS
             sources = number_sources(
                 turn.retrieval.passages, budget=min(self._options.context_tokens, max(200, room * 2 // 3))
             )
@@ -191,11 +207,13 @@ class ChatEngine(CondensePlusContextChatEngine):
                     content=system_prompt(self._persona.system_header, self._persona.tone, text),
                 ),
                 *(_chat_message(item) for item in history),
-                ChatMessage(role=MessageRole.USER, content=turn.message),
+                ChatMessage(role=MessageRole.USER, content=message),
             ]
             step.outputs["messages"] = [{"role": m.role.value, "text": m.content or ""} for m in messages]
             step.outputs["tokens"] = sum(count_tokens(m.content or "") for m in messages)
             step.outputs["history_left_out"] = len(turn.history) - len(history)
+            if message != turn.message:
+                turn.notices += (MESSAGE_CUT,)
         return messages, sources
 
     def _stream(self, turn: _Turn, messages: list[ChatMessage]) -> ChatStream:
@@ -252,9 +270,13 @@ class ChatEngine(CondensePlusContextChatEngine):
         early stops the run.
         """
         stop = stop or threading.Event()
+        message = message.encode(errors="replace").decode()  # half a surrogate pair cannot be stored
+        if chat_history is not None:
+            self._turns.set(chat_history)
         events: queue.SimpleQueue[ChatEvent | None] = queue.SimpleQueue()
-        history = said(chat_history) if chat_history is not None else self._turns.said()
-        turn = _Turn(message, history, stop, events.put, self._working, self._model_name, self._settings())
+        turn = _Turn(
+            message, self._turns.said(), stop, events.put, self._working, self._model_name, self._settings()
+        )
         context = contextvars.copy_context()
         worker = threading.Thread(
             target=context.run, args=(self._work, turn, events), name="chat", daemon=True
@@ -263,8 +285,9 @@ class ChatEngine(CondensePlusContextChatEngine):
         try:
             while (event := events.get()) is not None:
                 yield event
-        finally:
+        except BaseException:  # the caller leaves early
             stop.set()
+            raise
         worker.join()
         if turn.crash:
             raise turn.crash
@@ -284,7 +307,9 @@ class ChatEngine(CondensePlusContextChatEngine):
     def _fail(self, turn: _Turn, error: AthenaError) -> None:
         """Keep what there was of a failed turn, and say why it ended."""
         kept = turn.answer(text=turn.text, status="failed", notices=(str(error),))
-        self._keep(turn, kept)
+        with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said below
+            self._keep(turn, kept)
+            self._turns.remember(turn.message, turn.text)
         turn.emit(RunFailed(error.problem, error.fix, turn.text))
 
     def _working(self, step: RunningStep) -> str:
@@ -317,16 +342,22 @@ class ChatEngine(CondensePlusContextChatEngine):
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """The answer as it is written; quotes and "not in the documents" come in one piece."""
+        nodes: list[Any] = []
         return StreamingAgentChatResponse(
-            chat_stream=self._chunks(message, chat_history), is_writing_to_memory=False
+            chat_stream=self._chunks(message, chat_history, nodes),
+            source_nodes=nodes,
+            is_writing_to_memory=False,
         )
 
     def _chunks(
-        self, message: str, chat_history: list[ChatMessage] | None
+        self, message: str, chat_history: list[ChatMessage] | None, nodes: list[Any]
     ) -> Generator[ChatResponse, None, None]:
+        """The run as LlamaIndex streams it; `nodes` gets the sources as soon as they are found."""
         text = ""
         for event in self.run(message, chat_history=chat_history):
             match event:
+                case SourcesFound(retrieval=retrieval):
+                    nodes += _nodes([retrieval])
                 case TokenArrived(text=delta):
                     text += delta
                     yield _chunk(text, delta)
@@ -345,8 +376,11 @@ class ChatEngine(CondensePlusContextChatEngine):
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """`stream_chat` with an async stream."""
-        chunks = self._chunks(message, chat_history)
-        return StreamingAgentChatResponse(achat_stream=_async(chunks), is_writing_to_memory=False)
+        nodes: list[Any] = []
+        chunks = self._chunks(message, chat_history, nodes)
+        return StreamingAgentChatResponse(
+            achat_stream=_async(chunks), source_nodes=nodes, is_writing_to_memory=False
+        )
 
 
 class _Turn:
@@ -369,6 +403,7 @@ class _Turn:
         self.emit = emit
         self.text = ""
         self.turn_id = ""
+        self.notices: tuple[str, ...] = ()
         self.retrieval: Retrieval
         self.file_hashes: dict[str, str] = {}
         self.crash: BaseException | None = None
@@ -410,8 +445,9 @@ def _nodes(found: list[Retrieval]) -> list[Any]:
     return [NodeWithScore(node=passage.node, score=passage.score) for passage in passages]
 
 
-async def _async(chunks: Iterator[ChatResponse]) -> AsyncGenerator[ChatResponse, None]:
+async def _async(chunks: Generator[ChatResponse, None, None]) -> AsyncGenerator[ChatResponse, None]:
     import asyncio
 
-    while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
-        yield chunk
+    with closing(chunks):
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk

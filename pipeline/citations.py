@@ -5,21 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-from llama_index.core.schema import TextNode
+from typing import TYPE_CHECKING
 
 from pipeline.answer import Citation, Passage
 from pipeline.provenance import quote_hash
 
-# [1], [1, 2], [1-3], [^1], 【1】; not inside code and not the text of a link: `[1](url)`.
-MARKER = re.compile(r"[\[【]\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()")
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+# [1], [1, 2], [1-3], [^1], 【1】, [Source 1]; not inside code and not the text of a link: `[1](url)`.
+MARKER = re.compile(
+    r"[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
+)
+SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # one that goes takes its space along
 CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
 SENTENCE_END = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`]))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)|\n+"
+    r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`]))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
+    r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that goes on in lower case is the same sentence, wrapped
 )
 ABBREVIATION = re.compile(
-    r"\b(e\.g|i\.e|cf|fig|no|vs|approx|etc|dr|mr|mrs|st|sec|min|max)\.$|\b\d+\.$", re.IGNORECASE
+    r"\b(e\.g|i\.e|cf|fig|vs|dr|mr|mrs|st)\.$|(?:^|\n)[ \t]*(?:[-*+][ \t]+)?\d+\.$", re.IGNORECASE
 )
+# These end sentences, too ("after 5 min. Then …"): only where it goes on in lower case are they short forms.
+MAYBE_ABBREVIATION = re.compile(r"\b(no|approx|etc|sec|min|max)\.$", re.IGNORECASE)
+GOES_ON = re.compile(r"\s*[a-z0-9]")
 LONGEST_RANGE = 20  # [1-900] is no citation
 
 
@@ -32,7 +41,7 @@ class Piece:
     numbers: tuple[int, ...]
 
 
-Locate = Callable[[str, Passage], Sequence[TextNode]]  # a sentence, a passage → the leaves that support it
+Locate = Callable[[str, Passage], Sequence["TextNode"]]  # a sentence, a passage → the leaves that support it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +60,18 @@ def sentences_of(text: str) -> list[Piece]:
     start = 0
     for match in SENTENCE_END.finditer(text):
         end = match.end()
-        if _inside(match.start(), code) or ABBREVIATION.search(text[start : match.start()]):
+        if _inside(match.start(), code) or _abbreviated(text[start : match.start()], text, end):
             continue
         pieces += _piece(text, start, end)
         start = end
     return pieces + _piece(text, start, len(text))
+
+
+def _abbreviated(before: str, text: str, end: int) -> bool:
+    """True where the full stop belongs to an abbreviation or to a list item's number."""
+    if ABBREVIATION.search(before):
+        return True
+    return bool(MAYBE_ABBREVIATION.search(before) and GOES_ON.match(text, end))
 
 
 def cite(
@@ -109,6 +125,18 @@ def without_markers(text: str) -> str:
     return MARKER.sub(lambda match: match[0] if _inside(match.start(), code) else "", text)
 
 
+def renamed_markers(text: str, name: Callable[[int], str]) -> str:
+    """The text with each final marker, `[1]`, under another name; code is left alone."""
+    code = _code_spans(text)
+
+    def renamed(match: re.Match[str]) -> str:
+        if _inside(match.start(), code):
+            return match[0]
+        return "".join(name(number) for number in _numbers(match[1]))
+
+    return MARKER.sub(renamed, text)
+
+
 def _resolved(
     sentence: str,
     passages: Mapping[int, Passage],
@@ -118,19 +146,23 @@ def _resolved(
 ) -> str:
     code = _code_spans(sentence)
     plain = without_markers(sentence)
+    last: list[tuple[int, int]] = []  # where the former marker ended, and its number
 
     def replaced(match: re.Match[str]) -> str:
-        if _inside(match.start(), code):
+        if _inside(match.start("marker"), code):
             return match[0]
-        markers = [
+        markers = dict.fromkeys(
             _marker(leaf, passages[number], file_hashes, found)
-            for number in _numbers(match[1])
+            for number in _numbers(match[3])
             if number in passages
             for leaf in locate(plain, passages[number])
-        ]
-        return "".join(f"[{marker}]" for marker in dict.fromkeys(markers))
+        )
+        # `[1][1]`, which two sources in one section can lead to, is `[1]`.
+        kept = [n for n in markers if n not in [number for end, number in last if end == match.start()]]
+        last[:] = [(match.end(), number) for number in (kept or markers)]
+        return match[1] + "".join(f"[{marker}]" for marker in kept) if kept else ""
 
-    return _without_doubles(re.sub(r"[ \t]+(?=[.,;:!?]|$)", "", MARKER.sub(replaced, sentence)))
+    return SPACED_MARKER.sub(replaced, sentence)
 
 
 def _marker(
@@ -145,11 +177,6 @@ def _marker(
             verified=True,
         )
     return found[leaf.node_id].marker
-
-
-def _without_doubles(text: str) -> str:
-    """`[1][1]`, which two sources in one section can lead to, is `[1]`."""
-    return re.sub(r"(\[\d+\])(?:\1)+", r"\1", text)
 
 
 def _piece(text: str, start: int, end: int) -> list[Piece]:

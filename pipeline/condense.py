@@ -12,25 +12,48 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import ModelError
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, stop_terms
 
 MAX_TURNS_BACK = 4  # how far back a topic is looked for
 SHORT = 2  # content words: fewer than three rarely name a topic of their own
 LONGEST_CARRIED = 200  # characters of an earlier message
 MAX_CONDENSED = 600  # characters: a longer reply is an answer, not a question
 
-# Words that point back at what was said. "That" and "this" count only where no noun of the message's own
-# could be meant, which a rule cannot tell: carrying too much costs less than carrying nothing.
-POINTING = re.compile(
-    r"\b(it|its|itself|that|this|these|those|they|them|their|theirs|he|she|him|his|her|hers|"
-    r"one|ones|both|either|neither|another|others?|same|such|former|latter|above|previous|again|"
-    r"instead|there|then|else)\b",
+ANTECEDENT = 3  # content words before a pronoun from which what it means stands in the message itself
+
+# Words that point back at what was said, whatever else the message says.
+DEMONSTRATIVE = re.compile(
+    r"\b(this|these|those|both|either|neither|another|others?|such|former|latter|above|previous|again|"
+    r"instead|then|else)\b"
+    # "that" alone, not the one that joins clauses: after a comma, a verb or a preposition, or at the end.
+    r"|(?:^|[.,;:?!]|\b(?:and|but|if|when|where|what|why|how|do|does|did|doesn't|is|was|isn't|will|would|"
+    r"should|can|could|of|about|with|for|like|from|after|before|by|than|on|in|to|at|fix|mean|causes?))"
+    r"\s*that\b|\bthat\W*$",
     re.IGNORECASE,
 )
-OPENING = re.compile(
-    r"^\W*(and|but|or|so|then|also|plus|why|how come|what if|if (not|so)|what about|how about|"
-    r"what else|anything else|more|details?|really|ok(ay)?|yes|no|examples?)\b",
+# Words that point at something which may as well stand before them in the same message.
+PRONOUN = re.compile(
+    r"\b(its?|itself|they|them|theirs?|he|she|him|his|hers?|ones?|there|same)\b", re.IGNORECASE
+)
+# "Is there a …", "is it safe to …", "the same X as", "such as": they look like pointing and are not.
+IDIOM = re.compile(
+    r"\b(is|are|was|were|will|would|can|could|has|have|isn't|aren't) there\b(?= \w)"
+    r"|\bthere (is|are|was|were|will|can|has|have)\b"
+    r"|\b(is|was|isn't) it (an? )?\w+ (to|that|for)\b|\bit is \w+ (to|that)\b"
+    r"|\bsame \w+ as\b|\bsuch as\b|\beither \w+ or\b|\bboth \w+ and\b|\bother than\b"
+    r"|\bno one\b|\bone \w+",
     re.IGNORECASE,
+)
+ASKING_ON = re.compile(r"^\W*(if (not|so)|what about|how about|what else|anything else)\b", re.IGNORECASE)
+# Openings of a follow-up, and also of long messages that say themselves what they are about.
+GOING_ON = re.compile(
+    r"^\W*(and|but|or|so|then|also|plus|why|how come|what if|more|details?|really|ok(ay)?|yes|no|"
+    r"examples?)\b",
+    re.IGNORECASE,
+)
+# A whole question stands alone with two content words; a fragment such as "the backup sensor" does not.
+WHOLE_QUESTION = re.compile(
+    r"^\W*(what|who|whose|where|when|why|how|is|are|was|were|do|does|did|has|have) .*\w.*\w", re.IGNORECASE
 )
 NEW_TOPIC = re.compile(
     r"^\W*(changing|different|another|new|next|unrelated|on another|switching)\b.{0,30}"
@@ -85,6 +108,8 @@ def condense(
 
 def by_rules(history: Sequence[Said], message: str) -> Condensed:
     """The message with the topic that it leans on, or as it is."""
+    if COURTESY.match(message):
+        return Condensed(message)
     switched = NEW_TOPIC.sub("", message)
     if switched != message and switched.strip():
         return Condensed(switched.strip(), by="rules")
@@ -98,9 +123,12 @@ def by_rules(history: Sequence[Said], message: str) -> Condensed:
 
 def leans(message: str) -> bool:
     """True where a message needs what was said before: it points back, goes on, or is too short."""
-    if OPENING.search(message) or POINTING.search(message):
+    terms = _telling(message)
+    if ASKING_ON.search(message) or (terms <= SHORT + 1 and GOING_ON.search(message)):
         return True
-    return len(content_terms(message)) <= SHORT and not _names_something(message)
+    return _points_back(IDIOM.sub(" ", message)) or (
+        terms <= (SHORT - 1 if WHOLE_QUESTION.search(message) else SHORT) and not _names_something(message)
+    )
 
 
 def topic(history: Sequence[Said], *, beside: str) -> str:
@@ -120,6 +148,18 @@ def topic(history: Sequence[Said], *, beside: str) -> str:
         if not leans(text):
             break
     return "; ".join(parts)
+
+
+def _telling(text: str) -> int:
+    """How many different content words it has; none where it is made of stop words alone."""
+    return len(set(content_terms(text)) - stop_terms())
+
+
+def _points_back(text: str) -> bool:
+    """A demonstrative, or a pronoun before which too little stands that it could mean."""
+    if DEMONSTRATIVE.search(text):
+        return True
+    return any(_telling(text[: found.start()]) < ANTECEDENT for found in PRONOUN.finditer(text))
 
 
 def _names_something(message: str) -> bool:

@@ -77,6 +77,11 @@ def fitting_history(history: Sequence[Said], *, budget: int) -> list[Said]:
     return kept
 
 
+def fitting_message(message: str, *, budget: int) -> str:
+    """The message, cut at a word where it is longer than the budget."""
+    return message if count_tokens(message) <= budget else _cut(message, budget)
+
+
 def _text(passage: Passage, *, number: int) -> str:
     section = passage.section
     breadcrumb = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
@@ -120,4 +125,4 @@ def _cut(text: str, tokens: int) -> str:
     """The text cut at a word so that it fits."""
     encoding = _encoding()
     cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
-    return cut.rsplit(" ", 1)[0] + ELLIPSIS
+    return cut.rstrip("\ufffd").rsplit(" ", 1)[0] + ELLIPSIS

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.answer import Answer, Citation, Support
+from pipeline.citations import renamed_markers
 from pipeline.errors import UnknownConversation
 from pipeline.events import Step
 from pipeline.stores.embedded.database import ConnectionPool, transaction
@@ -142,11 +143,19 @@ class ConversationStore:
         return answer.turn_id
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
-        """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
+
+        Raises `UnknownConversation` where the answer is not stored any more.
+        """
         with self._pool.borrow() as connection:
-            connection.execute(
+            done = connection.execute(
                 "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)
             )
+            if done.rowcount == 0:
+                raise UnknownConversation(
+                    f"No answer '{turn_id}' is stored; its conversation may have been deleted.",
+                    "Start a new one.",
+                )
 
     def export_markdown(self, conversation_id: str) -> str:
         """The conversation as Markdown, citations as footnotes."""
@@ -202,9 +211,8 @@ def _turn(
 
 def _exported(turn: Turn, number: int) -> list[str]:
     answer = turn.answer
-    text = answer.text
-    for citation in answer.citations:  # footnotes count through the whole document
-        text = text.replace(f"[{citation.marker}]", f"[^{number}-{citation.marker}]")
+    # Footnotes count through the whole document.
+    text = renamed_markers(answer.text, lambda marker: f"[^{number}-{marker}]")
     notes = [
         f"[^{number}-{item.marker}]: {' › '.join([item.source, *item.heading_path])}, "
         f"lines {item.start_line}-{item.end_line}: “{' '.join(item.quote.split())}”"

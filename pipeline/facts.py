@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-NUMBER = re.compile(r"(?<![\w.-])[-−]?\d+(?:[,\u2009\u202f ]\d{3})*(?:\.\d+)?(?![\w-])")
+GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; a plain space may as well stand between two numbers
+NUMBER = re.compile(rf"(?<![\w.-])[-−]?(?:\d{{1,3}}(?:{GROUPS}\d{{3}})+|\d+)(?:\.\d+)?(?![\w-])")
+RANGE = re.compile(r"(?<=\d)-(?=\d)")  # 5-10 kPa: two numbers, the second one not negative
 NUMBER_WITH_UNIT = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)([A-Za-zµΩ%]{1,4})\b")  # 5kPa, 12V
 UNIT = re.compile(r"^\s?(%|°?[A-Za-zµΩ]{1,7}(?:/[A-Za-z]{1,4})?)(?![\w-])")
 LIST_NUMBER = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
@@ -17,6 +19,12 @@ COMMAND = re.compile(r"`([^`\n]+)`")
 NEGATION = re.compile(
     r"\b(not|no|never|none|nothing|neither|nor|without|cannot|unable|except|\w+n't|\w+n’t)\b", re.IGNORECASE
 )
+SPELLED_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+    )
+}
 SPELLED_UNITS = {
     "percent": "%",
     "second": "s",
@@ -111,15 +119,18 @@ class Facts:
     identifiers: frozenset[str]
     commands: frozenset[str]
     negated: bool
+    spelled: frozenset[str] = frozenset()  # numbers in words: "two tanks" bears out "2 tanks"
 
 
 def facts_of(text: str) -> Facts:
     """The facts of a text; the numbers of a list's items are none."""
+    words = {word.casefold() for word in re.findall(r"[^\W\d]+", text)}
     return Facts(
-        _numbers(LIST_NUMBER.sub("", text)),
+        _numbers(RANGE.sub("–", IDENTIFIER.sub(" ", LIST_NUMBER.sub("", text)))),
         frozenset(match.casefold() for match in IDENTIFIER.findall(text)),
         frozenset(" ".join(match.split()).casefold() for match in COMMAND.findall(text)),
         bool(NEGATION.search(text)),
+        frozenset(number for word, number in SPELLED_NUMBERS.items() if word in words),
     )
 
 
@@ -128,6 +139,8 @@ def missing_numbers(stated: Facts, given: Facts) -> list[str]:
     missing = []
     for number, units in stated.numbers.items():
         known = given.numbers.get(number)
+        if known is None and number in given.spelled:
+            continue
         if known is None or (units and known and not units & known):
             missing.append(" ".join([number, *sorted(units)[:1]]))
     return missing
@@ -153,5 +166,5 @@ def _unit(written: str) -> tuple[str, ...]:
 
 def _plain(written: str) -> str:
     """`1,000` → 1000, `5.0` → 5, `−3` → -3."""
-    number = re.sub(r"[,\u2009\u202f ]", "", written).replace("−", "-")
+    number = re.sub(GROUPS, "", written).replace("−", "-")
     return number.rstrip("0").rstrip(".") if "." in number else number

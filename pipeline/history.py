@@ -33,12 +33,13 @@ class TurnMemory(BaseMemory):
         """The memory of a stored conversation."""
         memory = cls()
         for turn in conversation.turns if conversation else ():
-            if turn.answer.text.strip():
-                memory.remember(turn.question, turn.answer.text)
+            memory.remember(turn.question, turn.answer.text)
         return memory
 
     def remember(self, question: str, answer: str) -> None:
-        """Add a finished turn."""
+        """Add a turn; one without an answer is left out: it would be answered with the next."""
+        if not answer.strip():
+            return
         self.put(ChatMessage(role=MessageRole.USER, content=question))
         self.put(ChatMessage(role=MessageRole.ASSISTANT, content=without_markers(answer)))
 

@@ -54,4 +54,5 @@ class SentenceLocator:
 
 
 def _shared(terms: set[str], leaf: TextNode) -> set[str]:
-    return terms & set(analyse(leaf.text))
+    """The terms that the leaf has, or the header of its table."""
+    return terms & {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import heapq
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.answer import Citation
 
 Status = Literal["same", "moved", "changed", "gone"]
-ALIKE = 0.6  # share of the words, in order, from which a passage counts as changed and not as gone
+ALIKE = 0.6  # share of the words of both, in order, from which a passage is changed and not gone
+CANDIDATES = 12  # passages that are compared word by word
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,61 +40,55 @@ def provenance(citation: Citation, text: str | None) -> Provenance:
         return Provenance("same", citation.start, citation.end, citation.quote)
     moved = _nearest_copy(text, citation.quote, citation.start)
     if moved is not None:
-        return Provenance("moved", moved, moved + len(citation.quote), citation.quote)
+        return Provenance("moved", *moved, text[moved[0] : moved[1]])
     return _changed(citation, text)
 
 
-def _nearest_copy(text: str, quote: str, near: int) -> int | None:
-    """Where the same words stand now, nearest to where they stood."""
-    places = []
-    place = text.find(quote)
-    while place != -1 and quote:
-        places.append(place)
-        place = text.find(quote, place + 1)
-    return min(places, key=lambda found: abs(found - near), default=None)
+def _nearest_copy(text: str, quote: str, near: int) -> tuple[int, int] | None:
+    """Where the same words stand now, however the lines are broken, nearest to where they stood."""
+    words = [re.escape(word) for word in quote.split()]
+    if not words:
+        return None
+    places = [match.span() for match in re.finditer(r"\s+".join(words), text)]
+    return min(places, key=lambda span: abs(span[0] - near), default=None)
 
 
 def _changed(citation: Citation, text: str) -> Provenance:
-    """The passage that is most like the quote: a line or paragraph with enough of its words."""
+    """The sentences that are most like the quote, about as many as it has."""
     wanted = citation.quote.split()
-    best, best_span = 0.0, (0, 0)
-    for start, end in _paragraphs(text):
-        matcher = difflib.SequenceMatcher(a=wanted, b=text[start:end].split(), autojunk=False)
-        blocks = [block for block in matcher.get_matching_blocks() if block.size]
-        share = sum(block.size for block in blocks) / max(1, len(wanted))
-        if share > best:
-            best, best_span = share, (start, end)
-    if best < ALIKE:
+    bag = Counter(wanted)
+    spans = _runs(_pieces(text), longest=len(_pieces(citation.quote)) + 1)
+    near = heapq.nlargest(CANDIDATES, spans, key=lambda span: _shared(bag, text[span[0] : span[1]].split()))
+    alike = {span: _alike(wanted, text[span[0] : span[1]].split()) for span in near}
+    best = max(alike, key=lambda span: (alike[span], -abs(span[0] - citation.start)), default=None)
+    if best is None or alike[best] < ALIKE:
         return Provenance("gone")
-    start, end = _sentence_in(text, best_span, wanted)
-    return Provenance("changed", start, end, text[start:end])
+    return Provenance("changed", *best, text[best[0] : best[1]])
 
 
-def _paragraphs(text: str) -> list[tuple[int, int]]:
-    """Spans of the text between blank lines."""
-    spans, start, position = [], 0, 0
-    for line in text.splitlines(keepends=True):
-        if not line.strip():
-            if text[start:position].strip():
-                spans.append((start, position))
-            start = position + len(line)
-        position += len(line)
-    if text[start:].strip():
-        spans.append((start, len(text)))
-    return spans
+def _shared(bag: Counter[str], words: list[str]) -> float:
+    """The share of words in common, whatever their order: what `_alike` cannot exceed."""
+    return 2 * (bag & Counter(words)).total() / max(1, bag.total() + len(words))
 
 
-def _sentence_in(text: str, span: tuple[int, int], wanted: list[str]) -> tuple[int, int]:
-    """Narrow a paragraph down to the sentence or line that has most of the wanted words."""
-    start, end = span
-    pieces, position = [], start
-    for index in range(start, end):
-        if text[index] == "\n" or (text[index] in ".!?" and index + 1 < end and text[index + 1].isspace()):
-            pieces.append((position, index + 1))
-            position = index + 1
-    pieces.append((position, end))
-    words = set(wanted)
-    best = max(pieces, key=lambda piece: len(words & set(text[piece[0] : piece[1]].split())))
-    inside = text[best[0] : best[1]]
-    lead = len(inside) - len(inside.lstrip())
-    return best[0] + lead, best[0] + len(inside.rstrip())
+def _alike(wanted: list[str], words: list[str]) -> float:
+    return difflib.SequenceMatcher(a=wanted, b=words, autojunk=False).ratio()
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """Spans of sentences and lines, without the white space around them."""
+    pieces, start = [], 0
+    for match in re.finditer(r"(?<=[.!?])\s+|\s*\n\s*|\Z", text):
+        if text[start : match.start()].strip():
+            pieces.append((start, match.start()))
+        start = match.end()
+    return pieces
+
+
+def _runs(pieces: list[tuple[int, int]], *, longest: int) -> list[tuple[int, int]]:
+    """Spans of one piece and of several that follow each other."""
+    return [
+        (pieces[first][0], pieces[last][1])
+        for first in range(len(pieces))
+        for last in range(first, min(first + longest, len(pieces)))
+    ]

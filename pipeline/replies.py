@@ -10,6 +10,7 @@ from pipeline.extractive import Quote
 
 NEAREST = 4  # sections shown where the documents do not answer
 NO_MODEL = "No language model is connected: these are quotes from the documents."
+QUOTES_INSTEAD = "These are quotes from the documents instead."
 
 
 def quote_citations(quotes: Sequence[Quote], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:

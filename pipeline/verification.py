@@ -19,7 +19,7 @@ from pipeline.facts import facts_of, missing_numbers
 from pipeline.models.base import Encoder
 from pipeline.terms import content_terms
 
-THRESHOLD = 0.45
+THRESHOLD = 0.4
 CLOSENESS, COVERAGE = 0.6, 0.4  # shares of the score
 RETELLING = 0.6  # share of the words from which a sentence retells a span, so that a lone "not" inverts it
 # Sentences that state nothing of the documents: they need no citation.
@@ -54,12 +54,17 @@ def states_something(sentence: str) -> bool:
 
 def support_score(sentence: str, spans: str, *, encoder: Encoder) -> float:
     """How much the spans say what the sentence says, 0..1: closeness of meaning and shared words."""
+    closeness, coverage = support_signals(sentence, spans, encoder=encoder)
+    return CLOSENESS * closeness + COVERAGE * coverage
+
+
+def support_signals(sentence: str, spans: str, *, encoder: Encoder) -> tuple[float, float]:
+    """The cosine of both texts, and the share of the sentence's content words in the spans; both 0..1."""
     terms = content_terms(sentence)
     present = set(analyse(spans))
     coverage = sum(term in present for term in terms) / len(terms) if terms else 1.0
     vectors = encoder.encode_passages([sentence, spans])
-    closeness = max(0.0, float(np.dot(vectors[0], vectors[1])))
-    return CLOSENESS * closeness + COVERAGE * coverage
+    return max(0.0, float(np.dot(vectors[0], vectors[1]))), coverage
 
 
 def missing_facts(sentence: str, quotes: Sequence[str], *, around: str = "") -> tuple[str, ...]:
@@ -71,8 +76,8 @@ def missing_facts(sentence: str, quotes: Sequence[str], *, around: str = "") -> 
     flat = " ".join("\n".join([*quotes, around]).casefold().split())
     missing = [
         *missing_numbers(stated, given),
-        *sorted(name.upper() for name in stated.identifiers if name not in flat),
-        *sorted(command for command in stated.commands if command not in flat),
+        *sorted(name.upper() for name in stated.identifiers if not _stands_in(name, flat)),
+        *sorted(command for command in stated.commands if not _stands_in(command, flat)),
     ]
     if any(_retells(sentence, quote) and stated.negated != facts_of(quote).negated for quote in quotes):
         missing.append("not" if stated.negated else "the passage's “not”")
@@ -89,6 +94,11 @@ def _checked(text: str, piece: Piece, cited: Sequence[Citation], encoder: Encode
     missing = missing_facts(sentence, quotes, around=around)
     markers = tuple(citation.marker for citation in cited)
     return Support(piece.start, piece.end, markers, score >= THRESHOLD and not missing, score, missing)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """True where the name stands in the text as itself and not as the beginning of another (P-1 in P-10)."""
+    return bool(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
 
 
 def _table_header(citation: Citation) -> str:
