@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -50,7 +51,11 @@ def athena() -> Athena:
 def _open() -> Athena:
     from wiring import load_settings, open_athena
 
-    return open_athena(_served_with[0] if _served_with else load_settings())
+    opened = open_athena(_served_with[0] if _served_with else load_settings())
+    # A reranker that is not on disk is fetched meanwhile; answers go on without it until it is there.
+    fetch = {"fetch": True}
+    threading.Thread(target=opened.cross_encoder, kwargs=fetch, name="reranker", daemon=True).start()
+    return opened
 
 
 @st.cache_resource(show_spinner=False)
