@@ -20,7 +20,7 @@ MARKER = re.compile(
 SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # one that goes takes its space along
 CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
 SENTENCE_END = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`]))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
+    r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`])|(?<=[.!?](?:\*\*|__)))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
     r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that goes on in lower case is the same sentence, wrapped
 )
 ABBREVIATION = re.compile(
@@ -122,7 +122,7 @@ def citation_of(
 def without_markers(text: str) -> str:
     """The text as it reads without citations: for history and for checking."""
     code = _code_spans(text)
-    return MARKER.sub(lambda match: match[0] if _inside(match.start(), code) else "", text)
+    return SPACED_MARKER.sub(lambda match: match[0] if _inside(match.start("marker"), code) else "", text)
 
 
 def renamed_markers(text: str, name: Callable[[int], str]) -> str:

@@ -22,6 +22,7 @@ from pipeline.terms import content_terms
 THRESHOLD = 0.4
 CLOSENESS, COVERAGE = 0.6, 0.4  # shares of the score
 RETELLING = 0.6  # share of the words from which a sentence retells a span, so that a lone "not" inverts it
+CLAUSE_END = re.compile(r"[;:\n]|[.!?](?=\s|$)|,(?= (?:but|and|or|so|then)\b)")
 # Sentences that state nothing of the documents: they need no citation.
 UNSTATED = re.compile(
     r"^\W*(here (is|are)|the following|follow these|in summary|to summari[sz]e|let me know|please|"
@@ -79,7 +80,7 @@ def missing_facts(sentence: str, quotes: Sequence[str], *, around: str = "") -> 
         *sorted(name.upper() for name in stated.identifiers if not _stands_in(name, flat)),
         *sorted(command for command in stated.commands if not _stands_in(command, flat)),
     ]
-    if any(_retells(sentence, quote) and stated.negated != facts_of(quote).negated for quote in quotes):
+    if any(_inverts(clause, other) for clause in _clauses([sentence]) for other in _clauses(quotes)):
         missing.append("not" if stated.negated else "the passage's “not”")
     return tuple(dict.fromkeys(missing))
 
@@ -108,6 +109,15 @@ def _table_header(citation: Citation) -> str:
     before = citation.section_text[: citation.start - citation.section_start]
     rows = before[before.rfind("\n\n") + 1 :].strip().splitlines()
     return rows[0] if rows else ""
+
+
+def _clauses(texts: Sequence[str]) -> list[str]:
+    """The parts that a "not" belongs to: the one in another part of a span inverts nothing."""
+    return [clause for text in texts for clause in CLAUSE_END.split(text) if clause.strip()]
+
+
+def _inverts(clause: str, other: str) -> bool:
+    return facts_of(clause).negated != facts_of(other).negated and _retells(clause, other)
 
 
 def _retells(sentence: str, quote: str) -> bool:

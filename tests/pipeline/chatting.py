@@ -1,0 +1,57 @@
+"""A chat engine over the small manual, with a model that says what it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pipeline.answer import Answer
+from pipeline.chat import ChatEngine
+from pipeline.conversations import ConversationStore
+from pipeline.events import AnswerFinished, ChatEvent, StepFinished
+from pipeline.models.base import ModelChoice
+from pipeline.persona import Persona
+from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.searching import ENCODER, make_retriever
+
+CHOICE = ModelChoice("language model", "fake/model", "ollama", "a fake")
+NO_CHOICE = ModelChoice("language model", "", "none", "nothing answers", "Start a model.")
+QUESTION = "What does the cabin fan do?"
+
+
+def make_engine(
+    store: EmbeddedStore, conversations: ConversationStore, *, llm: Any = None, **given: Any
+) -> ChatEngine:
+    """An engine; keywords are those of `ChatEngine`, or options of the search."""
+    names = ("conversation_id", "quotes", "history_tokens", "max_answer_tokens", "context_window", "persona")
+    own = {name: given.pop(name) for name in names if name in given}
+    retriever = make_retriever(store, **{"rerank": False} | given)
+    return ChatEngine(
+        retriever=retriever,
+        options=retriever.options,
+        llm=llm,
+        choice=CHOICE if llm else NO_CHOICE,
+        store=store,
+        encoder=ENCODER,
+        conversations=conversations,
+        **{"conversation_id": None, "persona": Persona()} | own,
+    )
+
+
+def open_conversations(folder: Path) -> ConversationStore:
+    """A store of conversations in a folder."""
+    return ConversationStore(folder / "athena.sqlite")
+
+
+def answered(events: Iterable[ChatEvent]) -> Answer:
+    """The answer of a run that must go well."""
+    *_, last = events
+    assert isinstance(last, AnswerFinished), last
+    answer: Answer = last.answer
+    return answer
+
+
+def step_names(events: Iterable[ChatEvent]) -> list[str]:
+    """The finished steps, in order."""
+    return [event.step.name for event in events if isinstance(event, StepFinished)]
