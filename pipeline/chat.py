@@ -8,19 +8,16 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
-import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
-from llama_index.core.chat_engine import CondensePlusContextChatEngine
-from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from pipeline import condense
-from pipeline.answer import Answer, Retrieval
+from pipeline.answer import Answer
 from pipeline.citations import cite
 from pipeline.context import Source, count_tokens, fitting_history, fitting_message, number_sources
 from pipeline.errors import AthenaError, ModelError
@@ -30,13 +27,11 @@ from pipeline.events import (
     RunFailed,
     RunningStep,
     SourcesFound,
-    StepFinished,
-    StepStarted,
     TokenArrived,
-    Trace,
 )
 from pipeline.extractive import choose_quotes
 from pipeline.history import TurnMemory
+from pipeline.llama_chat import EventChatEngine
 from pipeline.locate import SentenceLocator
 from pipeline.models.generation import ChatStream, complete, stream_chat
 from pipeline.prompts import condense_prompt, system_prompt
@@ -48,6 +43,7 @@ from pipeline.replies import (
     quote_citations,
     quotes_text,
 )
+from pipeline.turn import WORKING, Turn
 from pipeline.verification import verify
 
 if TYPE_CHECKING:
@@ -59,27 +55,12 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridRetriever, RetrievalOptions
     from pipeline.stores.base import DocumentStore
 
-WORKING = {
-    "condense": "Reading the conversation",
-    "hyde": "Writing a hypothetical answer",
-    "embed": "Embedding the question",
-    "search": "Searching {sentences:,} sentences",
-    "fuse": "Fusing the rankings",
-    "merge": "Merging sentences into sections",
-    "rerank": "Reranking",
-    "answerable": "Judging whether this answers it",
-    "select": "Selecting passages",
-    "prompt": "Writing the prompt",
-    "generate": "Writing the answer",
-    "quote": "Choosing quotes",
-    "verify": "Checking the citations",
-}
 CONDENSE_TIMEOUT_S = 20.0
 RESERVED_TOKENS = 32  # of the prompt, for what stands between messages and between sources
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
-class ChatEngine(CondensePlusContextChatEngine):
+class ChatEngine(EventChatEngine):
     """LlamaIndex's condense-plus-context engine, bound to one stored conversation.
 
     `run` yields typed events and keeps every turn, also one that was stopped or failed. `chat`,
@@ -123,7 +104,7 @@ class ChatEngine(CondensePlusContextChatEngine):
 
     # -- the recipe ---------------------------------------------------------------------------------
 
-    def _answer(self, turn: _Turn) -> Answer:
+    def _answer(self, turn: Turn) -> Answer:
         self._condense(turn)
         self._retrieve(turn)
         if not turn.retrieval.answerability.answerable:
@@ -133,7 +114,7 @@ class ChatEngine(CondensePlusContextChatEngine):
             return self._quote(turn)
         return self._generate(turn)
 
-    def _condense(self, turn: _Turn) -> None:
+    def _condense(self, turn: Turn) -> None:
         """The message and the history as one question that stands alone."""
         with turn.trace.step("condense", message=turn.message, messages=len(turn.history)) as step:
             rewrite = partial(self._rewrite, stop=turn.stop) if self._model else None
@@ -150,7 +131,7 @@ class ChatEngine(CondensePlusContextChatEngine):
         text = complete(self._model, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
         return "" if stop.is_set() else text  # half a question finds something else
 
-    def _retrieve(self, turn: _Turn) -> None:
+    def _retrieve(self, turn: Turn) -> None:
         """Passages and the verdict."""
         turn.retrieval = self._searcher.search(turn.question, trace=turn.trace, options=self._options)
         turn.emit(SourcesFound(turn.retrieval))
@@ -158,12 +139,12 @@ class ChatEngine(CondensePlusContextChatEngine):
         known = {info.source: info.hash for info in self._store.sections.documents()}
         turn.file_hashes = {source: known.get(source, "") for source in sources}
 
-    def _abstain(self, turn: _Turn) -> Answer:
+    def _abstain(self, turn: Turn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
         nearest = nearest_sections(turn.retrieval.passages, turn.file_hashes)
         return turn.answer(text=not_answered(turn.question), abstained=True, nearest=nearest)
 
-    def _quote(self, turn: _Turn, notice: str = "") -> Answer:
+    def _quote(self, turn: Turn, notice: str = "") -> Answer:
         """The best sentences as they stand."""
         with turn.trace.step("quote", limit=self._quotes) as step:
             quotes = choose_quotes(
@@ -174,7 +155,7 @@ class ChatEngine(CondensePlusContextChatEngine):
         notice = notice or f"{NO_MODEL} {self._choice.fix}".strip()
         return turn.answer(text=quotes_text(citations), mode="quote", citations=citations, notices=(notice,))
 
-    def _generate(self, turn: _Turn) -> Answer:
+    def _generate(self, turn: Turn) -> Answer:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
         messages, sources = self._prompt(turn)
         try:
@@ -189,7 +170,7 @@ class ChatEngine(CondensePlusContextChatEngine):
         notices = turn.notices + ((generation.notice,) if generation and generation.notice else ())
         return self._cited(turn, sources, notices=notices)
 
-    def _prompt(self, turn: _Turn) -> tuple[list[ChatMessage], list[Source]]:
+    def _prompt(self, turn: Turn) -> tuple[list[ChatMessage], list[Source]]:
         """System header, sources, history and message, within the model's context."""
         with turn.trace.step("prompt") as step:
             bare = count_tokens(system_prompt(self._persona.system_header, self._persona.tone, ""))
@@ -216,7 +197,7 @@ class ChatEngine(CondensePlusContextChatEngine):
                 turn.notices += (MESSAGE_CUT,)
         return messages, sources
 
-    def _stream(self, turn: _Turn, messages: list[ChatMessage]) -> ChatStream:
+    def _stream(self, turn: Turn, messages: list[ChatMessage]) -> ChatStream:
         assert self._model is not None  # noqa: S101  (only called with one)
         with turn.trace.step("generate", model=self._choice.name) as step:
             stream = stream_chat(self._model, messages, stop=turn.stop)
@@ -227,7 +208,7 @@ class ChatEngine(CondensePlusContextChatEngine):
                 step.outputs.update(asdict(stream.generation) | {"text": len(turn.text)})
         return stream
 
-    def _cited(self, turn: _Turn, sources: list[Source], *, notices: tuple[str, ...] = ()) -> Answer:
+    def _cited(self, turn: Turn, sources: list[Source], *, notices: tuple[str, ...] = ()) -> Answer:
         """The generated text with markers resolved and every sentence checked."""
         with turn.trace.step("verify") as step:
             passages = {source.number: source.passage for source in sources}
@@ -245,7 +226,7 @@ class ChatEngine(CondensePlusContextChatEngine):
             text=cited.text, mode="generate", citations=citations, support=support, notices=notices
         )
 
-    def _keep(self, turn: _Turn, answer: Answer | None = None) -> Answer:
+    def _keep(self, turn: Turn, answer: Answer | None = None) -> Answer:
         """Store the turn; first as stopped, so that what a kill leaves behind says so."""
         answer = answer or turn.answer(text="", status="stopped")
         if not self.conversation_id:
@@ -274,7 +255,7 @@ class ChatEngine(CondensePlusContextChatEngine):
         if chat_history is not None:
             self._turns.set(chat_history)
         events: queue.SimpleQueue[ChatEvent | None] = queue.SimpleQueue()
-        turn = _Turn(
+        turn = Turn(
             message, self._turns.said(), stop, events.put, self._working, self._model_name, self._settings()
         )
         context = contextvars.copy_context()
@@ -292,7 +273,7 @@ class ChatEngine(CondensePlusContextChatEngine):
         if turn.crash:
             raise turn.crash
 
-    def _work(self, turn: _Turn, events: queue.SimpleQueue[ChatEvent | None]) -> None:
+    def _work(self, turn: Turn, events: queue.SimpleQueue[ChatEvent | None]) -> None:
         try:
             answer = self._keep(turn, self._answer(turn))
             self._turns.remember(turn.message, answer.text)
@@ -304,7 +285,7 @@ class ChatEngine(CondensePlusContextChatEngine):
         finally:
             events.put(None)
 
-    def _fail(self, turn: _Turn, error: AthenaError) -> None:
+    def _fail(self, turn: Turn, error: AthenaError) -> None:
         """Keep what there was of a failed turn, and say why it ended."""
         kept = turn.answer(text=turn.text, status="failed", notices=(str(error),))
         with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said below
@@ -323,131 +304,6 @@ class ChatEngine(CondensePlusContextChatEngine):
     def _settings(self) -> dict[str, object]:
         return asdict(self._options)
 
-    # -- LlamaIndex's ways in -----------------------------------------------------------------------
-
-    def chat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
-        """The whole answer; raises `ModelError` where the run fails."""
-        found: list[Retrieval] = []
-        for event in self.run(message, chat_history=chat_history):
-            match event:
-                case SourcesFound(retrieval=retrieval):
-                    found.append(retrieval)
-                case AnswerFinished(answer=answer):
-                    return AgentChatResponse(response=answer.text, source_nodes=_nodes(found))
-                case RunFailed(message=problem, fix=fix):
-                    raise ModelError(problem, fix)
-        raise ModelError("The answer ended unexpectedly.", "Ask again.")
-
-    def stream_chat(
-        self, message: str, chat_history: list[ChatMessage] | None = None
-    ) -> StreamingAgentChatResponse:
-        """The answer as it is written; quotes and "not in the documents" come in one piece."""
-        nodes: list[Any] = []
-        return StreamingAgentChatResponse(
-            chat_stream=self._chunks(message, chat_history, nodes),
-            source_nodes=nodes,
-            is_writing_to_memory=False,
-        )
-
-    def _chunks(
-        self, message: str, chat_history: list[ChatMessage] | None, nodes: list[Any]
-    ) -> Generator[ChatResponse, None, None]:
-        """The run as LlamaIndex streams it; `nodes` gets the sources as soon as they are found."""
-        text = ""
-        for event in self.run(message, chat_history=chat_history):
-            match event:
-                case SourcesFound(retrieval=retrieval):
-                    nodes += _nodes([retrieval])
-                case TokenArrived(text=delta):
-                    text += delta
-                    yield _chunk(text, delta)
-                case AnswerFinished(answer=answer) if not text:
-                    yield _chunk(answer.text, answer.text)
-                case RunFailed(message=problem, fix=fix):
-                    raise ModelError(problem, fix)
-
-    async def achat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
-        """`chat` in a thread."""
-        import asyncio
-
-        return await asyncio.to_thread(self.chat, message, chat_history)
-
-    async def astream_chat(
-        self, message: str, chat_history: list[ChatMessage] | None = None
-    ) -> StreamingAgentChatResponse:
-        """`stream_chat` with an async stream."""
-        nodes: list[Any] = []
-        chunks = self._chunks(message, chat_history, nodes)
-        return StreamingAgentChatResponse(
-            achat_stream=_async(chunks), source_nodes=nodes, is_writing_to_memory=False
-        )
-
-
-class _Turn:
-    """One turn while it runs."""
-
-    def __init__(
-        self,
-        message: str,
-        history: list[condense.Said],
-        stop: threading.Event,
-        emit: Callable[[ChatEvent], None],
-        working: Callable[[RunningStep], str],
-        model: str,
-        settings: dict[str, object],
-    ) -> None:
-        self.message = message
-        self.question = message
-        self.history = history
-        self.stop = stop
-        self.emit = emit
-        self.text = ""
-        self.turn_id = ""
-        self.notices: tuple[str, ...] = ()
-        self.retrieval: Retrieval
-        self.file_hashes: dict[str, str] = {}
-        self.crash: BaseException | None = None
-        self._model = model
-        self._settings = settings
-        self._started = time.perf_counter()
-        self.trace = Trace(
-            on_start=lambda step: emit(StepStarted(step.name, working(step))),
-            on_finish=lambda step: emit(StepFinished(step)),
-        )
-
-    def answer(self, **given: Any) -> Answer:
-        """The answer as it stands, with what is given on top."""
-        known: dict[str, Any] = {
-            "question": self.message,
-            "condensed_question": self.question,
-            "mode": "generate" if self._model else "quote",
-            "abstained": False,
-            "steps": tuple(self.trace.steps),
-            "status": "stopped" if self.stop.is_set() else "complete",
-            "seconds": time.perf_counter() - self._started,
-            "settings": self._settings,
-        } | given
-        return Answer(model=self._model if known["mode"] == "generate" else "", **known)
-
 
 def _chat_message(item: condense.Said) -> ChatMessage:
     return ChatMessage(role=MessageRole.USER if item.by_user else MessageRole.ASSISTANT, content=item.text)
-
-
-def _chunk(text: str, delta: str) -> ChatResponse:
-    return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
-
-
-def _nodes(found: list[Retrieval]) -> list[Any]:
-    from llama_index.core.schema import NodeWithScore
-
-    passages = found[-1].passages if found else ()
-    return [NodeWithScore(node=passage.node, score=passage.score) for passage in passages]
-
-
-async def _async(chunks: Generator[ChatResponse, None, None]) -> AsyncGenerator[ChatResponse, None]:
-    import asyncio
-
-    with closing(chunks):
-        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
-            yield chunk

@@ -1,0 +1,96 @@
+"""LlamaIndex's ways into a chat: `chat`, `stream_chat` and their async twins, over one run of events."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import closing
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
+from llama_index.core.schema import NodeWithScore
+
+from pipeline.answer import Retrieval
+from pipeline.errors import ModelError
+from pipeline.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
+
+
+class EventChatEngine(CondensePlusContextChatEngine):
+    """A condense-plus-context engine whose work is a run that yields events."""
+
+    @abstractmethod
+    def run(self, message: str, *, chat_history: list[ChatMessage] | None = None) -> Iterator[ChatEvent]:
+        """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`."""
+
+    def chat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
+        """The whole answer; raises `ModelError` where the run fails."""
+        found: list[Retrieval] = []
+        for event in self.run(message, chat_history=chat_history):
+            match event:
+                case SourcesFound(retrieval=retrieval):
+                    found.append(retrieval)
+                case AnswerFinished(answer=answer):
+                    return AgentChatResponse(response=answer.text, source_nodes=_nodes(found))
+                case RunFailed(message=problem, fix=fix):
+                    raise ModelError(problem, fix)
+        raise ModelError("The answer ended unexpectedly.", "Ask again.")
+
+    def stream_chat(
+        self, message: str, chat_history: list[ChatMessage] | None = None
+    ) -> StreamingAgentChatResponse:
+        """The answer as it is written; quotes and "not in the documents" come in one piece."""
+        nodes: list[Any] = []
+        return StreamingAgentChatResponse(
+            chat_stream=self._chunks(message, chat_history, nodes),
+            source_nodes=nodes,
+            is_writing_to_memory=False,
+        )
+
+    def _chunks(
+        self, message: str, chat_history: list[ChatMessage] | None, nodes: list[Any]
+    ) -> Generator[ChatResponse, None, None]:
+        """The run as LlamaIndex streams it; `nodes` gets the sources as soon as they are found."""
+        text = ""
+        for event in self.run(message, chat_history=chat_history):
+            match event:
+                case SourcesFound(retrieval=retrieval):
+                    nodes += _nodes([retrieval])
+                case TokenArrived(text=delta):
+                    text += delta
+                    yield _chunk(text, delta)
+                case AnswerFinished(answer=answer) if not text:
+                    yield _chunk(answer.text, answer.text)
+                case RunFailed(message=problem, fix=fix):
+                    raise ModelError(problem, fix)
+
+    async def achat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
+        """`chat` in a thread."""
+        return await asyncio.to_thread(self.chat, message, chat_history)
+
+    async def astream_chat(
+        self, message: str, chat_history: list[ChatMessage] | None = None
+    ) -> StreamingAgentChatResponse:
+        """`stream_chat` with an async stream."""
+        nodes: list[Any] = []
+        chunks = self._chunks(message, chat_history, nodes)
+        return StreamingAgentChatResponse(
+            achat_stream=_async(chunks), source_nodes=nodes, is_writing_to_memory=False
+        )
+
+
+def _chunk(text: str, delta: str) -> ChatResponse:
+    return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
+
+
+def _nodes(found: list[Retrieval]) -> list[Any]:
+    passages = found[-1].passages if found else ()
+    return [NodeWithScore(node=passage.node, score=passage.score) for passage in passages]
+
+
+async def _async(chunks: Generator[ChatResponse, None, None]) -> AsyncGenerator[ChatResponse, None]:
+    with closing(chunks):
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk

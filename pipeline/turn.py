@@ -1,0 +1,75 @@
+"""One turn of a chat while it runs: what is known of it so far, and who hears of each step."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pipeline.answer import Answer, Retrieval
+from pipeline.condense import Said
+from pipeline.events import ChatEvent, RunningStep, StepFinished, StepStarted, Trace
+
+WORKING = {
+    "condense": "Reading the conversation",
+    "hyde": "Writing a hypothetical answer",
+    "embed": "Embedding the question",
+    "search": "Searching {sentences:,} sentences",
+    "fuse": "Fusing the rankings",
+    "merge": "Merging sentences into sections",
+    "rerank": "Reranking",
+    "answerable": "Judging whether this answers it",
+    "select": "Selecting passages",
+    "prompt": "Writing the prompt",
+    "generate": "Writing the answer",
+    "quote": "Choosing quotes",
+    "verify": "Checking the citations",
+}
+
+
+class Turn:
+    """One turn while it runs."""
+
+    def __init__(
+        self,
+        message: str,
+        history: list[Said],
+        stop: threading.Event,
+        emit: Callable[[ChatEvent], None],
+        working: Callable[[RunningStep], str],
+        model: str,
+        settings: dict[str, object],
+    ) -> None:
+        self.message = message
+        self.question = message
+        self.history = history
+        self.stop = stop
+        self.emit = emit
+        self.text = ""
+        self.turn_id = ""
+        self.notices: tuple[str, ...] = ()
+        self.retrieval: Retrieval
+        self.file_hashes: dict[str, str] = {}
+        self.crash: BaseException | None = None
+        self._model = model
+        self._settings = settings
+        self._started = time.perf_counter()
+        self.trace = Trace(
+            on_start=lambda step: emit(StepStarted(step.name, working(step))),
+            on_finish=lambda step: emit(StepFinished(step)),
+        )
+
+    def answer(self, **given: Any) -> Answer:
+        """The answer as it stands, with what is given on top."""
+        known: dict[str, Any] = {
+            "question": self.message,
+            "condensed_question": self.question,
+            "mode": "generate" if self._model else "quote",
+            "abstained": False,
+            "steps": tuple(self.trace.steps),
+            "status": "stopped" if self.stop.is_set() else "complete",
+            "seconds": time.perf_counter() - self._started,
+            "settings": self._settings,
+        } | given
+        return Answer(model=self._model if known["mode"] == "generate" else "", **known)
