@@ -194,7 +194,10 @@ def _rate(key: str) -> None:
     if sent:
         value = int(sent["value"]) or None
         word = str(sent["word"])[:300] if value else ""
-        state.athena().conversations.set_feedback(str(sent["turn"]), value, word)
+        try:
+            state.athena().conversations.set_feedback(str(sent["turn"]), value, word)
+        except UnknownConversation as error:  # deleted in another window
+            st.toast(str(error))
 
 
 def _pane(conversation_id: str, *, working: bool) -> None:

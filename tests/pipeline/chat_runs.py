@@ -1,0 +1,92 @@
+"""A chat engine over the small manual: real retrieval and conversations, only the models are fakes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.llms import LLM
+
+from pipeline.answer import Answer
+from pipeline.chat import ChatEngine
+from pipeline.conversations import ConversationStore, Turn
+from pipeline.events import AnswerFinished, ChatEvent, RunFailed, Step, StepFinished
+from pipeline.models.base import ModelChoice
+from pipeline.persona import Persona
+from tests.pipeline.searching import ENCODER, make_retriever
+
+PERSONA = Persona(system_header="You answer from the ship's manuals.", tone="Be brief.")
+CONNECT = "Start Ollama and choose a model."
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """An engine with what a test looks at afterwards."""
+
+    engine: ChatEngine
+    conversations: ConversationStore
+
+    def ask(self, message: str, **given: Any) -> list[ChatEvent]:
+        """All events of one run."""
+        return list(self.engine.run(message, **given))
+
+    def answer(self, message: str, **given: Any) -> Answer:
+        """The answer of a run that went well."""
+        last = self.ask(message, **given)[-1]
+        assert isinstance(last, AnswerFinished), last
+        assert isinstance(last.answer, Answer)
+        return last.answer
+
+    def failure(self, message: str, **given: Any) -> RunFailed:
+        """What a run that did not go well says."""
+        last = self.ask(message, **given)[-1]
+        assert isinstance(last, RunFailed), last
+        return last
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns as they are stored."""
+        if not self.engine.conversation_id:
+            return ()
+        return self.conversations.get(self.engine.conversation_id).turns
+
+
+def make_chat(store: Any, conversations: ConversationStore, *, llm: LLM | None = None, **given: Any) -> Chat:
+    """An engine; `given` are its other arguments."""
+    name = llm.metadata.model_name if llm else ""
+    retriever = given.pop("retriever", None) or make_retriever(store)
+    known: dict[str, Any] = {
+        "options": retriever.options,
+        "choice": ModelChoice("language model", name, "local" if llm else "none", "", "" if llm else CONNECT),
+        "store": store,
+        "encoder": ENCODER,
+        "conversation_id": None,
+        "persona": PERSONA,
+    }
+    engine = ChatEngine(retriever=retriever, llm=llm, conversations=conversations, **known | given)
+    return Chat(engine, conversations)
+
+
+def steps_of(events: Sequence[ChatEvent]) -> list[Step]:
+    """The finished steps, in order."""
+    return [event.step for event in events if isinstance(event, StepFinished)]
+
+
+def step_named(answer: Answer, name: str) -> Step:
+    """The one step of this name."""
+    (found,) = [step for step in answer.steps if step.name == name]
+    return found
+
+
+def stop_after(engine: ChatEngine, message: str, kind: type, count: int = 1) -> list[ChatEvent]:
+    """The events of a run whose reader presses stop at the nth event of a kind."""
+    stop = threading.Event()
+    events = []
+    for event in engine.run(message, stop=stop):
+        events.append(event)
+        count -= isinstance(event, kind)
+        if count == 0:
+            stop.set()
+    return events
