@@ -13,6 +13,7 @@ from rich.table import Table
 
 from mission.errors import LevelError
 from mission.game import Ask
+from mission.levels import level_of
 from mission.terminal import next_level, play
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def play_level(
     """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
     folder.mkdir(parents=True, exist_ok=True)
     progress = folder / "progress.json"
-    wanted = level or next_level(progress)
+    wanted = level_of(level or next_level(progress)).id
     return play(
         wanted,
         ask=assistant(athena),
