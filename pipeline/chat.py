@@ -8,19 +8,20 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage
 
 from pipeline import condense
 from pipeline.answer import Answer
 from pipeline.citations import cite
-from pipeline.context import Source, count_tokens, fitting_history, fitting_message, number_sources
-from pipeline.errors import AthenaError, ModelError
+from pipeline.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
+from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.events import (
     AnswerFinished,
     ChatEvent,
@@ -34,7 +35,7 @@ from pipeline.history import TurnMemory
 from pipeline.llama_chat import EventChatEngine
 from pipeline.locate import SentenceLocator
 from pipeline.models.generation import ChatStream, complete, stream_chat
-from pipeline.prompts import condense_prompt, system_prompt
+from pipeline.prompts import condense_prompt
 from pipeline.replies import (
     NO_MODEL,
     QUOTES_INSTEAD,
@@ -56,7 +57,8 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentStore
 
 CONDENSE_TIMEOUT_S = 20.0
-RESERVED_TOKENS = 32  # of the prompt, for what stands between messages and between sources
+KEEP_EVERY_S = 1.0  # how much of an answer a kill can lose
+UNEXPECTED = "The answer ended unexpectedly. Ask again."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -157,58 +159,56 @@ class ChatEngine(EventChatEngine):
 
     def _generate(self, turn: Turn) -> Answer:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
-        messages, sources = self._prompt(turn)
+        prompt = self._prompt(turn)
         try:
-            stream = self._stream(turn, messages)
+            stream = self._stream(turn, prompt.messages)
         except ModelError as error:
             if turn.text.strip():
+                with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
+                    turn.partial = self._cited(turn, prompt.sources)
                 raise
             return self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}")
         if not turn.text.strip() and not turn.stop.is_set():
             return self._quote(turn, notice=f"{self._choice.name} answered nothing. {QUOTES_INSTEAD}")
         generation = stream.generation
         notices = turn.notices + ((generation.notice,) if generation and generation.notice else ())
-        return self._cited(turn, sources, notices=notices)
+        return self._cited(turn, prompt.sources, notices=notices)
 
-    def _prompt(self, turn: Turn) -> tuple[list[ChatMessage], list[Source]]:
+    def _prompt(self, turn: Turn) -> Prompt:
         """System header, sources, history and message, within the model's context."""
         with turn.trace.step("prompt") as step:
-            bare = count_tokens(system_prompt(self._persona.system_header, self._persona.tone, ""))
-            message = fitting_message(turn.message, budget=(self._prompt_tokens - bare) // 2)
-            room = self._prompt_tokens - bare - count_tokens(message) - RESERVED_TOKENS
-            sources = number_sources(
-                turn.retrieval.passages, budget=min(self._options.context_tokens, max(200, room * 2 // 3))
+            prompt = assemble_prompt(
+                self._persona,
+                turn.retrieval.passages,
+                turn.history,
+                turn.message,
+                budget=Budget(self._prompt_tokens, self._options.context_tokens, self._history_tokens),
             )
-            text = "\n\n".join(source.text for source in sources)
-            left = min(self._history_tokens, room - count_tokens(text))
-            history = fitting_history(turn.history, budget=left)
-            messages = [
-                ChatMessage(
-                    role=MessageRole.SYSTEM,
-                    content=system_prompt(self._persona.system_header, self._persona.tone, text),
-                ),
-                *(_chat_message(item) for item in history),
-                ChatMessage(role=MessageRole.USER, content=message),
-            ]
-            step.outputs["messages"] = [{"role": m.role.value, "text": m.content or ""} for m in messages]
-            step.outputs["tokens"] = sum(count_tokens(m.content or "") for m in messages)
-            step.outputs["history_left_out"] = len(turn.history) - len(history)
-            if message != turn.message:
-                turn.notices += (MESSAGE_CUT,)
-        return messages, sources
+            step.outputs["messages"] = [{"role": m.role.value, "text": m.content} for m in prompt.messages]
+            step.outputs["tokens"] = sum(count_tokens(m.content or "") for m in prompt.messages)
+            step.outputs["history_left_out"] = prompt.history_left_out
+            turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
+        return prompt
 
-    def _stream(self, turn: Turn, messages: list[ChatMessage]) -> ChatStream:
+    def _stream(self, turn: Turn, messages: Sequence[ChatMessage]) -> ChatStream:
         assert self._model is not None  # noqa: S101  (only called with one)
-        with turn.trace.step("generate", model=self._choice.name) as step:
-            stream = stream_chat(self._model, messages, stop=turn.stop)
+        with (
+            turn.trace.step("generate", model=self._choice.name) as step,
+            closing(stream_chat(self._model, messages, stop=turn.stop)) as stream,
+        ):
+            kept = time.monotonic()
             for piece in stream:
                 turn.text += piece
                 turn.emit(TokenArrived(piece))
+                if time.monotonic() - kept >= KEEP_EVERY_S:
+                    with suppress(StoreError):  # busy: the next time, or at the end
+                        self._keep(turn)
+                    kept = time.monotonic()
             if stream.generation:
                 step.outputs.update(asdict(stream.generation) | {"text": len(turn.text)})
         return stream
 
-    def _cited(self, turn: Turn, sources: list[Source], *, notices: tuple[str, ...] = ()) -> Answer:
+    def _cited(self, turn: Turn, sources: Sequence[Source], *, notices: tuple[str, ...] = ()) -> Answer:
         """The generated text with markers resolved and every sentence checked."""
         with turn.trace.step("verify") as step:
             passages = {source.number: source.passage for source in sources}
@@ -227,8 +227,8 @@ class ChatEngine(EventChatEngine):
         )
 
     def _keep(self, turn: Turn, answer: Answer | None = None) -> Answer:
-        """Store the turn; first as stopped, so that what a kill leaves behind says so."""
-        answer = answer or turn.answer(text="", status="stopped")
+        """Store the turn; until it is finished as stopped, so that what a kill leaves behind says so."""
+        answer = answer or turn.answer(text=turn.text, status="stopped")
         if not self.conversation_id:
             self.conversation_id = self._conversations.create().info.id
         turn.turn_id = self._conversations.save_turn(
@@ -279,19 +279,20 @@ class ChatEngine(EventChatEngine):
             self._turns.remember(turn.message, answer.text)
             events.put(AnswerFinished(answer))
         except AthenaError as error:
-            self._fail(turn, error)
+            self._keep_failed(turn, str(error))
+            turn.emit(RunFailed(error.problem, error.fix, turn.text))
         except BaseException as error:  # noqa: BLE001  (raised again in the thread that called `run`)
             turn.crash = error
+            self._keep_failed(turn, UNEXPECTED)
         finally:
             events.put(None)
 
-    def _fail(self, turn: Turn, error: AthenaError) -> None:
-        """Keep what there was of a failed turn, and say why it ended."""
-        kept = turn.answer(text=turn.text, status="failed", notices=(str(error),))
-        with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said below
-            self._keep(turn, kept)
-            self._turns.remember(turn.message, turn.text)
-        turn.emit(RunFailed(error.problem, error.fix, turn.text))
+    def _keep_failed(self, turn: Turn, why: str) -> None:
+        """Keep what there was of a failed turn, with why it ended as its last notice."""
+        kept = turn.partial or turn.answer(text=turn.text)
+        with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said elsewhere
+            self._keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
+            self._turns.remember(turn.message, kept.text)
 
     def _working(self, step: RunningStep) -> str:
         text = WORKING.get(step.name, step.name)
@@ -303,7 +304,3 @@ class ChatEngine(EventChatEngine):
 
     def _settings(self) -> dict[str, object]:
         return asdict(self._options)
-
-
-def _chat_message(item: condense.Said) -> ChatMessage:
-    return ChatMessage(role=MessageRole.USER if item.by_user else MessageRole.ASSISTANT, content=item.text)

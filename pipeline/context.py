@@ -10,13 +10,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
 from pipeline.answer import Passage
 from pipeline.condense import Said
+from pipeline.prompts import system_prompt
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
+    from pipeline.persona import Persona
+
 MESSAGE_TOKENS = 4  # what a chat message costs besides its text
+RESERVED_TOKENS = 32  # of a prompt, for what stands between messages and between sources
+LEAST_SOURCES_TOKENS = 200  # sources get as much even where the message leaves no room
+SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is the history's
 LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
 ELLIPSIS = " …"
@@ -29,6 +37,25 @@ class Source:
     number: int
     passage: Passage
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Tokens of a prompt: of all of it, of its sources at most, and of its history at most."""
+
+    prompt: int
+    sources: int
+    history: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages for the model, the sources in them, and what had to be left out."""
+
+    messages: tuple[ChatMessage, ...]
+    sources: tuple[Source, ...]
+    history_left_out: int = 0
+    message_cut: bool = False
 
 
 @lru_cache(maxsize=1)
@@ -46,6 +73,26 @@ def _encoding() -> Encoding:
 def count_tokens(text: str) -> int:
     """Tokens of a text by cl100k, which stands for every model's own tokenizer."""
     return len(_encoding().encode(text, disallowed_special=()))
+
+
+def assemble_prompt(
+    persona: Persona, passages: Sequence[Passage], history: Sequence[Said], message: str, *, budget: Budget
+) -> Prompt:
+    """System header, rules and numbered sources; what fits of the history; the message."""
+    bare = count_tokens(system_prompt(persona.system_header, persona.tone, ""))
+    asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
+    room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
+    share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
+    sources = number_sources(passages, budget=min(budget.sources, share))
+    text = "\n\n".join(source.text for source in sources)
+    kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
+    header = system_prompt(persona.system_header, persona.tone, text)
+    messages = (
+        ChatMessage(role=MessageRole.SYSTEM, content=header),
+        *(_chat_message(said) for said in kept),
+        ChatMessage(role=MessageRole.USER, content=asked),
+    )
+    return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
 
 
 def number_sources(passages: Sequence[Passage], *, budget: int) -> list[Source]:
@@ -80,6 +127,10 @@ def fitting_history(history: Sequence[Said], *, budget: int) -> list[Said]:
 def fitting_message(message: str, *, budget: int) -> str:
     """The message, cut at a word where it is longer than the budget."""
     return message if count_tokens(message) <= budget else _cut(message, budget)
+
+
+def _chat_message(said: Said) -> ChatMessage:
+    return ChatMessage(role=MessageRole.USER if said.by_user else MessageRole.ASSISTANT, content=said.text)
 
 
 def _text(passage: Passage, *, number: int) -> str:
@@ -125,4 +176,6 @@ def _cut(text: str, tokens: int) -> str:
     """The text cut at a word so that it fits."""
     encoding = _encoding()
     cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
-    return cut.rstrip("\ufffd").rsplit(" ", 1)[0] + ELLIPSIS
+    whole = cut.rstrip("\ufffd")
+    words = (whole.rsplit(maxsplit=1) or [""])[0]
+    return (words if len(words) >= len(whole) / 2 else whole) + ELLIPSIS  # not every script has spaces

@@ -48,6 +48,7 @@ class Turn:
         self.emit = emit
         self.text = ""
         self.turn_id = ""
+        self.partial: Answer | None = None  # of a generation that broke off, with its citations
         self.notices: tuple[str, ...] = ()
         self.retrieval: Retrieval
         self.file_hashes: dict[str, str] = {}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pipeline.errors import ModelError, ModelTimeout
+from pipeline.models.characters import CharacterJoiner
 from pipeline.models.failures import Server, interrupted, timed_out, translate, worth_retrying
 from pipeline.models.transport import HangUpTransport
 
@@ -137,11 +138,12 @@ class ChatStream(Iterator[str]):
             reader.hang_up()
 
     def _pieces_of(self, reader: _Reader) -> Iterator[str]:
+        characters = CharacterJoiner()
         for response in self._responses(reader):
             self._end.note(response)
-            if response.delta:
-                self.text += response.delta
-                yield response.delta
+            if piece := characters.join(response.delta or ""):
+                self.text += piece
+                yield piece
         if not self._stop.is_set() and self._end.missing:
             raise interrupted(self._server, "the connection ended without an end of the answer")
 

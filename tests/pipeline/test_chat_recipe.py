@@ -80,8 +80,7 @@ class Counting(FakeLLM):
     reason: str = "stop"
 
     def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
-        for response in super().stream_chat(messages, **kwargs):
-            yield response
+        yield from super().stream_chat(messages, **kwargs)
         message = ChatMessage("", role=MessageRole.ASSISTANT)
         yield ChatResponse(message=message, delta="", raw={"done": True, "done_reason": self.reason})
 
@@ -371,7 +370,9 @@ def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(
     assert failure.fix
     (turn,) = chat.turns
     assert turn.answer.status == "failed"
-    assert turn.answer.text.startswith("The fan hums at 4000 rpm")
+    assert turn.answer.text.startswith("The fan hums at 4000 rpm [1].")
+    assert [citation.quote for citation in turn.answer.citations] == ["It hums at 4000 rpm."]
+    assert_exact(turn.answer)
     assert failure.message in turn.answer.notices[-1]
     assert turn.answer.condensed_question == QUESTION
     assert [step.name for step in turn.answer.steps][:2] == ["condense", "hyde"]
@@ -402,6 +403,9 @@ def test_a_fault_of_ours_is_raised_in_the_callers_thread(
     with pytest.raises(ValueError, match="a bug"):
         chat.ask(QUESTION)
     assert chat.engine.chat_history == []
+    (turn,) = chat.turns
+    assert turn.answer.status == "failed"
+    assert "ended unexpectedly" in turn.answer.notices[-1]
 
 
 def test_a_conversation_that_is_deleted_meanwhile_is_said(
@@ -486,6 +490,52 @@ def test_a_run_that_ends_leaves_the_callers_event_alone(
     assert chat.answer(QUESTION, stop=stop).status == "complete"
     assert not stop.is_set()
     assert chat.answer("Which antenna points at Earth?", stop=stop).status == "complete"
+
+
+def test_what_is_written_is_kept_meanwhile(
+    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a kill leaves behind: the text so far, as stopped."""
+    monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+    written, kept = "", ""
+    for event in chat.engine.run(QUESTION):
+        if isinstance(event, TokenArrived):
+            written += event.text
+            if len(written) > len(LONG) / 2:
+                kept = chat.turns[0].answer.text
+                assert chat.turns[0].answer.status == "stopped"
+                break
+    assert len(kept) > len(LONG) / 4
+    assert LONG.startswith(kept)
+
+
+def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
+    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG * 10], pause_s=0.01))
+    started = time.monotonic()
+    events: list[ChatEvent] = []
+    for event in chat.engine.run(QUESTION):
+        if isinstance(event, TokenArrived) and chat.engine.conversation_id and conversations.list():
+            conversations.delete(chat.engine.conversation_id)
+        events.append(event)
+    assert isinstance(events[-1], RunFailed)
+    assert time.monotonic() - started < 5, "3,000 words take 30 s"
+
+
+def test_a_character_that_the_server_cut_in_two_is_whole(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    class Cutting(FakeLLM):
+        def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
+            for delta in ("It hums at 4000 rpm [1]. \ud83d", "\ude80"):
+                yield ChatResponse(message=ChatMessage(delta, role=MessageRole.ASSISTANT), delta=delta)
+
+    chat = make_chat(manual, conversations, llm=Cutting())
+    assert chat.answer(QUESTION).text.endswith("\U0001f680")
+    assert chat.turns[0].answer.text.endswith("\U0001f680")
 
 
 def test_a_turn_is_kept_before_its_first_word(
@@ -612,7 +662,7 @@ def test_failures_are_raised_and_leave_no_orphan(
 ) -> None:
     error = ModelUnavailable("The model is gone.", "Start it.")
     chat = make_chat(manual, conversations, retriever=failing(manual, error))
-    with pytest.raises(ModelError, match="The model is gone. Start it."):
+    with pytest.raises(ModelError, match=r"The model is gone\. Start it\."):
         if way == "chat":
             chat.engine.chat(QUESTION)
         else:
