@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from typer import echo
+
 from evals.datasets import Query, load_corpus, load_qrels, load_queries
 from evals.indexing import index_corpus
 from evals.metrics import mean, ndcg_at
@@ -152,14 +154,14 @@ def print_rewrites(rewrites: Sequence[Rewrite]) -> None:
     """The first table."""
     alone = [item for item in rewrites if not item.needed]
     needy = [item for item in rewrites if item.needed]
-    print(f"{len(rewrites)} follow-ups; people added a content word to {len(needy)}\n")
-    print("| | precision | recall | F1 | F1 where needed | left alone where not needed |")
-    print("|---|---|---|---|---|---|")
+    echo(f"{len(rewrites)} follow-ups; people added a content word to {len(needy)}\n")
+    echo("| | precision | recall | F1 | F1 where needed | left alone where not needed |")
+    echo("|---|---|---|---|---|---|")
     for name, way in WAYS.items():
         found = [overlap(way(item.history, item.message), item.rewritten) for item in rewrites]
         needed = [overlap(way(item.history, item.message), item.rewritten).f1 for item in needy]
         untouched = mean([float(way(item.history, item.message) == item.message) for item in alone])
-        print(
+        echo(
             f"| {name} | {mean([o.precision for o in found]):.3f} | {mean([o.recall for o in found]):.3f} | "
             f"{mean([o.f1 for o in found]):.3f} | {mean(needed):.3f} | {untouched:.3f} |"
         )
@@ -182,13 +184,13 @@ def main() -> None:
     print_rewrites([rewrite for folder in folders for rewrite in load_rewrites(folder)])
     if arguments.rewrites_only:
         return
-    print(f"\n| | changed | nDCG@{DEPTH} |\n|---|---|---|")
+    echo(f"\n| | changed | nDCG@{DEPTH} |\n|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="athena-condense-") as folder:
         scratch = Path(folder)
         athena = open_athena(load_settings(llm="none", data_dir=scratch / "none"))
         pooled = arguments.data / "mtrag" / "mtragun_pooled"
         for name, changed, score in retrieval_scores(athena, pooled, scratch):
-            print(f"| {name} | {changed} | {score:.4f} |", flush=True)
+            echo(f"| {name} | {changed} | {score:.4f} |")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llama_index.core.schema import TextNode
+from typer import echo
 
 from evals.datasets import load_corpus, load_qrels
 from evals.indexing import _section as section_of
@@ -157,27 +158,27 @@ def pairs(written: Written, encoder: Encoder, chance: random.Random) -> Iterator
 def print_nearness(found: Sequence[Pair]) -> None:
     """AUROC by how the two signals are weighed, and rates by threshold."""
     collections = sorted({pair.collection for pair in found})
-    print("AUROC of the supported sentences against:\n")
+    echo("AUROC of the supported sentences against:\n")
     headings = [f"{c}, {k}" for c in collections for k in KINDS[1:]]
-    print("| share of the embedding | " + " | ".join(headings) + " |")
-    print("|---|" + "---|" * (2 * len(collections)))
+    echo("| share of the embedding | " + " | ".join(headings) + " |")
+    echo("|---|" + "---|" * (2 * len(collections)))
     for share in SHARES:
         figures = [_auroc(found, c, k, share) for c in collections for k in KINDS[1:]]
-        print(f"| {share} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |")
-    print("\nShares that are marked as unsupported by nearness alone:\n")
-    print("| threshold | " + " | ".join(f"{c}, {k}" for c in collections for k in KINDS) + " |")
-    print("|---|" + "---|" * (3 * len(collections)))
+        echo(f"| {share} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |")
+    echo("\nShares that are marked as unsupported by nearness alone:\n")
+    echo("| threshold | " + " | ".join(f"{c}, {k}" for c in collections for k in KINDS) + " |")
+    echo("|---|" + "---|" * (3 * len(collections)))
     for threshold in sorted({*THRESHOLDS, THRESHOLD}):
         shares = [
             _mean([_score(pair, CLOSENESS) < threshold for pair in _of(found, c, k)])
             for c in collections
             for k in KINDS
         ]
-        print(f"| {threshold} | " + " | ".join(f"{value:.3f}" for value in shares) + " |")
-    print(f"\nShipped: {CLOSENESS} × embedding + {COVERAGE} × words, threshold {THRESHOLD}")
+        echo(f"| {threshold} | " + " | ".join(f"{value:.3f}" for value in shares) + " |")
+    echo(f"\nShipped: {CLOSENESS} × embedding + {COVERAGE} × words, threshold {THRESHOLD}")
     for collection in collections:
         flagged = _mean([bool(pair.missing) for pair in _of(found, collection, KINDS[0])])
-        print(f"{collection}: the rules miss a fact in {flagged:.3f} of the supported sentences")
+        echo(f"{collection}: the rules miss a fact in {flagged:.3f} of the supported sentences")
 
 
 def _of(found: Sequence[Pair], collection: str, kind: str) -> list[Pair]:
@@ -295,11 +296,11 @@ def print_facts(sentences: Sequence[str], chance: random.Random) -> None:
         "another command": other_command(commands),
         "negated": negated,
     }
-    print("\n| manuals' sentences | tried | marked |\n|---|---|---|")
+    echo("\n| manuals' sentences | tried | marked |\n|---|---|---|")
     for name, change in changes.items():
         tried = [(text, changed) for text in sentences if (changed := change(text, chance)) is not None]
         marked = _mean([bool(missing_facts(changed, [text])) for text, changed in tried])
-        print(f"| {name} | {len(tried)} | {marked:.3f} |")
+        echo(f"| {name} | {len(tried)} | {marked:.3f} |")
 
 
 def manual_sentences(athena: Athena, corpus: Path) -> list[str]:
