@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -668,3 +670,41 @@ def test_failures_are_raised_and_leave_no_orphan(
         else:
             list(chat.engine.stream_chat(QUESTION).response_gen)
     assert chat.engine.chat_history == []
+
+
+# -- killed ---------------------------------------------------------------------------------------------
+
+WRITING = """
+import sys
+from pathlib import Path
+from pipeline.conversations import ConversationStore
+from pipeline.events import TokenArrived
+from tests.fake_llm import FakeLLM
+from tests.pipeline.chat_runs import make_chat
+from tests.pipeline.searching import make_store
+folder = Path(sys.argv[1])
+chat = make_chat(
+    make_store(folder), ConversationStore(folder / "conversations.sqlite"),
+    llm=FakeLLM(["It hums at 4000 rpm [1]. " + "word " * 9000], pause_s=0.01),
+)
+for event in chat.engine.run(sys.argv[2]):
+    if isinstance(event, TokenArrived):
+        print(event.text, flush=True)
+"""
+
+
+@pytest.mark.kill
+def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITING, str(tmp_path), QUESTION]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        first = process.stdout.readline()
+        time.sleep(2.5)  # the text is kept every second
+        process.kill()
+    assert first == "It\n"
+    conversations = ConversationStore(tmp_path / "conversations.sqlite")
+    (info,) = conversations.list()
+    (turn,) = conversations.get(info.id).turns
+    assert (turn.question, turn.answer.status) == (QUESTION, "stopped")
+    assert turn.answer.text.startswith("It hums at 4000 rpm [1]. word")
+    conversations.close()
