@@ -117,10 +117,13 @@ class Batch:
         """Each document with the vectors of its nodes: those it had, and those that `encode` gave."""
         for document in self._documents:
             known = document.known
-            yield document, {
-                node_id: known[text] if text in known else rows[self._texts[text]]
-                for node_id, text in document.texts.items()
-            }
+            yield (
+                document,
+                {
+                    node_id: known[text] if text in known else rows[self._texts[text]]
+                    for node_id, text in document.texts.items()
+                },
+            )
 
 
 def finished(prepared: Prepared, vectors: Mapping[str, Vector], *, document_id: str) -> NewDocument:

@@ -67,7 +67,10 @@ class FakeCrossEncoder:
     """Gives the logits it was made with, or those that a function gives a passage. Records what it reads."""
 
     def __init__(
-        self, logits: Sequence[float] | Callable[[str], float] | Exception, *, name: str = "fake-cross-encoder"
+        self,
+        logits: Sequence[float] | Callable[[str], float] | Exception,
+        *,
+        name: str = "fake-cross-encoder",
     ) -> None:
         self.name = name
         self.logits = logits

@@ -22,8 +22,17 @@ OURS = {*PACKAGES, *MODULES}
 # Who may import whom among what is ours; a name with a dot is that module alone.
 ALLOWED = {
     "app": {"ui"},
-    "ui": {"ui", "wiring", "pipeline", "readers", "settings"},
-    "cli": {"wiring", "ui.terminal", "ui.launch", "pipeline", "evals", "settings"},
+    "ui": {"ui", "wiring", "pipeline", "readers", "mission", "settings"},
+    "cli": {
+        "wiring",
+        "ui.terminal",
+        "ui.launch",
+        "ui.mission_terminal",
+        "pipeline",
+        "mission",
+        "evals",
+        "settings",
+    },
     "wiring": {"pipeline", "readers", "memory", "mission", "settings", "evals.datasets"},
     "evals": {"evals", "wiring", "pipeline", "readers", "settings"},
     "pipeline": {"pipeline"},
