@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pipeline.provenance import Provenance, provenance
-
 from pipeline.answer import Answer, Citation
 from pipeline.errors import UnknownDocument
+from pipeline.provenance import Provenance, provenance
 from ui.markdown_tree import Span, Tree, markdown_tree
 from ui.state import OpenEvidence
 

@@ -12,7 +12,6 @@ from ui.words import plain
 
 if TYPE_CHECKING:
     from pipeline.conversations import ConversationInfo
-
     from pipeline.models.base import ModelChoice
 
 UNTITLED = "New conversation"
