@@ -21,7 +21,8 @@ check: setup  ## formatting, lint and strict types
 
 test: check  ## check, then all tests, browser journeys included
 	@scripts/chromium.sh
-	@$(python) -m pytest -n auto --dist loadgroup
+	@$(python) -m pytest -n auto --dist loadgroup -m "not browser"
+	@$(python) -m pytest -m browser
 
 format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
