@@ -21,6 +21,9 @@ Vector = NDArray[np.float32]  # (dimensions,), unit length
 Matrix = NDArray[np.float32]  # (rows, dimensions), unit length each
 Level = Literal["section", "sentence"]
 
+SENTENCES_PER_SECTION = 2
+"""How many times longer the lists of sentences are: several sentences belong to one section."""
+
 
 class Hit(NamedTuple):
     """One found node: its section (itself, for a section) and its score, higher is better."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.errors import StoreError, UnknownDocument
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
-from pipeline.stores.embedded.nodes import metadata_json
+from pipeline.stores.nodes import metadata_json
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode

@@ -1,7 +1,4 @@
-"""Between LlamaIndex's nodes and rows: their metadata as JSON, their offsets and text in columns.
-
-LlamaIndex is imported only where a node is made: a search, and an ingest with nothing to do, make none.
-"""
+"""From rows to LlamaIndex's nodes: the queries, and what their columns mean."""
 
 from __future__ import annotations
 
@@ -10,12 +7,10 @@ import sqlite3
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pipeline.stores.nodes import StoredNode, section_node, sentence_node
+
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
-
-# What LlamaIndex's own parts show a model of a node, besides its text.
-_EMBEDDED_KEYS = frozenset({"heading_path", "header"})
-_PROMPT_KEYS = frozenset({"source", "heading_path", "header"})
 
 SECTIONS_BY_ID = """
     SELECT section.id, section.start, section.end, section.metadata, section.text, document.id, section.number
@@ -48,55 +43,21 @@ SENTENCES_OF_SECTIONS = """
 """
 
 
-def metadata_json(node: TextNode) -> str:
-    """A node's metadata as it is stored."""
-    return json.dumps(node.metadata, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
 def section_nodes(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]]) -> list[TextNode]:
     """Section nodes of the rows of a `SECTIONS…` query, each with its document and its sentences."""
-    from llama_index.core.schema import NodeRelationship, ObjectType, RelatedNodeInfo
-
     found = list(rows)
-    children: dict[object, list[RelatedNodeInfo]] = {}
+    children: dict[object, list[str]] = {}
     numbers = json.dumps([row[6] for row in found])
     for section, sentence_id in connection.execute(CHILDREN, (numbers,)):
-        info = RelatedNodeInfo(node_id=sentence_id, node_type=ObjectType.TEXT)
-        children.setdefault(section, []).append(info)
-    nodes = []
-    for row in found:
-        node = _node(row)
-        node.relationships[NodeRelationship.CHILD] = list(children.get(row[6], ()))
-        nodes.append(node)
-    return nodes
+        children.setdefault(section, []).append(sentence_id)
+    return [section_node(_stored(row), children.get(row[6], ())) for row in found]
 
 
 def sentence_nodes(rows: Iterable[tuple[object, ...]]) -> list[TextNode]:
     """Sentence nodes of the rows of a `SENTENCES…` query, each with its document and its section."""
-    from llama_index.core.schema import NodeRelationship, ObjectType, RelatedNodeInfo
-
-    nodes = []
-    for row in rows:
-        node = _node(row)
-        parent = RelatedNodeInfo(node_id=str(row[6]), node_type=ObjectType.TEXT)
-        node.relationships[NodeRelationship.PARENT] = parent
-        nodes.append(node)
-    return nodes
+    return [sentence_node(_stored(row), str(row[6])) for row in rows]
 
 
-def _node(row: tuple[object, ...]) -> TextNode:
-    from llama_index.core.schema import NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
-
-    node_id, start, end, metadata_text, text, document_id = row[:6]
-    metadata = json.loads(str(metadata_text))
-    source = RelatedNodeInfo(node_id=str(document_id), node_type=ObjectType.DOCUMENT)
-    return TextNode(
-        id_=str(node_id),
-        text=str(text),
-        start_char_idx=start,
-        end_char_idx=end,
-        metadata=metadata,
-        excluded_embed_metadata_keys=[key for key in metadata if key not in _EMBEDDED_KEYS],
-        excluded_llm_metadata_keys=[key for key in metadata if key not in _PROMPT_KEYS],
-        relationships={NodeRelationship.SOURCE: source},
-    )
+def _stored(row: tuple[object, ...]) -> StoredNode:
+    node_id, start, end, metadata, text, document_id = row[:6]
+    return StoredNode(str(node_id), start, end, str(metadata), str(text), str(document_id))  # type: ignore[arg-type]

@@ -11,7 +11,16 @@ import numpy as np
 
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
-from pipeline.stores.base import Hit, Level, Manifest, Ranking, SearchRequest, SearchResponse, Vector
+from pipeline.stores.base import (
+    SENTENCES_PER_SECTION,
+    Hit,
+    Level,
+    Manifest,
+    Ranking,
+    SearchRequest,
+    SearchResponse,
+    Vector,
+)
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
@@ -22,9 +31,6 @@ from pipeline.stores.manifest import REBUILD, check_manifest
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
-
-SENTENCES_PER_SECTION = 2
-"""How many times longer the lists of sentences are: several sentences belong to one section."""
 
 # CROSS JOIN keeps SQLite from reading the whole build instead (12 ms at 100,000 sentences).
 _IDS: Mapping[Level, str] = {
