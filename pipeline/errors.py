@@ -4,6 +4,7 @@ AthenaError
 ├── ConfigurationError        a setting that cannot work, with the setting's name
 ├── CorpusError               nothing to index, or a file that cannot be
 ├── StoreError                the store cannot be read or written
+│   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
 │   └── UnknownDocument       no document of that source is indexed
 ├── ModelError                a model cannot be loaded or answered with an error
@@ -39,6 +40,10 @@ class CorpusError(AthenaError):
 
 class StoreError(AthenaError):
     """The store cannot be read or written."""
+
+
+class StoreUnavailable(StoreError):
+    """A server of the store does not answer, or does not let us in."""
 
 
 class ManifestMismatch(StoreError):

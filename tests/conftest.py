@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-KEPT = ("ATHENA_TEST_DATA",)
+KEPT = (
+    "ATHENA_TEST_DATA",
+    "ATHENA_TEST_MONGODB_URL",
+    "ATHENA_TEST_WEAVIATE_URL",
+    "ATHENA_TEST_WEAVIATE_GRPC",
+    "ATHENA_TEST_OLLAMA_URL",
+    "ATHENA_REQUIRE_SERVERS",
+)
 NO_MODELS = {"ATHENA_CROSS_ENCODER": "none", "ATHENA_OLLAMA_URL": "http://127.0.0.1:9"}
 """Unless a test says otherwise, no model is downloaded, and nobody's own Ollama answers."""
 

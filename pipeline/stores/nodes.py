@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.errors import StoreError
+from pipeline.stores.base import NewDocument
+
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
@@ -33,6 +36,20 @@ class StoredNode:
 def metadata_json(node: TextNode) -> str:
     """A node's metadata as it is stored."""
     return json.dumps(node.metadata, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def sentences_by_section(document: NewDocument) -> dict[str, list[TextNode]]:
+    """The sentences of every section of a document, in order; raises `StoreError` for one of no section."""
+    by_section: dict[str, list[TextNode]] = {section.node_id: [] for section in document.sections}
+    for sentence in document.sentences:
+        parent = sentence.parent_node.node_id if sentence.parent_node else ""
+        if parent not in by_section:
+            raise StoreError(
+                f"Cannot store '{document.source}': sentence {sentence.node_id} has no section in it.",
+                "Its splitter must set PARENT.",
+            )
+        by_section[parent].append(sentence)
+    return by_section
 
 
 def section_node(stored: StoredNode, children: Iterable[str]) -> TextNode:

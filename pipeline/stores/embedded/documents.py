@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.errors import StoreError, UnknownDocument
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
-from pipeline.stores.nodes import metadata_json
+from pipeline.stores.nodes import metadata_json, sentences_by_section
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
@@ -111,7 +111,7 @@ def remove_document(connection: sqlite3.Connection, build: int, source: str) -> 
 
 def insert_document(connection: sqlite3.Connection, build: int, document: NewDocument) -> int:
     """Write a document's rows; its number."""
-    by_section = _sentences_by_section(document)
+    by_section = sentences_by_section(document)
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
     connection.execute(
         "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -173,19 +173,6 @@ def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
         "UPDATE state SET next_number = next_number + ? RETURNING next_number", (count,)
     ).fetchone()
     return int(row[0]) - count
-
-
-def _sentences_by_section(document: NewDocument) -> dict[str, list[TextNode]]:
-    by_section: dict[str, list[TextNode]] = {section.node_id: [] for section in document.sections}
-    for sentence in document.sentences:
-        parent = sentence.parent_node.node_id if sentence.parent_node else ""
-        if parent not in by_section:
-            raise StoreError(
-                f"Cannot store '{document.source}': sentence {sentence.node_id} has no section in it.",
-                "Its splitter must set PARENT.",
-            )
-        by_section[parent].append(sentence)
-    return by_section
 
 
 def _columns(node: TextNode) -> tuple[object, ...]:

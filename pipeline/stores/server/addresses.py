@@ -1,0 +1,72 @@
+"""Where the two servers are, and how they are named in messages: never with a password."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from pipeline.errors import ConfigurationError
+
+MONGODB_SETTING = "ATHENA_MONGODB_URL"
+WEAVIATE_SETTING = "ATHENA_WEAVIATE_URL"
+WEAVIATE_KEY_SETTING = "ATHENA_WEAVIATE_API_KEY"
+WEAVIATE_GRPC_SETTING = "ATHENA_WEAVIATE_GRPC_PORT"
+
+_CREDENTIALS = re.compile(r"//[^/]*@")  # up to the last @: a password may hold one
+_SECRET_OPTION = re.compile(r"([?&][^=&]*(?:password|secret|properties)[^=&]*=)[^&]*", re.IGNORECASE)
+_PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddresses:
+    """The settings of both servers; TLS and authentication of MongoDB are part of its URL.
+
+    Weaviate's collections begin with the prefix, so that several stores can share one server.
+    """
+
+    mongodb_url: str = field(repr=False)
+    mongodb_database: str = "athena"
+    weaviate_url: str = field(default="http://localhost:8080", repr=False)
+    weaviate_grpc_host: str = ""  # empty: that of the URL
+    weaviate_grpc_port: int = 50051
+    weaviate_api_key: str = field(default="", repr=False)
+    weaviate_prefix: str = "Athena"
+
+    def __post_init__(self) -> None:
+        """Refuse what could never be reached."""
+        if self.weaviate.scheme not in ("http", "https") or not self.weaviate.hostname:
+            raise ConfigurationError(
+                f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
+                "Give it as http://HOST:PORT or https://HOST:PORT.",
+            )
+        if not _PREFIX.fullmatch(self.weaviate_prefix):
+            raise ConfigurationError(
+                f"ATHENA_WEAVIATE_PREFIX cannot be '{self.weaviate_prefix}'.",
+                "It is made of letters and digits and begins with a capital letter.",
+            )
+
+    @property
+    def weaviate(self) -> SplitResult:
+        """Weaviate's URL, taken apart."""
+        return urlsplit(self.weaviate_url)
+
+    @property
+    def weaviate_port(self) -> int:
+        """Weaviate's HTTP port."""
+        return self.weaviate.port or (443 if self.weaviate_is_secure else 80)
+
+    @property
+    def weaviate_is_secure(self) -> bool:
+        """True where Weaviate is reached by TLS, by HTTP and gRPC alike."""
+        return self.weaviate.scheme == "https"
+
+    @property
+    def grpc_host(self) -> str:
+        """The host of Weaviate's gRPC port."""
+        return self.weaviate_grpc_host or self.weaviate.hostname or ""
+
+
+def without_password(url: str) -> str:
+    """A URL fit to be shown."""
+    return _SECRET_OPTION.sub(r"\1…", _CREDENTIALS.sub("//", url))

@@ -1,0 +1,112 @@
+"""Builds: one index made by one manifest. Readers see one of them; a rebuild writes another beside it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Literal
+
+from pipeline.stores.base import Manifest
+from pipeline.stores.manifest import check_manifest
+from pipeline.stores.server.lease import WriterLease
+from pipeline.stores.server.objects import NodeObjects
+from pipeline.stores.server.records import Record, delete_build, read_records
+from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.state import State, manifest_record
+
+
+class Builds:
+    """The builds of one store, for the holder of the writer's place."""
+
+    def __init__(self, servers: Servers, lease: WriterLease, state: State) -> None:
+        self._servers = servers
+        self.lease = lease
+        self.state = state
+
+    def to_write(self, manifest: Manifest, *, rebuild: bool) -> tuple[str, list[Record]]:
+        """The build to write to, with its records; raises `ManifestMismatch`.
+
+        A rebuild of an index that has no documents would hide nothing: it writes to the visible build.
+        """
+        visible = self.state.build
+        records = read_records(self._servers.mongo, visible) if visible else []
+        if visible is None or not any(record.version for record in records):
+            build = self._begin(manifest)
+            self.show(build, manifest)
+            self.drop_except([build])
+            return build, []
+        if not rebuild:
+            check_manifest(self.state.manifest, manifest)
+            self.drop_except([visible])
+            return visible, records
+        build = self._unfinished(manifest) or self._begin(manifest)
+        self.drop_except([visible, build])
+        return build, read_records(self._servers.mongo, build)
+
+    def objects(self, build: str) -> NodeObjects:
+        """The objects of a build."""
+        return NodeObjects(
+            self._servers.weaviate,
+            prefix=self._servers.addresses.weaviate_prefix,
+            store=self.state.store,
+            build=build,
+        )
+
+    def show(self, build: str, manifest: Manifest) -> None:
+        """Make a build the visible one, in one update: whoever reads another reads again."""
+        generation = self.state.generation + 1
+        record = manifest_record(manifest)
+        changes = {"build": build, "manifest": record, "generation": generation, "deleted": generation}
+        self.lease.update_state(changes)
+        self.state = State(self.state.store, build, Manifest(**record), generation, generation)
+
+    def count_change(self) -> None:
+        """Count one change of what is visible."""
+        self._change("generation", self.state.generation + 1)
+
+    def begin_deleting(self) -> None:
+        """Say that what was replaced is being deleted: whoever reads by an older state reads again."""
+        self._change("deleted", self.state.generation)
+
+    def drop_except(self, builds: Collection[str]) -> None:
+        """Delete all builds but these, with everything in them; what is broken off is gone on with later."""
+        for build in self.known():
+            if build not in builds:
+                self.lease.check()
+                self.objects(build).drop()
+                delete_build(self._servers.mongo, build)
+
+    def known(self) -> list[str]:
+        """All builds that there are."""
+        with self._servers.mongo.collection("builds") as builds:
+            return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
+
+    def _change(self, name: Literal["generation", "deleted"], number: int) -> None:
+        self.lease.update_state({name: number})
+        match name:
+            case "generation":
+                self.state = replace(self.state, generation=number)
+            case "deleted":
+                self.state = replace(self.state, deleted=number)
+
+    def _begin(self, manifest: Manifest) -> str:
+        """A new build, still empty and not visible: it is known before anything of it is made."""
+        build = uuid.uuid4().hex[:8]
+        record = {"_id": build, "manifest": manifest_record(manifest), "begun_at": time.time()}
+        with self._servers.mongo.collection("builds") as builds:
+            builds.insert_one(record)
+        self.objects(build).create()
+        return build
+
+    def _unfinished(self, manifest: Manifest) -> str | None:
+        """The build that a rebuild with this manifest left unfinished, if one did."""
+        wanted = manifest_record(manifest)
+        with self._servers.mongo.collection("builds") as builds:
+            known = sorted(builds.find({}), key=lambda record: -float(record["begun_at"]))
+        for record in known:
+            if record["_id"] != self.state.build and record["manifest"] == wanted:
+                self.objects(record["_id"]).create()  # it may have been broken off before that
+                return str(record["_id"])
+        return None

@@ -1,0 +1,134 @@
+"""What the errors of both servers mean for us: which server, which setting, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pymongo.errors
+import weaviate.exceptions
+
+from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
+from pipeline.stores.server.addresses import (
+    MONGODB_SETTING,
+    WEAVIATE_GRPC_SETTING,
+    WEAVIATE_KEY_SETTING,
+    WEAVIATE_SETTING,
+    ServerAddresses,
+    without_password,
+)
+
+# MongoDB's error codes.
+_NO_AUTHENTICATION = frozenset({11, 13, 18, 8000})  # UserNotFound, Unauthorized, AuthenticationFailed, Atlas
+_READ_ONLY = frozenset({10107, 13435, 11600, 11602, 10058, 20})  # not the primary, or stepping down
+_DISK_FULL = frozenset({14031})
+
+_NO_ENTRY = ("unauthorized", "unauthenticated", "anonymous")  # what Weaviate says, by gRPC in words only
+
+_WAIT = "Start it, or wait until it is up, and try again"
+_MAX_DETAIL = 300
+
+
+@contextmanager
+def mongodb_errors(addresses: ServerAddresses) -> Iterator[None]:
+    """Turn pymongo's errors in the block into our own."""
+    try:
+        yield
+    except pymongo.errors.PyMongoError as error:
+        raise describe_mongodb(error, addresses) from error
+
+
+@contextmanager
+def weaviate_errors(addresses: ServerAddresses) -> Iterator[None]:
+    """Turn the errors of Weaviate's client in the block into our own."""
+    try:
+        yield
+    except (weaviate.exceptions.WeaviateBaseError, httpx.HTTPError) as error:
+        raise describe_weaviate(error, addresses) from error
+
+
+def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddresses) -> AthenaError:
+    """What an error of pymongo means, and what to do about it."""
+    server = f"MongoDB at '{without_password(addresses.mongodb_url)}'"
+    code = getattr(error, "code", None)
+    if isinstance(error, pymongo.errors.BulkWriteError):
+        code = next((item.get("code") for item in (error.details or {}).get("writeErrors", ())), code)
+    detail = _short(error)
+    if isinstance(error, pymongo.errors.ConfigurationError):  # InvalidURI is one
+        return ConfigurationError(
+            f"{MONGODB_SETTING} cannot be used: {detail}.", "Give it as mongodb://USER:PASSWORD@HOST:PORT."
+        )
+    if code in _NO_AUTHENTICATION:
+        return StoreUnavailable(
+            f"{server} does not let us in: wrong user or password, or no right to this database.",
+            f"Mend them in {MONGODB_SETTING}.",
+        )
+    if code in _READ_ONLY or isinstance(error, pymongo.errors.NotPrimaryError):
+        return StoreUnavailable(
+            f"{server} cannot be written: it is a read-only replica.",
+            f"Name the primary, or the whole replica set, in {MONGODB_SETTING}.",
+        )
+    if code in _DISK_FULL or "no space left" in detail.lower():
+        return StoreError(
+            f"{server} cannot write: its disk is full.",
+            "Free some space there and try again: what was stored before is whole.",
+        )
+    if isinstance(error, pymongo.errors.DocumentTooLarge):
+        return StoreError(
+            f"{server} takes no record of more than 16 MB: {detail}.", "Divide the document and ingest again."
+        )
+    if isinstance(error, pymongo.errors.ConnectionFailure):  # time-outs and server selection are
+        return StoreUnavailable(
+            f"{server} does not answer ({detail}).", f"{_WAIT}; its address is the setting {MONGODB_SETTING}."
+        )
+    return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
+
+
+def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaError:
+    """What an error of Weaviate's client means, and what to do about it."""
+    server = f"Weaviate at '{without_password(addresses.weaviate_url)}'"
+    detail = _short(error)
+    lower = detail.lower()
+    status = getattr(error, "status_code", None)
+    if status in (401, 403) or any(word in lower for word in _NO_ENTRY):
+        return StoreUnavailable(
+            f"{server} does not let us in: wrong key, or no right.", f"Mend {WEAVIATE_KEY_SETTING}."
+        )
+    if isinstance(error, weaviate.exceptions.AuthenticationFailedError):
+        return StoreUnavailable(f"{server} asks for a key.", f"Set {WEAVIATE_KEY_SETTING}.")
+    if "read-only" in lower or "readonly" in lower or "no space left" in lower:
+        return StoreError(
+            f"{server} cannot write: it is read-only or its disk is full ({detail}).",
+            "Free some space there, make its shards READY again and try again: what was stored is whole.",
+        )
+    if _is_connection(error) or any(word in lower for word in ("deadline exceeded", "failed to connect")):
+        return unavailable(addresses, detail)
+    return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
+
+
+def unavailable(addresses: ServerAddresses, detail: str) -> StoreUnavailable:
+    """The error for a Weaviate that does not answer."""
+    return StoreUnavailable(
+        f"Weaviate at '{without_password(addresses.weaviate_url)}' does not answer ({detail}).",
+        f"{_WAIT}; its address is the settings {WEAVIATE_SETTING} and {WEAVIATE_GRPC_SETTING}.",
+    )
+
+
+def _is_connection(error: Exception) -> bool:
+    kinds = (
+        httpx.TransportError,
+        weaviate.exceptions.WeaviateStartUpError,
+        weaviate.exceptions.WeaviateConnectionError,
+        weaviate.exceptions.WeaviateGRPCUnavailableError,
+        weaviate.exceptions.WeaviateTimeoutError,
+        weaviate.exceptions.WeaviateClosedClientError,
+        weaviate.exceptions.WeaviateRetryError,
+    )
+    return isinstance(error, kinds)
+
+
+def _short(error: Exception) -> str:
+    """One line of an error's message, without any password."""
+    text = without_password(" ".join(str(error).split())) or type(error).__name__
+    return text[:_MAX_DETAIL].rstrip(".:, ")

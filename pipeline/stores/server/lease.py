@@ -1,0 +1,178 @@
+"""The single writer's place across processes and machines: a lease in the state's record, renewed.
+
+The lease of a dead process runs out; where its process can be seen to be dead, nobody waits for that.
+Times are the server's. A writer that lost its lease finds its next update refused.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pymongo
+from pymongo import ReturnDocument
+
+from pipeline.errors import StoreError
+from pipeline.stores.server.addresses import MONGODB_SETTING, without_password
+from pipeline.stores.server.mongo import Document, MongoServer
+from pipeline.stores.server.state import STATE_ID, State, state_of
+
+LEASE_S = 10.0
+WAIT_S = 15.0  # longer than a lease: a dead writer's has run out by then
+POLL_S = 0.1
+
+_NOBODY: Document = {"owner": "", "machine": "", "pid": 0, "expires_at": 0.0}
+
+
+class WriterLease:
+    """The writer's place while it is held."""
+
+    def __init__(self, mongo: MongoServer, owner: str, *, lease_s: float) -> None:
+        self._mongo = mongo
+        self._owner = owner
+        self._lease_s = lease_s
+        self._renewed = time.monotonic()
+        self._lost = False
+        self._ended = threading.Event()
+
+    def update_state(self, changes: Document) -> None:
+        """Change the state, in one update that is refused where the place was lost."""
+        self.check()
+        with self._mongo.collection("state") as states:
+            done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
+        if done.matched_count == 0:
+            self._lost = True
+            self.check()
+
+    def check(self) -> None:
+        """Raise `StoreError` where the place was lost, or may have been."""
+        if self._lost or time.monotonic() - self._renewed > self._lease_s:
+            raise StoreError(
+                "Another process has taken the writer's place: this one was stopped for too long.",
+                "What it had stored is whole; ingest again.",
+            )
+
+    def keep(self) -> None:
+        """Renew it until `end`; runs in a thread of its own."""
+        while not self._ended.wait(self._lease_s / 4):
+            started = time.monotonic()
+            with suppress(StoreError):  # a server that is away: `check` knows when it is too late
+                expires_at = self._mongo.now() + self._lease_s
+                with self._mongo.collection("state") as states:
+                    done = states.update_one(
+                        {"_id": STATE_ID, "writer.owner": self._owner},
+                        {"$set": {"writer.expires_at": expires_at}},
+                    )
+                self._lost = self._lost or done.matched_count == 0
+                self._renewed = started
+
+    def end(self) -> None:
+        """Give the place up; where the server is away, the lease runs out by itself."""
+        self._ended.set()
+        with suppress(StoreError), self._mongo.collection("state") as states:
+            states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": {"writer": _NOBODY}})
+
+
+@contextmanager
+def writer_lease(
+    mongo: MongoServer, url: str, *, wait_s: float, lease_s: float
+) -> Iterator[tuple[WriterLease, State]]:
+    """Hold the writer's place for the block; raises `StoreError`, naming who has it, after `wait_s`."""
+    owner = uuid.uuid4().hex
+    state = _acquire(mongo, url, owner=owner, wait_s=wait_s, lease_s=lease_s)
+    lease = WriterLease(mongo, owner, lease_s=lease_s)
+    keeper = threading.Thread(target=lease.keep, name="writer-lease", daemon=True)
+    keeper.start()
+    try:
+        yield lease, state
+    finally:
+        lease.end()
+        keeper.join()
+
+
+def is_held(mongo: MongoServer) -> bool:
+    """True while somebody writes."""
+    with mongo.collection("state") as states:
+        record = states.find_one({"_id": STATE_ID}) or {}
+    return not _is_free(record.get("writer", _NOBODY), mongo.now())
+
+
+def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float, lease_s: float) -> State:
+    deadline = time.monotonic() + wait_s
+    _ensure_state(mongo)
+    while True:
+        with mongo.collection("state") as states:
+            record = states.find_one({"_id": STATE_ID}) or {}
+        holder = record.get("writer", _NOBODY)
+        now = mongo.now()
+        if _is_free(holder, now):
+            taken = _take(mongo, holder, owner=owner, expires_at=now + lease_s)
+            if taken is not None:
+                return taken
+        elif time.monotonic() >= deadline:
+            raise _occupied(holder, url)
+        else:
+            time.sleep(POLL_S)
+
+
+def _take(mongo: MongoServer, holder: Document, *, owner: str, expires_at: float) -> State | None:
+    """The state with the place taken from `holder`; None where somebody was faster."""
+    seen = {"writer.owner": holder["owner"], "writer.expires_at": holder["expires_at"]}
+    mine = {"owner": owner, "machine": machine(), "pid": os.getpid(), "expires_at": expires_at}
+    with mongo.collection("state") as states:
+        record = states.find_one_and_update(
+            {"_id": STATE_ID, **seen}, {"$set": {"writer": mine}}, return_document=ReturnDocument.AFTER
+        )
+    return None if record is None else state_of(record)
+
+
+def _ensure_state(mongo: MongoServer) -> None:
+    empty = {"store": uuid.uuid4().hex[:8], "build": None, "manifest": None, "generation": 0, "deleted": 0}
+    with mongo.collection("state") as states, suppress(pymongo.errors.DuplicateKeyError):
+        states.update_one({"_id": STATE_ID}, {"$setOnInsert": {**empty, "writer": _NOBODY}}, upsert=True)
+
+
+def machine() -> str:
+    """Names where a process id means something: the host, its boot, and the container on it."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return "/".join(parts)
+
+
+def _is_free(holder: Document, now: float) -> bool:
+    return not holder["owner"] or holder["expires_at"] < now or _is_dead(holder)
+
+
+def _is_dead(holder: Document) -> bool:
+    """True where the holder ran here and does not any more."""
+    if holder["machine"] != machine() or "/" not in holder["machine"]:
+        return False
+    try:
+        os.kill(holder["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _occupied(holder: Document, url: str) -> StoreError:
+    here = holder["machine"] == machine()
+    if here and holder["pid"] == os.getpid():
+        who = "this program itself"
+    else:
+        host = holder["machine"].partition("/")[0]
+        who = f"another process (pid {holder['pid']})" + ("" if here else f" on '{host}'")
+    store = f"'{without_password(url)}' ({MONGODB_SETTING})"
+    return StoreError(
+        f"Cannot write to the store at {store}: {who} is writing to it.",
+        "Wait until it has finished, or stop it, and try again.",
+    )

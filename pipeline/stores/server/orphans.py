@@ -1,0 +1,136 @@
+"""Orphans: what lies in one server without its counterpart in the other; found, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.stores.base import Level
+from pipeline.stores.server.builds import Builds
+from pipeline.stores.server.mongo import Document, chunks
+from pipeline.stores.server.objects import NodeObjects
+from pipeline.stores.server.records import Record, clean_records, delete_versions, read_records
+from pipeline.stores.server.schema import LEVELS, collection_name, store_prefix
+from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanReport:
+    """What has no counterpart. While somebody writes, what he is writing is not counted."""
+
+    objects: int = 0  # in Weaviate, of versions that nobody sees
+    versions: tuple[str, ...] = ()  # of those, and of texts and sections in MongoDB that nobody sees
+    incomplete: tuple[str, ...] = ()  # sources of documents that lack objects, sections or their text
+    builds: tuple[str, ...] = ()  # rebuilds that were broken off, or replaced and not dropped
+    collections: tuple[str, ...] = ()  # in Weaviate, of no build
+
+    @property
+    def is_clean(self) -> bool:
+        """True where there is nothing to remove."""
+        return self == OrphanReport()
+
+    def lines(self) -> list[str]:
+        """A line for everything that was found."""
+        incomplete = ", ".join(self.incomplete)
+        found = {
+            f"{self.objects:,} objects in Weaviate that no document has": self.objects,
+            f"{len(self.versions):,} versions of documents that nobody sees": self.versions,
+            f"documents that lack a part, to be ingested again: {incomplete}": self.incomplete,
+            f"unfinished or replaced builds: {', '.join(self.builds)}": self.builds,
+            f"collections in Weaviate of no build: {', '.join(self.collections)}": self.collections,
+        }
+        return [line for line, items in found.items() if items]
+
+
+def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
+    """What has no counterpart; what is being written has, while somebody is `busy` with it."""
+    if not state.store:
+        return OrphanReport()
+    prefix = servers.addresses.weaviate_prefix
+    known = _known_builds(servers)
+    existing = _collections(servers, store_prefix(prefix, state.store))
+    of_builds = {collection_name(prefix, state.store, build, level) for build in known for level in LEVELS}
+    stale = tuple(sorted(known - {state.build}))
+    collections = tuple(sorted(existing - of_builds))
+    if state.build is None:
+        return OrphanReport(builds=stale, collections=collections)
+    records = read_records(servers.mongo, state.build)
+    names = {level: collection_name(prefix, state.store, state.build, level) for level in LEVELS}
+    counts: dict[Level, dict[str, int]] = {level: {} for level in LEVELS}
+    if existing >= set(names.values()):
+        counts = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build).counts()
+    rows = _rows(servers, state.build)
+    owned = {record.version for record in records}
+    if busy:
+        owned.update(version for record in records for version in record.leftovers)
+    found = {version for counted in (*counts.values(), rows) for version in counted}
+    stray = found - owned
+    objects = sum(counted.get(version, 0) for counted in counts.values() for version in stray)
+    incomplete = tuple(sorted(record.source for record in records if _lacks(record, counts, rows)))
+    return OrphanReport(objects, tuple(sorted(stray)), incomplete, stale, collections)
+
+
+def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
+    """Remove them; incomplete documents are marked, so that the next ingest writes them again."""
+    found = find_orphans(servers, builds.state, busy=False)
+    state = builds.state
+    if found.collections:
+        servers.weaviate.run(lambda client: client.collections.delete(list(found.collections)))
+    if state.build is None:
+        builds.drop_except([])
+        return found
+    builds.drop_except([state.build])
+    objects = builds.objects(state.build)
+    objects.create()
+    if found.versions:
+        builds.begin_deleting()
+        objects.delete_versions(found.versions)
+        delete_versions(servers.mongo, found.versions)
+        clean_records(servers.mongo, read_records(servers.mongo, state.build))
+    _forget_hashes(servers, state.build, found.incomplete)
+    builds.count_change()
+    return found
+
+
+def _lacks(record: Record, counts: dict[Level, dict[str, int]], rows: dict[str, int]) -> bool:
+    """True where a visible document lacks objects, sections or its text."""
+    version, info = record.version, record.info
+    if version is None or info is None:
+        return False
+    expected = (info.sections, info.sentences, info.sections + 1)
+    return expected != (
+        counts["section"].get(version, 0),
+        counts["sentence"].get(version, 0),
+        rows.get(version, 0),
+    )
+
+
+def _known_builds(servers: Servers) -> set[str]:
+    with servers.mongo.collection("builds") as builds:
+        return {str(record["_id"]) for record in builds.find({}, {"_id": 1})}
+
+
+def _collections(servers: Servers, prefix: str) -> set[str]:
+    names = servers.weaviate.run(lambda client: list(client.collections.list_all(simple=True)))
+    return {name for name in names if name.startswith(prefix)}
+
+
+def _rows(servers: Servers, build: str) -> dict[str, int]:
+    """How many texts and sections of each version there are."""
+    counted: dict[str, int] = {}
+    with servers.mongo.database() as database:
+        versions = [record["_id"] for record in database["texts"].find({"build": build}, {"_id": 1})]
+        sections = database["sections"].find({"build": build}, {"version": 1})
+        versions += [record["version"] for record in sections]
+    for version in versions:
+        counted[version] = counted.get(version, 0) + 1
+    return counted
+
+
+def _forget_hashes(servers: Servers, build: str, sources: Iterable[str]) -> None:
+    """Let the next ingest take some documents for changed."""
+    forgotten: Document = {"$set": {"info.hash": ""}}
+    with servers.mongo.collection("documents") as documents:
+        for some in chunks(sources):
+            documents.update_many({"_id": {"$in": [f"{build}/{source}" for source in some]}}, forgotten)

@@ -1,0 +1,76 @@
+"""`SectionStore` on MongoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pipeline.errors import UnknownDocument
+from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
+from pipeline.stores.server.mongo import chunks
+from pipeline.stores.server.records import read_sections, read_text, section_of
+from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.snapshot import Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+
+class ServerSections:
+    """Whole documents and their sections, of the visible build."""
+
+    def __init__(self, servers: Servers, snapshots: Snapshots, *, delete: Callable[[str], None]) -> None:
+        self._servers = servers
+        self._snapshots = snapshots
+        self._delete = delete
+
+    def documents(self) -> list[DocumentInfo]:
+        """All visible documents, by source."""
+        infos = self._snapshots.read(lambda snapshot: snapshot.documents.values())
+        return sorted(infos, key=lambda info: info.source)
+
+    def document(self, source: str) -> StoredDocument:
+        """One document whole; raises `UnknownDocument`."""
+
+        def read(snapshot: Snapshot) -> StoredDocument | None:
+            version = snapshot.versions.get(source)
+            if version is None:
+                return None
+            info = snapshot.documents[version]
+            text = read_text(self._servers.mongo, version)
+            sections = read_sections(self._servers.mongo, {"version": version})
+            return StoredDocument(info, text or "", tuple(section_of(item, info.id) for item in sections))
+
+        document = self._snapshots.read(read)
+        if document is None:
+            raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
+        return document
+
+    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+        """Sections by id, in one call; an id that is not stored is missing from the result."""
+
+        def read(snapshot: Snapshot) -> dict[str, TextNode]:
+            found: dict[str, TextNode] = {}
+            for ids in chunks(node_ids):
+                where = {"build": snapshot.build, "node": {"$in": ids}}
+                for item in read_sections(self._servers.mongo, where):
+                    info = snapshot.documents.get(item["version"])
+                    if info is not None:
+                        found[item["node"]] = section_of(item, info.id)
+            return found
+
+        return self._snapshots.read(read)
+
+    def delete_document(self, source: str) -> None:
+        """Remove a document with all that was made of it; raises `UnknownDocument`."""
+        self._delete(source)
+
+    def manifest(self) -> Manifest | None:
+        """What the index was made with; None while it is empty."""
+        return self._snapshots.read(_manifest)
+
+
+def _manifest(snapshot: Snapshot) -> Manifest | None:
+    made_as = snapshot.manifest
+    return None if made_as is None else replace(made_as, generation=snapshot.state.generation)

@@ -1,0 +1,164 @@
+"""`SentenceIndex` on Weaviate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.analysis import analyse
+from pipeline.errors import ManifestMismatch
+from pipeline.stores.base import (
+    SENTENCES_PER_SECTION,
+    Hit,
+    Level,
+    Manifest,
+    Ranking,
+    SearchRequest,
+    SearchResponse,
+    Vector,
+)
+from pipeline.stores.globs import matches
+from pipeline.stores.manifest import REBUILD, check_manifest
+from pipeline.stores.nodes import StoredNode, sentence_node
+from pipeline.stores.server.objects import Fetched, Found, NodeObjects
+from pipeline.stores.server.schema import LEVELS
+from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.snapshot import Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
+
+_EMPTY = SearchResponse((), (), (), ())
+
+
+class ServerSentences:
+    """The leaves and their vectors, and the search over both levels, of the visible build."""
+
+    def __init__(self, servers: Servers, snapshots: Snapshots, *, manifest: Manifest | None) -> None:
+        self._servers = servers
+        self._snapshots = snapshots
+        self._manifest = manifest
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Search sections and sentences by BM25 and by vector."""
+        return self._snapshots.read(lambda snapshot: self._search(snapshot, request))
+
+    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+        """Sentences by id, in one call; an id that is not stored is missing from the result."""
+        nodes = self._snapshots.read(lambda snapshot: self._nodes(snapshot, "node", node_ids))
+        return {node.node_id: node for node in nodes}
+
+    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[TextNode]]:
+        """All sentences of some sections, in reading order, in one call."""
+        found: dict[str, list[TextNode]] = {}
+        for node in self._snapshots.read(lambda snapshot: self._nodes(snapshot, "section", section_ids)):
+            parent = node.parent_node
+            found.setdefault(parent.node_id if parent else "", []).append(node)
+        return found
+
+    def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
+        """Vectors of sections and sentences by id, in one call."""
+
+        def read(snapshot: Snapshot) -> dict[str, Vector]:
+            objects = self._objects(snapshot)
+            if objects is None or not node_ids:
+                return {}
+            found = objects.fetch_levels(
+                LEVELS, "node", node_ids, properties=("node", "version"), with_vectors=True
+            )
+            return {
+                str(item.properties["node"]): item.vector
+                for item in _visible(found, snapshot)
+                if item.vector is not None
+            }
+
+        return self._snapshots.read(read)
+
+    def count(self) -> int:
+        """How many sentences are indexed."""
+        return self._snapshots.read(
+            lambda snapshot: sum(info.sentences for info in snapshot.documents.values())
+        )
+
+    def _nodes(self, snapshot: Snapshot, by: str, ids: Collection[str]) -> list[TextNode]:
+        """Sentences of which a property is one of some ids, in reading order."""
+        objects = self._objects(snapshot)
+        if objects is None or not ids:
+            return []
+        found = objects.fetch_levels(("sentence",), by, ids, properties=SENTENCE_PROPERTIES)
+        ordered = sorted(_visible(found, snapshot), key=lambda item: int(item.properties["position"]))
+        return [_sentence(item, snapshot) for item in ordered]
+
+    def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
+        """The objects of the visible build; None while it has no document."""
+        if snapshot.build is None or not snapshot.documents:
+            return None
+        return NodeObjects(
+            self._servers.weaviate,
+            prefix=self._servers.addresses.weaviate_prefix,
+            store=snapshot.state.store,
+            build=snapshot.build,
+        )
+
+    def _search(self, snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
+        objects, stored = self._objects(snapshot), snapshot.manifest
+        if objects is None or stored is None:
+            return _EMPTY
+        self._check(stored, request)
+        versions = _versions(snapshot, request.paths)
+        if versions is not None and not versions:
+            return _EMPTY
+        found = objects.search(
+            terms=analyse(request.text or ""),
+            vector=request.vector,
+            limits={"section": request.top_k, "sentence": request.top_k * SENTENCES_PER_SECTION},
+            visible=snapshot.documents,
+            versions=versions,
+        )
+        return SearchResponse(
+            bm25_sections=_ranking(found, "bm25", "section"),
+            bm25_sentences=_ranking(found, "bm25", "sentence"),
+            dense_sections=_ranking(found, "dense", "section"),
+            dense_sentences=_ranking(found, "dense", "sentence"),
+        )
+
+    def _check(self, stored: Manifest, request: SearchRequest) -> None:
+        check_manifest(stored, self._manifest or stored)
+        if request.vector is not None and len(request.vector) != stored.dimensions:
+            raise ManifestMismatch(
+                f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
+                f"the question was embedded with {len(request.vector)}.",
+                f"Choose that model again, or make the index anew with {REBUILD}.",
+            )
+
+
+def _versions(snapshot: Snapshot, glob: str | None) -> list[str] | None:
+    """The versions of the documents that a glob means; None for all."""
+    if glob is None:
+        return None
+    meant = [version for version, info in snapshot.documents.items() if matches(info.source, glob)]
+    return None if len(meant) == len(snapshot.documents) else meant
+
+
+def _ranking(found: Mapping[tuple[str, Level], Sequence[Found]], way: str, level: Level) -> Ranking:
+    return tuple(Hit(item.node_id, item.section_id, item.score) for item in found.get((way, level), ()))
+
+
+def _visible(found: Sequence[Fetched], snapshot: Snapshot) -> list[Fetched]:
+    return [item for item in found if item.properties["version"] in snapshot.documents]
+
+
+def _sentence(item: Fetched, snapshot: Snapshot) -> TextNode:
+    properties = item.properties
+    start, end = properties.get("start"), properties.get("end")
+    stored = StoredNode(
+        id=str(properties["node"]),
+        start=None if start is None else int(start),
+        end=None if end is None else int(end),
+        metadata=str(properties["metadata"]),
+        text=str(properties["text"]),
+        document_id=snapshot.documents[str(properties["version"])].id,
+    )
+    return sentence_node(stored, str(properties["section"]))

@@ -1,0 +1,115 @@
+"""What a reader sees: one build, and of each document in it one version.
+
+Readers keep what they saw last and learn from the state, one small read, whether it still holds. Nothing
+of a version is deleted while a reader's snapshot may name it, unless the state says so: then he reads again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from pipeline.errors import StoreError
+from pipeline.stores.base import DocumentInfo, Manifest
+from pipeline.stores.server.mongo import MongoServer
+from pipeline.stores.server.records import read_records
+from pipeline.stores.server.state import State, read_state
+
+Result = TypeVar("Result")
+
+ATTEMPTS = 20  # far more than a writer, who deletes at most once a second, can spoil
+IN_FLUX_S = 2.0  # after a change, the state is also read before
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state, and the documents that were visible in it, by version."""
+
+    state: State
+    documents: Mapping[str, DocumentInfo]
+
+    @property
+    def build(self) -> str | None:
+        """The visible build."""
+        return self.state.build
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """The visible version of each source."""
+        return {info.source: version for version, info in self.documents.items()}
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """What the visible build was made with; None while it has no document."""
+        return self.state.manifest if self.documents else None
+
+    def holds_in(self, state: State) -> bool:
+        """True where nothing of it has been deleted by `state`."""
+        return self.build == state.build and state.deleted <= self.state.generation
+
+
+class Snapshots:
+    """The newest snapshot of a process; safe to use from several threads."""
+
+    def __init__(self, mongo: Callable[[], MongoServer]) -> None:
+        self._mongo = mongo
+        self._lock = threading.Lock()
+        self._newest: Snapshot | None = None
+        self._changed_at = -IN_FLUX_S
+
+    def read(self, read: Callable[[Snapshot], Result]) -> Result:
+        """What `read` makes of a snapshot of which nothing is deleted while it reads.
+
+        In quiet times the snapshot is known before, and one small read after it tells that it is the newest.
+        """
+        in_flux = time.monotonic() - self._changed_at < IN_FLUX_S
+        snapshot = self._newest
+        for attempt in range(ATTEMPTS):
+            if snapshot is None or in_flux or attempt:
+                snapshot = self._refresh(read_state(self._mongo()))
+            failure: StoreError | None = None
+            try:
+                result = read(snapshot)
+            except StoreError as error:
+                failure = error
+            state = read_state(self._mongo())
+            if state == snapshot.state or ((in_flux or attempt) and snapshot.holds_in(state)):
+                if failure is not None:
+                    raise failure
+                return result
+        raise StoreError("The index changes faster than it can be read.", "Try again in a moment.")
+
+    def _refresh(self, state: State) -> Snapshot:
+        """The snapshot of `state`: only what changed since the last one is read."""
+        with self._lock:
+            newest = self._newest
+            if newest is not None and _is_at_least(newest.state, state):
+                return newest
+            documents: dict[str, DocumentInfo] = {}
+            after = None
+            if newest is not None and newest.holds_in(state):
+                documents, after = dict(newest.documents), newest.state.generation
+            if state.build is not None:
+                self._read_changes(state.build, documents, newest, after)
+            self._newest = Snapshot(state, documents)
+            self._changed_at = time.monotonic()
+            return self._newest
+
+    def _read_changes(
+        self, build: str, documents: dict[str, DocumentInfo], newest: Snapshot | None, after: int | None
+    ) -> None:
+        former = newest.versions if newest is not None and after is not None else {}
+        for record in read_records(self._mongo(), build, after=after):
+            documents.pop(former.get(record.source, ""), None)
+            if record.version is not None and record.info is not None:
+                documents[record.version] = record.info
+
+
+def _is_at_least(known: State, state: State) -> bool:
+    """True where what is known is as new as `state`, which may have been read a moment ago."""
+    same = (known.store, known.build) == (state.store, state.build)
+    return same and known.generation >= state.generation and known.deleted >= state.deleted

@@ -1,0 +1,123 @@
+"""`ServerStore`: documents in MongoDB, which is the truth, their nodes in Weaviate, which finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pipeline.errors import StoreError, UnknownDocument
+from pipeline.stores.base import Manifest, NewDocument
+from pipeline.stores.server.addresses import ServerAddresses
+from pipeline.stores.server.builds import Builds
+from pipeline.stores.server.lease import LEASE_S, WAIT_S, is_held, writer_lease
+from pipeline.stores.server.orphans import OrphanReport, find_orphans, remove_orphans
+from pipeline.stores.server.records import read_records
+from pipeline.stores.server.sections import ServerSections
+from pipeline.stores.server.sentences import ServerSentences
+from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.snapshot import Snapshots
+from pipeline.stores.server.state import read_state
+from pipeline.stores.server.writing import ServerWriting
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVersions:
+    """What the two servers say they are."""
+
+    mongodb: str
+    weaviate: str
+
+
+class ServerStore:
+    """Fulfils `DocumentStore`; safe to use from several threads, processes and machines.
+
+    Nothing is connected before it is needed, and a server that comes back is used again. Given a
+    `manifest`, a search in an index that was made otherwise raises `ManifestMismatch`.
+    """
+
+    def __init__(
+        self,
+        addresses: ServerAddresses,
+        *,
+        manifest: Manifest | None = None,
+        lock_wait_s: float = WAIT_S,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self._servers = Servers(addresses)
+        self._lock_wait_s = lock_wait_s
+        self._lease_s = lease_s
+        self._writing: ServerWriting | None = None
+        snapshots = Snapshots(lambda: self._servers.mongo)
+        self._sections = ServerSections(self._servers, snapshots, delete=self._delete)
+        self._sentences = ServerSentences(self._servers, snapshots, manifest=manifest)
+
+    @property
+    def sections(self) -> ServerSections:
+        """The truth."""
+        return self._sections
+
+    @property
+    def sentences(self) -> ServerSentences:
+        """The search."""
+        return self._sentences
+
+    def replace(self, document: NewDocument) -> None:
+        """Write a document, replacing its former version: after a kill it is whole or as before."""
+        if self._writing is None:
+            raise StoreError(f"Cannot store '{document.source}' outside of `writing()`.", "Call that first.")
+        self._writing.replace(document)
+
+    @contextmanager
+    def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
+
+        A rebuild writes beside the old index, which stays as it is until `publish`; one that was broken
+        off is gone on with by the next with the same manifest.
+        """
+        with self._turn() as builds:
+            build, records = builds.to_write(manifest, rebuild=rebuild)
+            writing = ServerWriting(self._servers, builds, build=build, manifest=manifest, records=records)
+            self._writing = writing
+            try:
+                yield writing
+            finally:
+                self._writing = None
+            writing.finish()
+
+    def versions(self) -> ServerVersions:
+        """The versions of both servers; raises `StoreUnavailable` where one does not answer."""
+        return ServerVersions(self._servers.mongo.version(), self._servers.weaviate.version())
+
+    def find_orphans(self) -> OrphanReport:
+        """What lies in one server without its counterpart in the other, and builds that nobody sees."""
+        mongo = self._servers.mongo
+        return find_orphans(self._servers, read_state(mongo), busy=is_held(mongo))
+
+    def remove_orphans(self) -> OrphanReport:
+        """Remove what `find_orphans` finds, while nobody else writes; what that was."""
+        with self._turn() as builds:
+            return remove_orphans(self._servers, builds)
+
+    def close(self) -> None:
+        """Give up the connections; the last one in the process to do so closes them."""
+        self._servers.close()
+
+    def _delete(self, source: str) -> None:
+        with self._turn() as builds:
+            build, manifest = builds.state.build, builds.state.manifest
+            if build is None or manifest is None:
+                raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
+            builds.drop_except([build])
+            records = read_records(self._servers.mongo, build)
+            writing = ServerWriting(self._servers, builds, build=build, manifest=manifest, records=records)
+            writing.delete(source)
+            writing.finish()
+
+    @contextmanager
+    def _turn(self) -> Iterator[Builds]:
+        mongo = self._servers.mongo
+        mongo.ensure_indexes()
+        url = self._servers.addresses.mongodb_url
+        with writer_lease(mongo, url, wait_s=self._lock_wait_s, lease_s=self._lease_s) as (lease, state):
+            yield Builds(self._servers, lease, state)

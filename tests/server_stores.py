@@ -1,0 +1,91 @@
+"""The real servers of tests: where they are, whether they are up, and a store of one's own on them."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from urllib.parse import urlsplit
+
+import pytest
+
+from pipeline.stores.server.addresses import ServerAddresses
+
+MONGODB_URL = os.environ.get("ATHENA_TEST_MONGODB_URL", "mongodb://127.0.0.1:27018")
+WEAVIATE_URL = os.environ.get("ATHENA_TEST_WEAVIATE_URL", "http://127.0.0.1:8090")
+WEAVIATE_GRPC_PORT = int(os.environ.get("ATHENA_TEST_WEAVIATE_GRPC", "50051").rpartition(":")[2])
+REQUIRED = os.environ.get("ATHENA_REQUIRE_SERVERS") == "1"
+
+
+def require_servers() -> None:
+    """Skip where a server is not up; fail where it must be."""
+    missing = missing_servers()
+    if missing and REQUIRED:
+        pytest.fail(missing)
+    if missing:
+        pytest.skip(missing)
+
+
+@cache
+def missing_servers() -> str:
+    """Which servers do not answer, and how to start them; empty where all do."""
+    weaviate = urlsplit(WEAVIATE_URL)
+    ports = {
+        MONGODB_URL: _port_of_mongodb(),
+        WEAVIATE_URL: (weaviate.hostname or "", weaviate.port or 80),
+        "Weaviate's gRPC": (weaviate.hostname or "", WEAVIATE_GRPC_PORT),
+    }
+    missing = [name for name, address in ports.items() if not is_open(*address)]
+    return f"not up: {', '.join(missing)}; `scripts/servers.sh start` starts them" if missing else ""
+
+
+def is_open(host: str, port: int) -> bool:
+    """True where something listens."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def server_addresses() -> Iterator[ServerAddresses]:
+    """A database and a prefix of one's own, removed afterwards."""
+    require_servers()
+    name = uuid.uuid4().hex[:10]
+    addresses = ServerAddresses(
+        mongodb_url=MONGODB_URL,
+        mongodb_database=f"athena_test_{name}",
+        weaviate_url=WEAVIATE_URL,
+        weaviate_grpc_port=WEAVIATE_GRPC_PORT,
+        weaviate_prefix=f"Test{name}",
+    )
+    yield addresses
+    remove(addresses)
+
+
+def remove(addresses: ServerAddresses) -> None:
+    """Delete all that a test has left on the servers."""
+    from pipeline.stores.server.servers import Servers
+
+    servers = Servers(addresses)
+    with servers.mongo.database() as database:
+        database.client.drop_database(addresses.mongodb_database)
+    prefix = f"{addresses.weaviate_prefix}_"
+
+    def drop(client):  # type: ignore[no-untyped-def]
+        names = [name for name in client.collections.list_all(simple=True) if name.startswith(prefix)]
+        if names:
+            client.collections.delete(names)
+
+    servers.weaviate.run(drop)
+    servers.close()
+
+
+def _port_of_mongodb() -> tuple[str, int]:
+    found = re.search(r"([^/@,:]+):(\d+)", MONGODB_URL.partition("://")[2].rpartition("@")[2])
+    return (found[1], int(found[2])) if found else ("localhost", 27017)
