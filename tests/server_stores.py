@@ -9,11 +9,13 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
-from pipeline.stores.server.addresses import ServerAddresses
+if TYPE_CHECKING:
+    from pipeline.stores.server import ServerAddresses
 
 MONGODB_URL = os.environ.get("ATHENA_TEST_MONGODB_URL", "mongodb://127.0.0.1:27018")
 WEAVIATE_URL = os.environ.get("ATHENA_TEST_WEAVIATE_URL", "http://127.0.0.1:8090")
@@ -56,6 +58,8 @@ def is_open(host: str, port: int) -> bool:
 def server_addresses() -> Iterator[ServerAddresses]:
     """A database and a prefix of one's own, removed afterwards."""
     require_servers()
+    from pipeline.stores.server import ServerAddresses
+
     name = uuid.uuid4().hex[:10]
     addresses = ServerAddresses(
         mongodb_url=MONGODB_URL,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import check_manifest
 from pipeline.stores.server.lease import WriterLease
 from pipeline.stores.server.objects import NodeObjects
-from pipeline.stores.server.records import Record, delete_build, read_records
+from pipeline.stores.server.records import Record, append_records, delete_build, read_records, visible_records
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.state import State, manifest_record
+from pipeline.stores.server.state import State, manifest_of, manifest_record
 
 
 class Builds:
@@ -32,9 +31,9 @@ class Builds:
         """
         visible = self.state.build
         records = read_records(self._servers.mongo, visible) if visible else []
-        if visible is None or not any(record.version for record in records):
+        if visible is None or not visible_records(records):
             build = self._begin(manifest)
-            self.show(build, manifest)
+            self.show(build)
             self.drop_except([build])
             return build, []
         if not rebuild:
@@ -54,21 +53,41 @@ class Builds:
             build=build,
         )
 
-    def show(self, build: str, manifest: Manifest) -> None:
+    def visible(self) -> tuple[str, list[Record]]:
+        """The visible build with its records; to be called where there is one."""
+        build = self.state.build or ""
+        return build, read_records(self._servers.mongo, build)
+
+    def show(self, build: str) -> None:
         """Make a build the visible one, in one update: whoever reads another reads again."""
+        with self._servers.mongo.collection("builds") as builds:
+            record = builds.find_one({"_id": build}) or {}
         generation = self.state.generation + 1
-        record = manifest_record(manifest)
-        changes = {"build": build, "manifest": record, "generation": generation, "deleted": generation}
-        self.lease.update_state(changes)
-        self.state = State(self.state.store, build, Manifest(**record), generation, generation)
+        numbers = {"generation": generation, "deleted": generation}
+        self.lease.update_state({"build": build, "manifest": record["manifest"], **numbers})
+        manifest = manifest_of(record["manifest"])
+        self.state = replace(
+            self.state, build=build, manifest=manifest, generation=generation, deleted=generation
+        )
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Add entries to the log of the build, and count the change where that is the visible one."""
+        self.lease.check()
+        append_records(self._servers.mongo, records)
+        shown = any(record.build == self.state.build and record.source for record in records)
+        self._update(written=records[-1].number, generation=self.state.generation + shown)
+
+    def count_entries(self, newest: int) -> None:
+        """Count the entries up to a number, which a writer who was broken off has added."""
+        self._update(written=newest, generation=self.state.generation + 1)
 
     def count_change(self) -> None:
         """Count one change of what is visible."""
-        self._change("generation", self.state.generation + 1)
+        self._update(generation=self.state.generation + 1)
 
     def begin_deleting(self) -> None:
         """Say that what was replaced is being deleted: whoever reads by an older state reads again."""
-        self._change("deleted", self.state.generation)
+        self._update(deleted=self.state.generation)
 
     def drop_except(self, builds: Collection[str]) -> None:
         """Delete all builds but these, with everything in them; what is broken off is gone on with later."""
@@ -83,13 +102,18 @@ class Builds:
         with self._servers.mongo.collection("builds") as builds:
             return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
 
-    def _change(self, name: Literal["generation", "deleted"], number: int) -> None:
-        self.lease.update_state({name: number})
-        match name:
-            case "generation":
-                self.state = replace(self.state, generation=number)
-            case "deleted":
-                self.state = replace(self.state, deleted=number)
+    def _update(
+        self, *, generation: int | None = None, written: int | None = None, deleted: int | None = None
+    ) -> None:
+        state = replace(
+            self.state,
+            generation=self.state.generation if generation is None else generation,
+            written=self.state.written if written is None else written,
+            deleted=self.state.deleted if deleted is None else deleted,
+        )
+        numbers = {"generation": state.generation, "written": state.written, "deleted": state.deleted}
+        self.lease.update_state(numbers)
+        self.state = state
 
     def _begin(self, manifest: Manifest) -> str:
         """A new build, still empty and not visible: it is known before anything of it is made."""

@@ -133,9 +133,9 @@ def _take(mongo: MongoServer, holder: Document, *, owner: str, expires_at: float
 
 
 def _ensure_state(mongo: MongoServer) -> None:
-    empty = {"store": uuid.uuid4().hex[:8], "build": None, "manifest": None, "generation": 0, "deleted": 0}
+    empty = {"store": uuid.uuid4().hex[:8], "generation": 0, "written": 0, "deleted": 0, "writer": _NOBODY}
     with mongo.collection("state") as states, suppress(pymongo.errors.DuplicateKeyError):
-        states.update_one({"_id": STATE_ID}, {"$setOnInsert": {**empty, "writer": _NOBODY}}, upsert=True)
+        states.update_one({"_id": STATE_ID}, {"$setOnInsert": empty}, upsert=True)
 
 
 def machine() -> str:

@@ -27,7 +27,8 @@ SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection fo
 IDS_A_QUERY = 1000
 
 INDEXES: dict[str, Sequence[Sequence[str]]] = {
-    "documents": (("build", "changed"),),
+    "documents": (("build", "_id"),),
+    "pending": (("build",),),
     "sections": (("build", "node"), ("version", "order")),
     "texts": (("build",),),
     "conversations": (("updated_at",),),

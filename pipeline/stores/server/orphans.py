@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.stores.base import Level
 from pipeline.stores.server.builds import Builds
-from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.objects import NodeObjects
-from pipeline.stores.server.records import Record, clean_records, delete_versions, read_records
+from pipeline.stores.server.records import (
+    Record,
+    delete_versions,
+    read_pending,
+    read_records,
+    visible_records,
+)
 from pipeline.stores.server.schema import LEVELS, collection_name, store_prefix
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State
@@ -61,18 +65,19 @@ def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
     if existing >= set(names.values()):
         counts = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build).counts()
     rows = _rows(servers, state.build)
-    owned = {record.version for record in records}
+    visible = visible_records(records)
+    owned = {record.version for record in (records if busy else visible.values())}
     if busy:
-        owned.update(version for record in records for version in record.leftovers)
+        owned.update(read_pending(servers.mongo, state.build))
     found = {version for counted in (*counts.values(), rows) for version in counted}
     stray = found - owned
     objects = sum(counted.get(version, 0) for counted in counts.values() for version in stray)
-    incomplete = tuple(sorted(record.source for record in records if _lacks(record, counts, rows)))
+    incomplete = tuple(sorted(source for source, record in visible.items() if _lacks(record, counts, rows)))
     return OrphanReport(objects, tuple(sorted(stray)), incomplete, stale, collections)
 
 
 def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
-    """Remove them; incomplete documents are marked, so that the next ingest writes them again."""
+    """Remove them, but for incomplete documents, which the next ingest is to write again."""
     found = find_orphans(servers, builds.state, busy=False)
     state = builds.state
     if found.collections:
@@ -83,13 +88,8 @@ def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
     builds.drop_except([state.build])
     objects = builds.objects(state.build)
     objects.create()
-    if found.versions:
-        builds.begin_deleting()
-        objects.delete_versions(found.versions)
-        delete_versions(servers.mongo, found.versions)
-        clean_records(servers.mongo, read_records(servers.mongo, state.build))
-    _forget_hashes(servers, state.build, found.incomplete)
-    builds.count_change()
+    objects.delete_versions(found.versions)
+    delete_versions(servers.mongo, found.versions)
     return found
 
 
@@ -126,11 +126,3 @@ def _rows(servers: Servers, build: str) -> dict[str, int]:
     for version in versions:
         counted[version] = counted.get(version, 0) + 1
     return counted
-
-
-def _forget_hashes(servers: Servers, build: str, sources: Iterable[str]) -> None:
-    """Let the next ingest take some documents for changed."""
-    forgotten: Document = {"$set": {"info.hash": ""}}
-    with servers.mongo.collection("documents") as documents:
-        for some in chunks(sources):
-            documents.update_many({"_id": {"$in": [f"{build}/{source}" for source in some]}}, forgotten)

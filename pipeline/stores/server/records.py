@@ -1,20 +1,20 @@
 """What MongoDB holds of a build: documents, their texts and their sections.
 
-A document's record names the version of it that is visible. A version is written whole before one update
-of that record puts it in the place of the former one, which is deleted afterwards:
-
-    pending   the version that is being written, seen by nobody
-    version   the version that is visible; None where there is none (yet, or any more)
-    retired   versions that were visible and are still to be deleted
-    changed   the generation of the state in which `version` changed last
+`documents` is a log: its newest record of a source names the version of it that is visible, or none. A
+version is written whole (it is *pending* meanwhile) before one insert shows it in the place of the former
+one, which is deleted afterwards, with the records that are superseded. Records are numbered, and each number
+exists once: a writer who lost his place cannot show anything more, as his successor has taken the number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pymongo.errors import BulkWriteError, DuplicateKeyError
+
+from pipeline.errors import StoreError
 from pipeline.stores.base import DocumentInfo, NewDocument
 from pipeline.stores.nodes import StoredNode, metadata_json, section_node, sentences_by_section
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
@@ -22,100 +22,89 @@ from pipeline.stores.server.mongo import Document, MongoServer, chunks
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
-SECTIONS_AN_INSERT = 500
+ROWS_AN_INSERT = 500
+DUPLICATE = 11000  # MongoDB's error code
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One document's record."""
+    """One entry of the log: from here on `version` of `source` is visible; without one, none is.
 
+    An entry without a source shows nothing: with it a writer takes his place in the log.
+    """
+
+    number: int
     build: str
     source: str
     version: str | None = None
-    pending: str | None = None
-    retired: tuple[str, ...] = ()
-    changed: int = 0
     info: DocumentInfo | None = None
 
-    @property
-    def id(self) -> str:
-        """The record's id: one a document and build."""
-        return f"{self.build}/{self.source}"
 
-    @property
-    def leftovers(self) -> tuple[str, ...]:
-        """Versions that are to be deleted when nobody writes them."""
-        return self.retired if self.pending is None else (*self.retired, self.pending)
+def read_records(mongo: MongoServer, build: str, *, after: int = 0) -> list[Record]:
+    """The log of a build, in order; only what comes after a number, where one is given."""
+    where = {"build": build, "_id": {"$gt": after}}
+    with mongo.collection("documents") as documents:
+        return sorted(map(_record, documents.find(where)), key=lambda record: record.number)
 
 
-def record_of(stored: Document) -> Record:
-    """The record that was stored."""
-    return Record(
-        build=stored["build"],
-        source=stored["source"],
-        version=stored.get("version"),
-        pending=stored.get("pending"),
-        retired=tuple(stored.get("retired", ())),
-        changed=stored.get("changed", 0),
-        info=_info(stored),
+def visible_records(records: Iterable[Record]) -> dict[str, Record]:
+    """The newest entry of each source that has a visible version, of a log in order."""
+    newest = {record.source: record for record in records}
+    return {source: record for source, record in newest.items() if record.version is not None}
+
+
+def append_records(mongo: MongoServer, records: Sequence[Record]) -> None:
+    """Add to the log, each record on its own and in order; raises `StoreError` where a number is taken."""
+    try:
+        with mongo.collection("documents") as documents:
+            documents.insert_many([_stored(record) for record in records], ordered=True)
+    except StoreError as error:
+        if _is_duplicate(error.__cause__):
+            raise StoreError(
+                f"Cannot store '{records[0].source}': another process has taken the writer's place.",
+                "Wait until it has finished and ingest again.",
+            ) from error
+        raise
+
+
+def delete_records(mongo: MongoServer, numbers: Iterable[int]) -> None:
+    """Delete entries of the log."""
+    with mongo.collection("documents") as documents:
+        for some in chunks(numbers):
+            documents.delete_many({"_id": {"$in": some}})
+
+
+def insert_pending(mongo: MongoServer, build: str, versions: Collection[str]) -> None:
+    """Say that some versions are being written."""
+    with mongo.collection("pending") as pending:
+        pending.insert_many([{"_id": version, "build": build} for version in versions], ordered=False)
+
+
+def read_pending(mongo: MongoServer, build: str) -> list[str]:
+    """The versions that are, or were, being written."""
+    with mongo.collection("pending") as pending:
+        return [str(stored["_id"]) for stored in pending.find({"build": build})]
+
+
+def clear_pending(mongo: MongoServer, build: str) -> None:
+    """Say that nothing is being written."""
+    with mongo.collection("pending") as pending:
+        pending.delete_many({"build": build})
+
+
+def insert_versions(mongo: MongoServer, build: str, documents: Mapping[str, NewDocument]) -> None:
+    """Write the texts and sections of some documents, by version."""
+    texts = (
+        {"_id": version, "build": build, "text": document.text} for version, document in documents.items()
     )
-
-
-def read_records(mongo: MongoServer, build: str, *, after: int | None = None) -> list[Record]:
-    """The records of a build; only those that changed after a generation, where one is given."""
-    where: Document = {"build": build}
-    if after is not None:
-        where["changed"] = {"$gt": after}
-    with mongo.collection("documents") as documents:
-        return [record_of(stored) for stored in documents.find(where)]
-
-
-def begin_version(mongo: MongoServer, record: Record) -> None:
-    """Say that `record.pending` is being written."""
-    fields = {"build": record.build, "source": record.source, "pending": record.pending}
-    absent: Document = {"version": None, "retired": [], "changed": 0, "info": None}
-    with mongo.collection("documents") as documents:
-        documents.update_one({"_id": record.id}, {"$set": fields, "$setOnInsert": absent}, upsert=True)
-
-
-def show_version(mongo: MongoServer, former: Record, shown: Record) -> bool:
-    """Put the pending version in the place of the former one; False where another writer has cleared it."""
-    changes = {
-        "version": shown.version,
-        "pending": None,
-        "retired": list(shown.retired),
-        "changed": shown.changed,
-        "info": asdict(shown.info) if shown.info else None,
-    }
-    with mongo.collection("documents") as documents:
-        done = documents.update_one({"_id": former.id, "pending": former.pending}, {"$set": changes})
-    return done.matched_count == 1
-
-
-def clean_records(mongo: MongoServer, records: Collection[Record]) -> None:
-    """Say that the leftovers of some records are gone; those without a version go, too."""
-    gone = [record.id for record in records if record.version is None]
-    kept = [record.id for record in records if record.version is not None]
-    with mongo.collection("documents") as documents:
-        for ids in chunks(gone):
-            documents.delete_many({"_id": {"$in": ids}})
-        for ids in chunks(kept):
-            documents.update_many({"_id": {"$in": ids}}, {"$set": {"pending": None, "retired": []}})
-
-
-def insert_version(mongo: MongoServer, build: str, version: str, document: NewDocument) -> None:
-    """Write a version's text and sections."""
-    children = sentences_by_section(document)
+    sections = (
+        record for version, document in documents.items() for record in _sections(document, build, version)
+    )
     with mongo.database() as database:
-        database["texts"].insert_one({"_id": version, "build": build, "text": document.text})
-        for some in chunks(enumerate(document.sections), SECTIONS_AN_INSERT):
-            database["sections"].insert_many(
-                [
-                    _section_record(node, children[node.node_id], build=build, version=version, order=order)
-                    for order, node in some
-                ],
-                ordered=False,
-            )
+        for rows in chunks(texts, ROWS_AN_INSERT):
+            database["texts"].insert_many(rows, ordered=False)
+        for rows in chunks(sections, ROWS_AN_INSERT):
+            database["sections"].insert_many(rows, ordered=False)
 
 
 def delete_versions(mongo: MongoServer, versions: Collection[str]) -> None:
@@ -129,7 +118,7 @@ def delete_versions(mongo: MongoServer, versions: Collection[str]) -> None:
 def delete_build(mongo: MongoServer, build: str) -> None:
     """Delete all records of a build, its own last."""
     with mongo.database() as database:
-        for name in ("sections", "texts", "documents"):
+        for name in ("sections", "texts", "pending", "documents"):
             database[name].delete_many({"build": build})
         database["builds"].delete_one({"_id": build})
 
@@ -175,27 +164,39 @@ def info_of(document: NewDocument, indexed_at: float) -> DocumentInfo:
     )
 
 
-def without_pending(record: Record) -> Record:
-    """The record when its leftovers are gone."""
-    return replace(record, pending=None, retired=())
+def _sections(document: NewDocument, build: str, version: str) -> Iterator[Document]:
+    children = sentences_by_section(document)
+    for order, node in enumerate(document.sections):
+        yield {
+            "_id": f"{version}/{order}",
+            "build": build,
+            "version": version,
+            "order": order,
+            "node": node.node_id,
+            "start": node.start_char_idx,
+            "end": node.end_char_idx,
+            "metadata": metadata_json(node),
+            "text": node.text,
+            "children": [child.node_id for child in children[node.node_id]],
+        }
 
 
-def _section_record(
-    node: TextNode, children: list[TextNode], *, build: str, version: str, order: int
-) -> Document:
+def _record(stored: Document) -> Record:
+    info = DocumentInfo(**stored["info"]) if stored.get("info") else None
+    return Record(stored["_id"], stored["build"], stored["source"], stored.get("version"), info)
+
+
+def _stored(record: Record) -> Document:
     return {
-        "_id": f"{version}/{order}",
-        "build": build,
-        "version": version,
-        "order": order,
-        "node": node.node_id,
-        "start": node.start_char_idx,
-        "end": node.end_char_idx,
-        "metadata": metadata_json(node),
-        "text": node.text,
-        "children": [child.node_id for child in children],
+        "_id": record.number,
+        "build": record.build,
+        "source": record.source,
+        "version": record.version,
+        "info": asdict(record.info) if record.info else None,
     }
 
 
-def _info(stored: Document) -> DocumentInfo | None:
-    return DocumentInfo(**stored["info"]) if stored.get("info") else None
+def _is_duplicate(error: BaseException | None) -> bool:
+    if isinstance(error, BulkWriteError):
+        return any(item.get("code") == DUPLICATE for item in (error.details or {}).get("writeErrors", ()))
+    return isinstance(error, DuplicateKeyError)

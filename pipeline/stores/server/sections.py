@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
-from pipeline.stores.server.mongo import chunks
+from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.records import read_sections, read_text, section_of
+from pipeline.stores.server.section_cache import SectionCache
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 
@@ -24,6 +25,7 @@ class ServerSections:
         self._servers = servers
         self._snapshots = snapshots
         self._delete = delete
+        self._cache = SectionCache()
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
@@ -51,14 +53,14 @@ class ServerSections:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
 
         def read(snapshot: Snapshot) -> dict[str, TextNode]:
-            found: dict[str, TextNode] = {}
-            for ids in chunks(node_ids):
-                where = {"build": snapshot.build, "node": {"$in": ids}}
-                for item in read_sections(self._servers.mongo, where):
-                    info = snapshot.documents.get(item["version"])
-                    if info is not None:
-                        found[item["node"]] = section_of(item, info.id)
-            return found
+            records = self._cache.get_many(node_ids, snapshot.documents)
+            missing = [node_id for node_id in node_ids if node_id not in records]
+            read = self._read(snapshot, missing)
+            self._cache.put(read)
+            return {
+                node_id: section_of(record, snapshot.documents[record["version"]].id)
+                for node_id, record in (records | read).items()
+            }
 
         return self._snapshots.read(read)
 
@@ -69,6 +71,16 @@ class ServerSections:
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
         return self._snapshots.read(_manifest)
+
+    def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Document]:
+        """The records of some sections, of visible versions."""
+        records: dict[str, Document] = {}
+        for ids in chunks(node_ids):
+            where = {"build": snapshot.build, "node": {"$in": ids}}
+            for record in read_sections(self._servers.mongo, where):
+                if record["version"] in snapshot.documents:
+                    records[record["node"]] = record
+        return records
 
 
 def _manifest(snapshot: Snapshot) -> Manifest | None:

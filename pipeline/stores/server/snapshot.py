@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -16,7 +16,7 @@ from typing import TypeVar
 from pipeline.errors import StoreError
 from pipeline.stores.base import DocumentInfo, Manifest
 from pipeline.stores.server.mongo import MongoServer
-from pipeline.stores.server.records import read_records
+from pipeline.stores.server.records import Record, read_records
 from pipeline.stores.server.state import State, read_state
 
 Result = TypeVar("Result")
@@ -77,7 +77,7 @@ class Snapshots:
             except StoreError as error:
                 failure = error
             state = read_state(self._mongo())
-            if state == snapshot.state or ((in_flux or attempt) and snapshot.holds_in(state)):
+            if state.shows_same(snapshot.state) or ((in_flux or attempt) and snapshot.holds_in(state)):
                 if failure is not None:
                     raise failure
                 return result
@@ -90,23 +90,24 @@ class Snapshots:
             if newest is not None and _is_at_least(newest.state, state):
                 return newest
             documents: dict[str, DocumentInfo] = {}
-            after = None
+            after = 0
             if newest is not None and newest.holds_in(state):
-                documents, after = dict(newest.documents), newest.state.generation
+                documents, after = dict(newest.documents), newest.state.written
             if state.build is not None:
-                self._read_changes(state.build, documents, newest, after)
+                _apply(documents, read_records(self._mongo(), state.build, after=after))
             self._newest = Snapshot(state, documents)
             self._changed_at = time.monotonic()
             return self._newest
 
-    def _read_changes(
-        self, build: str, documents: dict[str, DocumentInfo], newest: Snapshot | None, after: int | None
-    ) -> None:
-        former = newest.versions if newest is not None and after is not None else {}
-        for record in read_records(self._mongo(), build, after=after):
-            documents.pop(former.get(record.source, ""), None)
-            if record.version is not None and record.info is not None:
-                documents[record.version] = record.info
+
+def _apply(documents: dict[str, DocumentInfo], records: Iterable[Record]) -> None:
+    """Bring the visible documents, by version, up to date with entries of the log."""
+    versions = {info.source: version for version, info in documents.items()}
+    for record in records:
+        documents.pop(versions.pop(record.source, ""), None)
+        if record.version is not None and record.info is not None:
+            documents[record.version] = record.info
+            versions[record.source] = record.version
 
 
 def _is_at_least(known: State, state: State) -> bool:

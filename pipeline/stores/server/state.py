@@ -4,6 +4,7 @@ It is one record, changed by single updates, each of which only the holder of th
 
 - `build` names the visible build: its collections in Weaviate and its records in MongoDB.
 - `generation` rises with every change of what is visible.
+- `written` is the number of the last entry of the log of documents, of whichever build.
 - `deleted` is the generation up to which replaced versions may have been deleted: who reads by an older
   generation reads again.
 """
@@ -27,7 +28,17 @@ class State:
     build: str | None = None
     manifest: Manifest | None = None
     generation: int = 0
+    written: int = 0
     deleted: int = 0
+
+    def shows_same(self, other: State) -> bool:
+        """True where nothing that a reader sees has changed between the two."""
+        return (self.store, self.build, self.generation, self.deleted) == (
+            other.store,
+            other.build,
+            other.generation,
+            other.deleted,
+        )
 
 
 def read_state(mongo: MongoServer) -> State:
@@ -44,6 +55,7 @@ def state_of(record: Document) -> State:
         build=record.get("build"),
         manifest=manifest_of(record.get("manifest")),
         generation=record["generation"],
+        written=record["written"],
         deleted=record["deleted"],
     )
 

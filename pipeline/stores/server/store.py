@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from pipeline.errors import StoreError, UnknownDocument
@@ -12,7 +12,6 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.builds import Builds
 from pipeline.stores.server.lease import LEASE_S, WAIT_S, is_held, writer_lease
 from pipeline.stores.server.orphans import OrphanReport, find_orphans, remove_orphans
-from pipeline.stores.server.records import read_records
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.sentences import ServerSentences
 from pipeline.stores.server.servers import Servers
@@ -77,10 +76,14 @@ class ServerStore:
         """
         with self._turn() as builds:
             build, records = builds.to_write(manifest, rebuild=rebuild)
-            writing = ServerWriting(self._servers, builds, build=build, manifest=manifest, records=records)
+            writing = ServerWriting(self._servers, builds, build=build, records=records)
             self._writing = writing
             try:
                 yield writing
+            except BaseException:
+                with suppress(StoreError):  # what was given before stays, as in every store
+                    writing.flush()
+                raise
             finally:
                 self._writing = None
             writing.finish()
@@ -97,7 +100,12 @@ class ServerStore:
     def remove_orphans(self) -> OrphanReport:
         """Remove what `find_orphans` finds, while nobody else writes; what that was."""
         with self._turn() as builds:
-            return remove_orphans(self._servers, builds)
+            found = remove_orphans(self._servers, builds)
+            if builds.state.build is not None:
+                writing = self._visible(builds)
+                writing.forget_hashes(found.incomplete)
+                writing.finish()
+            return found
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""
@@ -105,14 +113,17 @@ class ServerStore:
 
     def _delete(self, source: str) -> None:
         with self._turn() as builds:
-            build, manifest = builds.state.build, builds.state.manifest
-            if build is None or manifest is None:
+            if builds.state.build is None:
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-            builds.drop_except([build])
-            records = read_records(self._servers.mongo, build)
-            writing = ServerWriting(self._servers, builds, build=build, manifest=manifest, records=records)
+            builds.drop_except([builds.state.build])
+            writing = self._visible(builds)
             writing.delete(source)
             writing.finish()
+
+    def _visible(self, builds: Builds) -> ServerWriting:
+        """Writing to the visible build, whatever it was made with."""
+        build, records = builds.visible()
+        return ServerWriting(self._servers, builds, build=build, records=records)
 
     @contextmanager
     def _turn(self) -> Iterator[Builds]:

@@ -1,4 +1,4 @@
-"""The writer's turn: documents in and out of one build, each shown or hidden by one update."""
+"""The writer's turn: documents in and out of one build, many at once, each shown by one insert."""
 
 from __future__ import annotations
 
@@ -7,169 +7,176 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 
-from weaviate.classes.data import DataObject
-
-from pipeline.analysis import lexical_text
-from pipeline.errors import StoreError, UnknownDocument
-from pipeline.stores.base import DocumentInfo, Level, Manifest, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
+from pipeline.errors import UnknownDocument
+from pipeline.stores.base import DocumentInfo, Level, NewDocument
 from pipeline.stores.server.builds import Builds
-from pipeline.stores.server.objects import NodeObject, object_id
+from pipeline.stores.server.objects import NodeObject
 from pipeline.stores.server.records import (
     Record,
-    begin_version,
-    clean_records,
+    clear_pending,
+    delete_records,
     delete_versions,
     info_of,
-    insert_version,
-    show_version,
-    without_pending,
+    insert_pending,
+    insert_versions,
+    read_pending,
+    visible_records,
 )
 from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.written import node_objects
+
+GROUP_NODES = 400
+GROUP_SECONDS = 2.0
+"""Documents are written in groups of so many nodes, or of what came within so many seconds."""
 
 RETIRED_NODES = 5000
 """Nodes of replaced versions, above which they are deleted before the turn ends: searches pass over them."""
+
+KEPT_PLACES = 20
+"""Entries of the log that only took a place in it: of more writers than can be away at once."""
 
 
 class ServerWriting:
     """Writes to one build: the visible one, or in a rebuild the one that will be."""
 
-    def __init__(
-        self, servers: Servers, builds: Builds, *, build: str, manifest: Manifest, records: Iterable[Record]
-    ) -> None:
+    def __init__(self, servers: Servers, builds: Builds, *, build: str, records: Iterable[Record]) -> None:
         self._servers = servers
         self._builds = builds
         self._build = build
-        self._manifest = manifest
         self._objects = builds.objects(build)
-        self._records = {record.source: record for record in records}
+        self._records = list(records)
+        self._visible = visible_records(self._records)
+        self._group: dict[str, NewDocument] = {}  # by version
+        self._group_objects: dict[Level, list[NodeObject]] = {"section": [], "sentence": []}
+        self._group_began = 0.0
         self._retired_nodes = 0
+        self._failed = False
         self._recover()
 
     def documents(self) -> list[DocumentInfo]:
         """The documents written so far, by source."""
-        shown = (record.info for record in self._records.values() if record.version and record.info)
-        return sorted(shown, key=lambda info: info.source)
+        self.flush()
+        infos = (record.info for record in self._visible.values() if record.info)
+        return sorted(infos, key=lambda info: info.source)
 
     def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version: pending, written, then shown by one update."""
+        """Write a document, replacing its former version, together with those that come right after it."""
         version = uuid.uuid4().hex
         objects = node_objects(document, version)
-        former = self._records.get(document.source) or Record(self._build, document.source)
-        if former.pending is not None:  # left by a failure in this turn
-            self._purge([former])
-            former = without_pending(former)
-        pending = replace(former, pending=version)
-        self._records[document.source] = pending
-        begin_version(self._servers.mongo, pending)
-        insert_version(self._servers.mongo, self._build, version, document)
-        self._objects.insert(objects)
-        self._show(pending, version=version, info=info_of(document, time.time()))
+        if any(document.source == waiting.source for waiting in self._group.values()):
+            self.flush()
+        self._group_began = self._group_began if self._group else time.monotonic()
+        self._group[version] = document
+        for level, some in objects.items():
+            self._group_objects[level] += some
+        nodes = sum(map(len, self._group_objects.values()))
+        if nodes >= GROUP_NODES or time.monotonic() - self._group_began > GROUP_SECONDS:
+            self.flush()
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
-        record = self._records.get(source)
-        if record is None or record.version is None:
+        self.flush()
+        if source not in self._visible:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena search` shows what is.")
-        self._show(record, version=None, info=None)
+        self._append([Record(self._next_number, self._build, source)])
 
     def publish(self) -> None:
         """Put a rebuilt index in the place of the old one."""
+        self.finish()
         if self._is_visible:
             return
-        self._purge(self._records.values())
-        self._builds.show(self._build, self._manifest)
+        self._builds.show(self._build)
         self._builds.drop_except([self._build])
 
     def finish(self) -> None:
-        """Delete what was replaced."""
-        self._purge(self._records.values())
+        """Write what is waiting, and delete what was replaced."""
+        self.flush()
+        self._purge()
+        if not self._failed:  # else the next writer deletes what is pending
+            clear_pending(self._servers.mongo, self._build)
+
+    def forget_hashes(self, sources: Iterable[str]) -> None:
+        """Let the next ingest take some documents for changed."""
+        for source in sources:
+            record = self._visible[source]
+            if record.info is not None:
+                info = replace(record.info, hash="")
+                self._append([Record(self._next_number, self._build, source, record.version, info)])
+
+    def flush(self) -> None:
+        """Write the documents that are waiting: pending, written, shown."""
+        if not self._group:
+            return
+        group, objects = self._group, self._group_objects
+        self._group, self._group_objects = {}, {"section": [], "sentence": []}
+        self._builds.lease.check()
+        self._failed = True  # until all is done
+        insert_pending(self._servers.mongo, self._build, group)
+        insert_versions(self._servers.mongo, self._build, group)
+        self._objects.insert(objects)
+        now = time.time()
+        self._append(
+            [
+                Record(number, self._build, document.source, version, info_of(document, now))
+                for number, (version, document) in enumerate(group.items(), start=self._next_number)
+            ]
+        )
+        self._failed = False
+        if self._retired_nodes >= RETIRED_NODES:
+            self._purge()
 
     @property
     def _is_visible(self) -> bool:
         return self._builds.state.build == self._build
 
-    def _show(self, record: Record, *, version: str | None, info: DocumentInfo | None) -> None:
-        """Put a version, or none, in the place of the one that is visible, by one update."""
-        self._builds.lease.check()
-        generation = self._builds.state.generation + self._is_visible
-        retired = (*record.retired, record.version) if record.version else record.retired
-        shown = replace(record, version=version, pending=None, retired=retired, changed=generation, info=info)
-        if not show_version(self._servers.mongo, record, shown):
-            raise StoreError(
-                f"Cannot store '{record.source}': another process has taken the writer's place.",
-                "Wait until it has finished and ingest again.",
-            )
-        self._records[record.source] = shown
-        if self._is_visible:
-            self._builds.count_change()
-        if record.version and record.info:
-            self._retired_nodes += record.info.sections + record.info.sentences
-        if self._retired_nodes >= RETIRED_NODES:
-            self.finish()
+    @property
+    def _next_number(self) -> int:
+        return self._builds.state.written + 1
+
+    def _append(self, records: list[Record]) -> None:
+        self._builds.append(records)
+        self._records += records
+        for record in records:
+            former = self._visible.pop(record.source, None)
+            if former is not None and former.info is not None:
+                self._retired_nodes += former.info.sections + former.info.sentences
+            if record.version is not None:
+                self._visible[record.source] = record
 
     def _recover(self) -> None:
-        """Mend what a writer left that was broken off: count its last change, delete what it left over."""
-        newest = max((record.changed for record in self._records.values()), default=0)
-        if self._is_visible and newest > self._builds.state.generation:
-            self._builds.count_change()
-        self._purge(self._records.values())
+        """Take a place in the log, and delete what a writer left that was broken off."""
+        newest = max((record.number for record in self._records), default=0)
+        if newest > self._builds.state.written:  # its last entries were not counted
+            self._builds.count_entries(newest)
+        self._append([Record(self._next_number, self._build, "")])
+        shown = {record.version for record in self._records}
+        leftover = [
+            version for version in read_pending(self._servers.mongo, self._build) if version not in shown
+        ]
+        self._delete_versions(leftover)
+        clear_pending(self._servers.mongo, self._build)
+        self._purge()
 
-    def _purge(self, records: Iterable[Record]) -> None:
-        """Delete the versions that some records name as left over."""
-        found = [record for record in records if record.leftovers or record.version is None]
-        versions = [version for record in found for version in record.leftovers]
-        if self._is_visible and any(record.retired for record in found):
+    def _purge(self) -> None:
+        """Delete what is superseded: versions first, then the entries that name them."""
+        current = {record.number for record in self._visible.values()}
+        places = [record.number for record in self._records if not record.source][-KEPT_PLACES:]
+        kept = current.union(places)
+        superseded = [record for record in self._records if record.number not in kept]
+        if not superseded:
+            return
+        if self._is_visible and any(record.source for record in superseded):
             self._builds.begin_deleting()
+        visible = {record.version for record in self._visible.values()}
+        self._delete_versions(
+            [item.version for item in superseded if item.version and item.version not in visible]
+        )
+        delete_records(self._servers.mongo, [record.number for record in superseded])
+        self._records = [record for record in self._records if record.number in kept]
+        self._retired_nodes = 0
+
+    def _delete_versions(self, versions: list[str]) -> None:
         if versions:
             self._builds.lease.check()
             self._objects.delete_versions(versions)
             delete_versions(self._servers.mongo, versions)
-        clean_records(self._servers.mongo, found)
-        for record in found:
-            if record.version is None:
-                del self._records[record.source]
-            else:
-                self._records[record.source] = without_pending(record)
-        self._retired_nodes = 0
-
-
-def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
-    """The objects of a document's version; raises `StoreError` where a node has no section or no vector."""
-    by_section = sentences_by_section(document)
-    objects: dict[Level, list[NodeObject]] = {"section": [], "sentence": []}
-    try:
-        for section in document.sections:
-            objects["section"].append(
-                DataObject(
-                    uuid=object_id(version, section.node_id),
-                    properties={
-                        "node": section.node_id,
-                        "version": version,
-                        "lexical": lexical_text(section),
-                    },
-                    vector=document.vectors[section.node_id].tolist(),
-                )
-            )
-            for position, sentence in enumerate(by_section[section.node_id]):
-                objects["sentence"].append(
-                    DataObject(
-                        uuid=object_id(version, sentence.node_id),
-                        properties={
-                            "node": sentence.node_id,
-                            "version": version,
-                            "lexical": lexical_text(sentence),
-                            "section": section.node_id,
-                            "position": position,
-                            "start": sentence.start_char_idx,
-                            "end": sentence.end_char_idx,
-                            "metadata": metadata_json(sentence),
-                            "text": sentence.text,
-                        },
-                        vector=document.vectors[sentence.node_id].tolist(),
-                    )
-                )
-    except KeyError as error:
-        problem = f"Cannot store '{document.source}': node {error.args[0]} has no vector."
-        raise StoreError(problem, "Every section and sentence must be embedded.") from error
-    return objects
