@@ -50,7 +50,7 @@ from pipeline.verification import verify
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from pipeline.conversations import ConversationStore
+    from pipeline.conversations import Conversations
     from pipeline.models.base import Encoder, ModelChoice
     from pipeline.persona import Persona
     from pipeline.retrieve import HybridRetriever, RetrievalOptions
@@ -79,7 +79,7 @@ class ChatEngine(EventChatEngine):
         choice: ModelChoice,
         store: DocumentStore,
         encoder: Encoder,
-        conversations: ConversationStore,
+        conversations: Conversations,
         conversation_id: str | None,
         persona: Persona,
         quotes: int = 5,

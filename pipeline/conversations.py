@@ -1,4 +1,4 @@
-"""Conversations: kept in SQLite, with each turn's answer, citations, steps and settings together."""
+"""Conversations: each turn's answer with its citations, steps and settings together; here, in SQLite."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.citations import renamed_markers
@@ -60,8 +60,45 @@ class Conversation:
     turns: tuple[Turn, ...]
 
 
+class Conversations(Protocol):
+    """All conversations of one store; safe to use from several threads."""
+
+    def create(self, title: str = "") -> Conversation:
+        """A new, empty conversation; without a title it gets one from its first question."""
+
+    def list(self) -> list[ConversationInfo]:
+        """All conversations, the latest used first."""
+
+    def get(self, conversation_id: str) -> Conversation:
+        """One conversation whole; raises `UnknownConversation`."""
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give it another title; raises `UnknownConversation`."""
+
+    def delete(self, conversation_id: str) -> None:
+        """Remove it with all its turns; raises `UnknownConversation`."""
+
+    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+        """Write a turn, a new one or (by `answer.turn_id`) over what was kept of it; its id comes back.
+
+        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
+        """
+
+    def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
+
+        Raises `UnknownConversation` where the answer is not stored any more.
+        """
+
+    def export_markdown(self, conversation_id: str) -> str:
+        """The conversation as Markdown, citations as footnotes."""
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
 class ConversationStore:
-    """All conversations of one database; safe to use from several threads."""
+    """Fulfils `Conversations` on one SQLite database."""
 
     def __init__(self, path: Path) -> None:
         self._pool = ConnectionPool(path)
@@ -87,7 +124,7 @@ class ConversationStore:
                 f"{_INFO} WHERE conversation.id = ? GROUP BY conversation.id", (conversation_id,)
             ).fetchone()
             if row is None:
-                raise _unknown(conversation_id)
+                raise unknown_conversation(conversation_id)
             turns = connection.execute(_TURNS, (conversation_id,)).fetchall()
         return Conversation(ConversationInfo(*row), tuple(_turn(*turn) for turn in turns))
 
@@ -98,14 +135,14 @@ class ConversationStore:
                 "UPDATE conversation SET title = ? WHERE id = ?", (title.strip(), conversation_id)
             )
             if done.rowcount == 0:
-                raise _unknown(conversation_id)
+                raise unknown_conversation(conversation_id)
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
             done = connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
             if done.rowcount == 0:
-                raise _unknown(conversation_id)
+                raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
         """Write a turn, a new one or (by `answer.turn_id`) over what was kept of it; its id comes back.
@@ -119,7 +156,7 @@ class ConversationStore:
                 "SELECT title FROM conversation WHERE id = ?", (conversation_id,)
             ).fetchone()
             if row is None:
-                raise _unknown(conversation_id)
+                raise unknown_conversation(conversation_id)
             connection.execute(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at)
@@ -152,22 +189,23 @@ class ConversationStore:
                 "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)
             )
             if done.rowcount == 0:
-                raise UnknownConversation(
-                    f"No answer '{turn_id}' is stored; its conversation may have been deleted.",
-                    "Start a new one.",
-                )
+                raise unknown_turn(turn_id)
 
     def export_markdown(self, conversation_id: str) -> str:
         """The conversation as Markdown, citations as footnotes."""
-        conversation = self.get(conversation_id)
-        parts = [f"# {conversation.info.title or 'Conversation'}"]
-        for number, turn in enumerate(conversation.turns, start=1):
-            parts += _exported(turn, number)
-        return "\n\n".join(parts) + "\n"
+        return exported(self.get(conversation_id))
 
     def close(self) -> None:
         """Release the file."""
         self._pool.close()
+
+
+def exported(conversation: Conversation) -> str:
+    """A conversation as Markdown, citations as footnotes."""
+    parts = [f"# {conversation.info.title or 'Conversation'}"]
+    for number, turn in enumerate(conversation.turns, start=1):
+        parts += _exported_turn(turn, number)
+    return "\n\n".join(parts) + "\n"
 
 
 def title_of(question: str) -> str:
@@ -209,7 +247,7 @@ def _turn(
     return Turn(turn_id, question, answer_from(json.loads(answer)), created_at, feedback, feedback_text)
 
 
-def _exported(turn: Turn, number: int) -> list[str]:
+def _exported_turn(turn: Turn, number: int) -> list[str]:
     answer = turn.answer
     # Footnotes count through the whole document.
     text = renamed_markers(answer.text, lambda marker: f"[^{number}-{marker}]")
@@ -223,7 +261,15 @@ def _exported(turn: Turn, number: int) -> list[str]:
     return [f"## Question {number}", quoted, text or "*No answer.*", *status, *notes]
 
 
-def _unknown(conversation_id: str) -> UnknownConversation:
+def unknown_conversation(conversation_id: str) -> UnknownConversation:
+    """The error for a conversation that is not stored."""
     return UnknownConversation(
         f"No conversation '{conversation_id}' is stored; it may have been deleted.", "Start a new one."
+    )
+
+
+def unknown_turn(turn_id: str) -> UnknownConversation:
+    """The error for an answer that is not stored."""
+    return UnknownConversation(
+        f"No answer '{turn_id}' is stored; its conversation may have been deleted.", "Start a new one."
     )

@@ -1,4 +1,4 @@
-"""Sections that were read lately. A version never changes, so what is kept of a visible one is always right."""
+"""Sections that were read lately: a version never changes, so what is kept of a visible one is right."""
 
 from __future__ import annotations
 

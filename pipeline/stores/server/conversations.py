@@ -1,0 +1,155 @@
+"""Conversations in MongoDB: a record each, and one for each turn."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import asdict, replace
+from typing import Any
+
+from pymongo import ReturnDocument
+
+from pipeline.answer import Answer
+from pipeline.conversations import (
+    Conversation,
+    ConversationInfo,
+    Turn,
+    answer_from,
+    exported,
+    title_of,
+    unknown_conversation,
+    unknown_turn,
+)
+from pipeline.stores.server.addresses import ServerAddresses
+from pipeline.stores.server.mongo import Document
+from pipeline.stores.server.servers import Servers
+
+# Turns in the order in which they were begun.
+_ORDER = [("position", 1), ("created_at", 1)]
+
+
+class ServerConversations:
+    """Fulfils `Conversations`; safe to use from several threads, processes and machines."""
+
+    def __init__(self, addresses: ServerAddresses) -> None:
+        self._servers = Servers(addresses)
+
+    def create(self, title: str = "") -> Conversation:
+        """A new, empty conversation; without a title it gets one from its first question."""
+        self._servers.mongo.ensure_indexes()
+        now = time.time()
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        with self._servers.mongo.collection("conversations") as conversations:
+            conversations.insert_one(
+                {"_id": info.id, "title": title, "created_at": now, "updated_at": now, "begun": 0}
+            )
+        return Conversation(info, ())
+
+    def list(self) -> list[ConversationInfo]:
+        """All conversations, the latest used first."""
+        count = {"$group": {"_id": "$conversation", "turns": {"$sum": 1}}}
+        with self._servers.mongo.database() as database:
+            found = [*database["conversations"].find({}).sort("updated_at", -1)]
+            turns = {item["_id"]: item["turns"] for item in database["turns"].aggregate([count])}
+        return [_info(record, turns.get(record["_id"], 0)) for record in found]
+
+    def get(self, conversation_id: str) -> Conversation:
+        """One conversation whole; raises `UnknownConversation`."""
+        with self._servers.mongo.database() as database:
+            record = database["conversations"].find_one({"_id": conversation_id})
+            if record is None:
+                raise unknown_conversation(conversation_id)
+            turns = [*database["turns"].find({"conversation": conversation_id}).sort(_ORDER)]
+        return Conversation(_info(record, len(turns)), tuple(_turn(turn) for turn in turns))
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give it another title; raises `UnknownConversation`."""
+        with self._servers.mongo.collection("conversations") as conversations:
+            done = conversations.update_one({"_id": conversation_id}, {"$set": {"title": title.strip()}})
+        if done.matched_count == 0:
+            raise unknown_conversation(conversation_id)
+
+    def delete(self, conversation_id: str) -> None:
+        """Remove it with all its turns; raises `UnknownConversation`."""
+        with self._servers.mongo.database() as database:
+            done = database["conversations"].delete_one({"_id": conversation_id})
+            database["turns"].delete_many({"conversation": conversation_id})
+        if done.deleted_count == 0:
+            raise unknown_conversation(conversation_id)
+
+    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+        """Write a turn, a new one or (by `answer.turn_id`) over what was kept of it; its id comes back.
+
+        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
+        """
+        now = time.time()
+        answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
+        position = self._begin_turn(conversation_id, answer, now)
+        kept = json.dumps(asdict(answer), ensure_ascii=False)
+        begun = {"conversation": conversation_id, "position": position, "question": answer.question}
+        with self._servers.mongo.database() as database:
+            database["turns"].update_one(
+                {"_id": answer.turn_id},
+                {
+                    "$set": {
+                        "status": answer.status,
+                        "answer": json.dumps(asdict(answer), ensure_ascii=False),
+                    },
+                    "$setOnInsert": {**begun, "created_at": now, "feedback_text": ""},
+                },
+                upsert=True,
+            )
+            if database["conversations"].find_one({"_id": conversation_id}, {"_id": 1}) is None:
+                database["turns"].delete_one({"_id": answer.turn_id})
+                raise unknown_conversation(conversation_id)
+        return answer.turn_id
+
+    def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
+
+        Raises `UnknownConversation` where the answer is not stored any more.
+        """
+        with self._servers.mongo.collection("turns") as turns:
+            done = turns.update_one({"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": text}})
+        if done.matched_count == 0:
+            raise unknown_turn(turn_id)
+
+    def export_markdown(self, conversation_id: str) -> str:
+        """The conversation as Markdown, citations as footnotes."""
+        return exported(self.get(conversation_id))
+
+    def close(self) -> None:
+        """Give up the connections; the last one in the process to do so closes them."""
+        self._servers.close()
+
+    def _begin_turn(self, conversation_id: str, answer: Answer, now: float) -> int:
+        """Note that it is used; how many turns were written before. Raises `UnknownConversation`."""
+        with self._servers.mongo.collection("conversations") as conversations:
+            record = conversations.find_one_and_update(
+                {"_id": conversation_id},
+                {"$set": {"updated_at": now}, "$inc": {"begun": 1}},
+                return_document=ReturnDocument.AFTER,
+            )
+            if record is None:
+                raise unknown_conversation(conversation_id)
+            if not record["title"]:
+                conversations.update_one(
+                    {"_id": conversation_id, "title": ""}, {"$set": {"title": title_of(answer.question)}}
+                )
+        return int(record["begun"])
+
+
+def _info(record: Document, turns: int) -> ConversationInfo:
+    return ConversationInfo(record["_id"], record["title"], record["created_at"], record["updated_at"], turns)
+
+
+def _turn(record: dict[str, Any]) -> Turn:
+    return Turn(
+        id=record["_id"],
+        question=record["question"],
+        answer=answer_from(json.loads(record["answer"])),
+        created_at=record["created_at"],
+        feedback=record.get("feedback"),
+        feedback_text=record.get("feedback_text", ""),
+    )

@@ -1,0 +1,124 @@
+"""What every `Conversations` does: kept, listed, renamed, deleted, exported, rated; from several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.answer import Answer
+from pipeline.conversations import Conversations, ConversationStore
+from pipeline.errors import UnknownConversation
+from pipeline.history import TurnMemory
+from tests.contracts.conftest import BACKENDS
+from tests.pipeline.test_provenance import citing
+from tests.server_stores import server_addresses
+
+
+@pytest.fixture(params=BACKENDS)
+def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conversations]:
+    """No conversations, on each backend in turn."""
+    match request.param:
+        case "embedded":
+            embedded = ConversationStore(tmp_path / "athena.sqlite")
+            yield embedded
+            embedded.close()
+        case "server":
+            from pipeline.stores.server.conversations import ServerConversations
+
+            with server_addresses() as addresses:
+                server = ServerConversations(addresses)
+                yield server
+                server.close()
+
+
+def answer(question: str = "Why?", text: str = "So [1].", **given: object) -> Answer:
+    known = {"condensed_question": question, "mode": "generate", "model": "m", "abstained": False}
+    return Answer(question=question, text=text, **known | given)  # type: ignore[arg-type]
+
+
+class TestConversations:
+    def test_a_turn_is_written_once_and_then_over(self, conversations: Conversations) -> None:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer(text="", status="stopped"))
+        assert conversations.save_turn(id_, answer(turn_id=turn)) == turn
+        (kept,) = conversations.get(id_).turns
+        assert kept.answer == answer(turn_id=turn, conversation_id=id_)
+        assert conversations.get(id_).info.title == "Why?"
+
+    def test_they_are_listed_renamed_and_deleted(self, conversations: Conversations) -> None:
+        first, second = conversations.create("First").info.id, conversations.create("Second").info.id
+        conversations.save_turn(first, answer())
+        assert [(info.title, info.turns) for info in conversations.list()] == [("First", 1), ("Second", 0)]
+        conversations.rename(second, " Other ")
+        assert conversations.get(second).info.title == "Other"
+        conversations.delete(first)
+        assert [info.id for info in conversations.list()] == [second]
+
+    def test_what_is_not_there_is_an_error(self, conversations: Conversations) -> None:
+        for call in (
+            lambda: conversations.get("x"),
+            lambda: conversations.rename("x", "y"),
+            lambda: conversations.delete("x"),
+            lambda: conversations.save_turn("x", answer()),
+            lambda: conversations.export_markdown("x"),
+            lambda: conversations.set_feedback("x", 1),
+        ):
+            with pytest.raises(UnknownConversation, match="'x'"):
+                call()
+
+    def test_feedback_is_kept_and_taken_back(self, conversations: Conversations) -> None:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer())
+        conversations.set_feedback(turn, -1, "wrong")
+        assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(-1, "wrong")]
+        conversations.set_feedback(turn, None)
+        assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(None, "")]
+
+    def test_export_has_footnotes_and_leaves_code_alone(self, conversations: Conversations) -> None:
+        id_ = conversations.create("Fans").info.id
+        conversations.save_turn(id_, answer(text="Hums [1], `x[1]`.", citations=(citing("The fan hums."),)))
+        conversations.save_turn(id_, answer("And\nthen?", text="", status="failed"))
+        text = conversations.export_markdown(id_)
+        assert text.startswith("# Fans\n\n## Question 1\n\n> Why?\n\nHums [^1-1], `x[1]`.\n\n")
+        assert "[^1-1]: fan.md › Fan, lines 3-3: “The fan hums.”" in text
+        assert "> And\n> then?\n\n*No answer.*\n\n*This answer was failed.*" in text
+
+    def test_several_threads_write_at_once(self, conversations: Conversations) -> None:
+        id_ = conversations.create().info.id
+        with ThreadPoolExecutor(8) as pool:
+            turns = list(pool.map(lambda n: conversations.save_turn(id_, answer(f"Q{n}")), range(24)))
+        kept = conversations.get(id_).turns
+        assert {turn.id for turn in kept} == set(turns)
+        assert len(kept) == 24
+
+    def test_the_history_leaves_out_turns_without_an_answer_and_markers(
+        self, conversations: Conversations
+    ) -> None:
+        id_ = conversations.create().info.id
+        conversations.save_turn(id_, answer("One?", "Yes [1]."))
+        conversations.save_turn(id_, replace(answer("Two?", " "), status="failed"))
+        conversations.save_turn(id_, replace(answer("Three?", "Part"), status="stopped"))
+        said = TurnMemory.of(conversations.get(id_)).said()
+        assert [item.text for item in said] == ["One?", "Yes.", "Three?", "Part"]
+
+    def test_a_conversation_that_is_deleted_meanwhile_takes_no_turn(
+        self, conversations: Conversations
+    ) -> None:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer(text="", status="stopped"))
+        conversations.delete(id_)
+        with pytest.raises(UnknownConversation, match=id_):
+            conversations.save_turn(id_, answer(turn_id=turn))
+        with pytest.raises(UnknownConversation, match=turn):
+            conversations.set_feedback(turn, 1)
+
+    def test_whatever_a_text_is_made_of_comes_back(self, conversations: Conversations) -> None:
+        id_ = conversations.create("").info.id
+        given = answer("$set.a\x00b?", "“é” 🚀 [1]", settings={"$a.b": {"c.d": 2**70}})
+        conversations.save_turn(id_, given)
+        (kept,) = conversations.get(id_).turns
+        assert replace(kept.answer, turn_id="", conversation_id="") == given
