@@ -42,7 +42,8 @@ def page() -> None:
         job = state.jobs().current
         busy = job is not None and job.state().working
         _overview(documents)
-        st.fragment(_progress, run_every=LOOK_EVERY if busy else None)()
+        with st.container(key="progress"):  # always there: what comes and goes in it moves nothing below it
+            st.fragment(_progress, run_every=LOOK_EVERY if busy else None)()
         _add(busy=busy)
         _listed(documents, busy=busy)
 

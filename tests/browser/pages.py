@@ -91,11 +91,24 @@ class App:
         """One file in the table."""
         return self.page.locator(".files tbody tr").filter(has_text=name)
 
+    @property
+    def uploader(self) -> Locator:
+        """Where files are chosen."""
+        return self.page.get_by_test_id("stFileUploader")
+
+    @property
+    def job(self) -> Locator:
+        """The indexing job, at work or done, until it is closed."""
+        return self.page.locator(".st-key-job")
+
     def choose(self, *paths: Path) -> None:
-        """Choose files to upload."""
-        if not self.page.get_by_test_id("stFileUploader").is_visible():
+        """Choose files to upload, once nothing is being indexed."""
+        self.ready()
+        if not self.uploader.is_visible():
             self.page.get_by_text("Add files", exact=True).click()
-        self.page.locator("input[type=file]").set_input_files(list(paths))
+        field = self.uploader.locator("input[type=file]")
+        expect(field).to_be_enabled()
+        field.set_input_files(list(paths))
 
     def upload(self, *paths: Path) -> None:
         """Choose files to upload, and add them."""

@@ -87,6 +87,9 @@ def test_a_zip_is_added_and_its_collision_asks(address: str, open_app: Opener, t
     app.upload(pack)
     expect(app.file_row("lab/centrifuge.md")).to_be_visible()
     app.page.get_by_role("button", name="Close").click()
+    expect(app.job).to_have_count(0)
+    app.ready()
+    expect(app.uploader).to_be_visible()  # what the job's end removes does not shut what stands below it
     app.choose(pack)
     add = app.page.get_by_role("button", name="Add 1 file")
     expect(add).to_be_disabled()
