@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pipeline.conversations import ConversationStore
     from pipeline.diagnosis import Diagnosis
     from pipeline.explain import Why
+    from pipeline.hyde import Hypothesize
     from pipeline.ingest import IngestReport, Progress
     from pipeline.persona import Persona
     from pipeline.retrieve import HybridRetriever, RetrievalOptions
@@ -252,14 +253,14 @@ class Athena:
             hypothesize=self._hypothesizer(llm),
         )
 
-    def _hypothesizer(self, llm: LLM | None) -> Callable[[str], str] | None:
+    def _hypothesizer(self, llm: LLM | None) -> Hypothesize | None:
         if llm is None or self.settings.hyde == "off":
             return None
         from pipeline.models.generation import complete
         from pipeline.prompts import hypothesis_prompt
 
-        return lambda question: complete(
-            llm, hypothesis_prompt(question), timeout_s=self.settings.hyde_timeout_s
+        return lambda question, stop: complete(
+            llm, hypothesis_prompt(question), timeout_s=self.settings.hyde_timeout_s, stop=stop
         )
 
     def search(self, query: str, *, paths: str | None = None) -> Retrieval:

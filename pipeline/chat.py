@@ -44,6 +44,7 @@ from pipeline.replies import (
     quote_citations,
     quotes_text,
 )
+from pipeline.retrieve import STOPPED
 from pipeline.turn import WORKING, Turn
 from pipeline.verification import verify
 
@@ -122,7 +123,9 @@ class ChatEngine(EventChatEngine):
             rewrite = partial(self._rewrite, stop=turn.stop) if self._model else None
             found = condense.condense(turn.history, turn.message, rewrite=rewrite)
             step.outputs.update(question=found.question, carried=found.carried, by=found.by)
-            if found.problem:
+            if found.problem and turn.stop.is_set():
+                step.skip(STOPPED)
+            elif found.problem:
                 step.fail(found.problem)
         turn.question = found.question
 
@@ -135,7 +138,9 @@ class ChatEngine(EventChatEngine):
 
     def _retrieve(self, turn: Turn) -> None:
         """Passages and the verdict."""
-        turn.retrieval = self._searcher.search(turn.question, trace=turn.trace, options=self._options)
+        turn.retrieval = self._searcher.search(
+            turn.question, trace=turn.trace, options=self._options, stop=turn.stop
+        )
         turn.emit(SourcesFound(turn.retrieval))
         sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
         known = {info.source: info.hash for info in self._store.sections.documents()}

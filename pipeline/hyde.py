@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from typing import Protocol
 
 import numpy as np
 
 from pipeline.stores.base import Vector
 
-Hypothesize = Callable[[str], str]  # a question in, a hypothetical passage out; raises ModelError
 MAX_HYPOTHESIS_CHARACTERS = 2000
+
+
+class Hypothesize(Protocol):
+    """A question in, a hypothetical passage out; raises `ModelError`, and ends early once stop is set."""
+
+    def __call__(self, question: str, stop: threading.Event, /) -> str:
+        """Write it."""
 
 
 def combine(question: Vector, hypothesis: Vector) -> Vector:

@@ -5,6 +5,7 @@ HyDE → embed → hybrid search of both levels → fuse → auto-merge → rera
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from pipeline.rerank import rerank
 from pipeline.selection import CountTokens, select
 from pipeline.stores.base import DocumentStore, SearchRequest, SearchResponse, Vector
 
+STOPPED = "stopped"
 MIN_GATHERED = 20  # sections that are fetched and merged: the reranker and the answer read no further
 
 
@@ -87,25 +89,33 @@ class HybridRetriever(BaseRetriever):
         return [NodeWithScore(node=passage.node, score=passage.score) for passage in retrieval.passages]
 
     def search(
-        self, question: str, *, trace: Trace | None = None, options: RetrievalOptions | None = None
+        self,
+        question: str,
+        *,
+        trace: Trace | None = None,
+        options: RetrievalOptions | None = None,
+        stop: threading.Event | None = None,
     ) -> Retrieval:
         """Passages for a question, best first, with the verdict and every step's details.
 
-        Raises `StoreError` and `ManifestMismatch`; a failing hypothesis or reranker is a failed step.
+        Raises `StoreError` and `ManifestMismatch`; a failing hypothesis or reranker is a failed step. Once
+        `stop` is set, the slow steps, hypothesis and reranker, are left out and say so.
         """
-        trace, options = trace or Trace(), options or self.options
+        trace, options, stop = trace or Trace(), options or self.options, stop or threading.Event()
         first_step = len(trace.steps)
-        query = self._write_hypothesis(question, options, trace)
+        query = self._write_hypothesis(question, options, trace, stop)
         query = self._embed(query, trace)
         response = self._search_lists(query, options, trace)
         ranking = self._fuse(response, options, trace)
         passages = self._merge(query, response, ranking, options, trace)
-        passages = self._rerank(query, passages, options, trace)
+        passages = self._rerank(query, passages, options, trace, stop)
         answerability = self._judge(query, response, passages, trace)
         passages = self._select(passages, options, trace)
         return Retrieval(question, tuple(passages), answerability, tuple(trace.steps[first_step:]))
 
-    def _write_hypothesis(self, question: str, options: RetrievalOptions, trace: Trace) -> Query:
+    def _write_hypothesis(
+        self, question: str, options: RetrievalOptions, trace: Trace, stop: threading.Event
+    ) -> Query:
         with trace.step("hyde", question=question) as step:
             if not options.hyde:
                 step.skip("switched off")
@@ -113,17 +123,22 @@ class HybridRetriever(BaseRetriever):
                 step.skip("no language model is connected")
             elif options.alpha == 0 and not options.hyde_lexical:
                 step.skip("alpha is 0: no dense search needs it")
+            elif stop.is_set():
+                step.skip(STOPPED)
             else:
-                return Query(question, self._hypothesis(question, step))
+                return Query(question, self._hypothesis(question, step, stop))
         return Query(question)
 
-    def _hypothesis(self, question: str, step: RunningStep) -> str:
+    def _hypothesis(self, question: str, step: RunningStep, stop: threading.Event) -> str:
         """The hypothesis, or "" where the model fails: the search goes on without it, and says so."""
         assert self._hypothesize is not None  # noqa: S101  (the caller has looked)
         try:
-            hypothesis = hyde.tidy(self._hypothesize(question))
+            hypothesis = hyde.tidy(self._hypothesize(question, stop))
         except ModelError as error:
             step.fail(str(error))
+            return ""
+        if stop.is_set():  # half a hypothesis finds something else
+            step.skip(STOPPED)
             return ""
         if not hypothesis:
             step.fail("the model wrote nothing")
@@ -189,7 +204,12 @@ class HybridRetriever(BaseRetriever):
         return gathered.passages
 
     def _rerank(
-        self, query: Query, passages: list[Passage], options: RetrievalOptions, trace: Trace
+        self,
+        query: Query,
+        passages: list[Passage],
+        options: RetrievalOptions,
+        trace: Trace,
+        stop: threading.Event,
     ) -> list[Passage]:
         with trace.step("rerank", top_n=options.rerank_top_n, weight=options.rerank_weight) as step:
             if not options.rerank:
@@ -197,6 +217,9 @@ class HybridRetriever(BaseRetriever):
                 return passages
             if self._cross_encoder is None:
                 step.skip("no cross-encoder is available")
+                return passages
+            if stop.is_set():
+                step.skip(STOPPED)
                 return passages
             try:
                 ordered = rerank(

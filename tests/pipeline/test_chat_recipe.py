@@ -27,6 +27,7 @@ from pipeline.events import (
     StepStarted,
     TokenArrived,
 )
+from pipeline.models.generation import complete
 from pipeline.retrieve import HybridRetriever, RetrievalOptions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
@@ -467,6 +468,29 @@ def test_a_stop_while_the_model_condenses_takes_effect_at_once(
     assert time.monotonic() - started < 4, "100 words take 10 s"
     assert answer.status == "stopped"
     assert "word word" not in answer.condensed_question
+    assert (step_named(answer, "condense").status, step_named(answer, "condense").detail) == (
+        "skipped",
+        "stopped",
+    )
+
+
+def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    slow = FakeLLM(["word " * 100], pause_s=0.1, repeat=True)
+    retriever = make_retriever(
+        manual,
+        hyde=True,
+        hypothesize=lambda question, stop: complete(slow, question, timeout_s=60, stop=stop),
+    )
+    chat = make_chat(manual, conversations, llm=slow, retriever=retriever)
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    started = time.monotonic()
+    answer = chat.answer(QUESTION, stop=stop)
+    assert time.monotonic() - started < 4, "100 words take 10 s"
+    assert answer.status == "stopped"
+    assert (step_named(answer, "hyde").status, step_named(answer, "hyde").detail) == ("skipped", "stopped")
 
 
 def test_leaving_the_events_stops_the_run(manual: EmbeddedStore, conversations: ConversationStore) -> None:

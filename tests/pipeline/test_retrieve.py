@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def forbidden(question: str) -> str:
 
 def test_the_steps_in_order_with_details_that_are_json(manual: EmbeddedStore) -> None:
     retriever = make_retriever(
-        manual, hyde=True, hypothesize=lambda _: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
+        manual, hyde=True, hypothesize=lambda *_: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
     )
     retrieval = retriever.search(QUESTION)
     assert [step.name for step in retrieval.steps] == STEPS
@@ -197,7 +198,7 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
     store = RecordingStore(manual)
     asked: list[str] = []
 
-    def hypothesize(question: str) -> str:
+    def hypothesize(question: str, stop: threading.Event) -> str:
         asked.append(question)
         return f"  {HYPOTHESIS}\n"
 
@@ -213,14 +214,14 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
 
 def test_the_hypothesis_is_embedded_as_a_passage(manual: EmbeddedStore) -> None:
     encoder = FakeEncoder()
-    make_retriever(manual, encoder=encoder, hyde=True, hypothesize=lambda _: HYPOTHESIS).search(QUESTION)
+    make_retriever(manual, encoder=encoder, hyde=True, hypothesize=lambda *_: HYPOTHESIS).search(QUESTION)
     assert encoder.texts == [HYPOTHESIS]
 
 
 def test_the_hypothesis_joins_the_words_where_it_should(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
     retriever = make_retriever(
-        store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda _: HYPOTHESIS
+        store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda *_: HYPOTHESIS
     )
     retrieval = retriever.search(QUESTION)
     assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == step(retrieval, "search").inputs["text"]
@@ -258,7 +259,7 @@ def test_hyde_is_skipped_and_says_why(
 def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
     manual: EmbeddedStore, error: Exception
 ) -> None:
-    def hypothesize(question: str) -> str:
+    def hypothesize(question: str, stop: threading.Event) -> str:
         raise error
 
     failed = make_retriever(manual, hyde=True, hypothesize=hypothesize).search(QUESTION)
@@ -271,12 +272,36 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
 
 def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
-    retrieval = make_retriever(store, hyde=True, hypothesize=lambda _: " \n").search(QUESTION)
+    retrieval = make_retriever(store, hyde=True, hypothesize=lambda *_: " \n").search(QUESTION)
     assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == (
         "failed",
         "the model wrote nothing",
     )
     assert store.requests[0].vector == pytest.approx(ENCODER.encode_query(QUESTION))
+
+
+def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedStore) -> None:
+    stop = threading.Event()
+
+    def hypothesize(question: str, stop: threading.Event) -> str:
+        stop.set()
+        return "half a"
+
+    reranker = FakeCrossEncoder(lambda _: 0.5)
+    retriever = make_retriever(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
+    retrieval = retriever.search(QUESTION, stop=stop)
+    for name in ("hyde", "rerank"):
+        assert (step(retrieval, name).status, step(retrieval, name).detail) == ("skipped", "stopped")
+    assert "hypothesis" not in step(retrieval, "hyde").outputs
+    assert retrieval.passages
+
+
+def test_nothing_is_asked_of_the_model_after_a_stop(manual: EmbeddedStore) -> None:
+    stop, asked = threading.Event(), list[object]()
+    stop.set()
+    retriever = make_retriever(manual, hyde=True, hypothesize=lambda *given: asked.append(given) or "")
+    assert step(retriever.search(QUESTION, stop=stop), "hyde").detail == "stopped"
+    assert not asked
 
 
 # -- lists and fusion ---------------------------------------------------------------------------------
