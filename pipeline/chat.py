@@ -285,7 +285,7 @@ class ChatEngine(EventChatEngine):
             events.put(AnswerFinished(answer))
         except AthenaError as error:
             self._keep_failed(turn, str(error))
-            turn.emit(RunFailed(error.problem, error.fix, turn.text))
+            turn.emit(RunFailed(error.problem, error.fix, turn.text, error))
         except BaseException as error:  # noqa: BLE001  (raised again in the thread that called `run`)
             turn.crash = error
             self._keep_failed(turn, UNEXPECTED)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pipeline.errors import AthenaError
+
 StepStatus = Literal["ok", "skipped", "failed"]
 
 
@@ -117,11 +119,15 @@ class AnswerFinished:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The run ended early; `partial` is the text that had arrived: the last event of a run that did not."""
+    """The run ended early: the last event of a run that did not go well.
+
+    `partial` is the text that had arrived, `error` what was raised: callers that want an exception raise it.
+    """
 
     message: str
     fix: str
     partial: str = ""
+    error: AthenaError | None = field(default=None, compare=False)
 
 
 ChatEvent = StepStarted | StepFinished | SourcesFound | TokenArrived | AnswerFinished | RunFailed

@@ -14,7 +14,7 @@ from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgent
 from llama_index.core.schema import NodeWithScore
 
 from pipeline.answer import Retrieval
-from pipeline.errors import ModelError
+from pipeline.errors import AthenaError
 from pipeline.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
 
 
@@ -26,7 +26,7 @@ class EventChatEngine(CondensePlusContextChatEngine):
         """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`."""
 
     def chat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
-        """The whole answer; raises `ModelError` where the run fails."""
+        """The whole answer; raises the `AthenaError` that ended a run which failed."""
         found: list[Retrieval] = []
         for event in self.run(message, chat_history=chat_history):
             match event:
@@ -34,9 +34,9 @@ class EventChatEngine(CondensePlusContextChatEngine):
                     found.append(retrieval)
                 case AnswerFinished(answer=answer):
                     return AgentChatResponse(response=answer.text, source_nodes=_nodes(found))
-                case RunFailed(message=problem, fix=fix):
-                    raise ModelError(problem, fix)
-        raise ModelError("The answer ended unexpectedly.", "Ask again.")
+                case RunFailed() as failure:
+                    raise _error_of(failure)
+        raise AthenaError("The answer ended unexpectedly.", "Ask again.")
 
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
@@ -63,8 +63,8 @@ class EventChatEngine(CondensePlusContextChatEngine):
                     yield _chunk(text, delta)
                 case AnswerFinished(answer=answer) if not text:
                     yield _chunk(answer.text, answer.text)
-                case RunFailed(message=problem, fix=fix):
-                    raise ModelError(problem, fix)
+                case RunFailed() as failure:
+                    raise _error_of(failure)
 
     async def achat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
         """`chat` in a thread."""
@@ -79,6 +79,10 @@ class EventChatEngine(CondensePlusContextChatEngine):
         return StreamingAgentChatResponse(
             achat_stream=_async(chunks), source_nodes=nodes, is_writing_to_memory=False
         )
+
+
+def _error_of(failure: RunFailed) -> AthenaError:
+    return failure.error or AthenaError(failure.message, failure.fix)
 
 
 def _chunk(text: str, delta: str) -> ChatResponse:

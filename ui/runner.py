@@ -86,7 +86,7 @@ class Run:
                 self._take(event)
         except AthenaError as error:
             log.warning("answer failed: %s", error)
-            self._take(RunFailed(error.problem, error.fix, "".join(self._pieces)))
+            self._take(RunFailed(error.problem, error.fix, "".join(self._pieces), error))
         finally:  # also when something else was raised, which then reaches the log as it should
             with self._lock:
                 self._step = ""

@@ -17,7 +17,13 @@ from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgent
 
 from pipeline.answer import Answer, Retrieval
 from pipeline.conversations import ConversationStore
-from pipeline.errors import ModelError, ModelUnavailable, StoreError, UnknownConversation
+from pipeline.errors import (
+    AthenaError,
+    ModelTimeout,
+    ModelUnavailable,
+    StoreError,
+    UnknownConversation,
+)
 from pipeline.events import (
     AnswerFinished,
     ChatEvent,
@@ -683,12 +689,12 @@ def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: Conve
 
 
 @pytest.mark.parametrize("way", ["chat", "stream"])
-def test_failures_are_raised_and_leave_no_orphan(
-    manual: EmbeddedStore, conversations: ConversationStore, way: str
+@pytest.mark.parametrize("kind", [ModelUnavailable, StoreError, UnknownConversation])
+def test_failures_are_raised_as_they_are_and_leave_no_orphan(
+    manual: EmbeddedStore, conversations: ConversationStore, way: str, kind: type[AthenaError]
 ) -> None:
-    error = ModelUnavailable("The model is gone.", "Start it.")
-    chat = make_chat(manual, conversations, retriever=failing(manual, error))
-    with pytest.raises(ModelError, match=r"The model is gone\. Start it\."):
+    chat = make_chat(manual, conversations, retriever=failing(manual, kind("It is gone.", "Start it.")))
+    with pytest.raises(kind, match=r"It is gone\. Start it\."):
         if way == "chat":
             chat.engine.chat(QUESTION)
         else:
