@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 CONDENSE_TIMEOUT_S = 20.0
 KEEP_EVERY_S = 1.0  # how much of an answer a kill can lose
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
+BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
+NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -127,6 +129,7 @@ class ChatEngine(EventChatEngine):
                 step.skip(STOPPED)
             elif found.problem:
                 step.fail(found.problem)
+                turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
         turn.question = found.question
 
     def _rewrite(self, history: Sequence[condense.Said], message: str, *, stop: threading.Event) -> str:
@@ -140,6 +143,11 @@ class ChatEngine(EventChatEngine):
         """Passages and the verdict."""
         turn.retrieval = self._searcher.search(
             turn.question, trace=turn.trace, options=self._options, stop=turn.stop
+        )
+        turn.notices += tuple(
+            NO_HYPOTHESIS.format(why=step.detail.rstrip("."))
+            for step in turn.retrieval.steps
+            if step.name == "hyde" and step.status == "failed"
         )
         turn.emit(SourcesFound(turn.retrieval))
         sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}

@@ -68,6 +68,7 @@ class Turn:
             "condensed_question": self.question,
             "mode": "generate" if self._model else "quote",
             "abstained": False,
+            "notices": self.notices,
             "steps": tuple(self.trace.steps),
             "status": "stopped" if self.stop.is_set() else "complete",
             "seconds": time.perf_counter() - self._started,

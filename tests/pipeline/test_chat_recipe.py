@@ -299,6 +299,22 @@ def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
     assert step.outputs["by"] == "rules"
     assert "cabin fan" in answer.condensed_question
     assert answer.status == "complete"
+    (notice,) = answer.notices
+    assert notice.startswith("The model did not put the question into one, so rules did:")
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Who won the football world cup?"])
+def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
+    manual: EmbeddedStore, conversations: ConversationStore, question: str
+) -> None:
+    def hypothesize(question: str, stop: threading.Event) -> str:
+        raise ModelTimeout("The model took too long.", "Choose a smaller one.")
+
+    retriever = make_retriever(manual, hyde=True, hypothesize=hypothesize)
+    answer = make_chat(manual, conversations, llm=FakeLLM([REPLY]), retriever=retriever).answer(question)
+    assert answer.notices == (
+        "The search went without a hypothetical answer: The model took too long. Choose a smaller one.",
+    )
 
 
 def test_braces_are_text(manual: EmbeddedStore, conversations: ConversationStore) -> None:
