@@ -92,10 +92,7 @@ class ServerConversations:
             database["turns"].update_one(
                 {"_id": answer.turn_id},
                 {
-                    "$set": {
-                        "status": answer.status,
-                        "answer": json.dumps(asdict(answer), ensure_ascii=False),
-                    },
+                    "$set": {"status": answer.status, "answer": kept},
                     "$setOnInsert": {**begun, "created_at": now, "feedback_text": ""},
                 },
                 upsert=True,

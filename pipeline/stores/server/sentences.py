@@ -56,7 +56,7 @@ class ServerSentences:
         for node in self._snapshots.read(lambda snapshot: self._nodes(snapshot, "section", section_ids)):
             parent = node.parent_node
             found.setdefault(parent.node_id if parent else "", []).append(node)
-        return found
+        return {section_id: found[section_id] for section_id in section_ids if section_id in found}
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
