@@ -1,0 +1,145 @@
+"""Servers that die, come back, or do not let us in: one clear error each, and no restart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import pytest
+
+from pipeline.errors import StoreUnavailable
+from pipeline.stores.base import SearchRequest
+from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server.conversations import ServerConversations
+from tests.contracts.documents import ENCODER, MANIFEST, make_document
+from tests.server_processes import PrivateMongo, PrivateWeaviate
+
+pytestmark = pytest.mark.server
+
+SOON_S = 8.0  # an error comes within this, whatever has died
+REQUEST = SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)
+
+
+@dataclass
+class Private:
+    mongo: PrivateMongo
+    weaviate: PrivateWeaviate
+    addresses: ServerAddresses
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Private]:
+    folder = tmp_path_factory.mktemp("servers")
+    mongo = PrivateMongo(folder / "mongo")
+    weaviate = PrivateWeaviate(
+        folder / "weaviate",
+        AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED="false",
+        AUTHENTICATION_APIKEY_ENABLED="true",
+        AUTHENTICATION_APIKEY_ALLOWED_KEYS="right",
+        AUTHENTICATION_APIKEY_USERS="admin",
+    )
+    mongo.start()
+    weaviate.start()
+    yield Private(
+        mongo,
+        weaviate,
+        ServerAddresses(
+            mongodb_url=mongo.url,
+            weaviate_url=weaviate.url,
+            weaviate_grpc_port=weaviate.grpc_port,
+            weaviate_api_key="right",
+        ),
+    )
+    mongo.kill()
+    weaviate.kill()
+
+
+@pytest.fixture
+def store(private: Private) -> Iterator[ServerStore]:
+    with closing(ServerStore(private.addresses)) as opened:
+        with opened.writing(MANIFEST):
+            opened.replace(make_document("a.md", {"A": ["Alpha."]}))
+        yield opened
+
+
+def fails_soon(call: object, *words: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(StoreUnavailable) as caught:
+        call()  # type: ignore[operator]
+    assert time.monotonic() - started < SOON_S
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStore) -> None:
+    found = store.sentences.search(REQUEST)
+    assert found.bm25_sections and found.dense_sentences
+    private.weaviate.kill()
+    for _ in range(3):
+        fails_soon(
+            lambda: store.sentences.search(REQUEST), "Weaviate", private.weaviate.url, "ATHENA_WEAVIATE_URL"
+        )
+    assert [info.source for info in store.sections.documents()] == ["a.md"]  # the other server is there
+    with pytest.raises(StoreUnavailable, match="Weaviate"), store.writing(MANIFEST):
+        store.replace(make_document("b.md", {"B": ["Beta."]}))
+    private.weaviate.start()
+    assert store.sentences.search(REQUEST) == found
+    with store.writing(MANIFEST):
+        store.replace(make_document("b.md", {"B": ["Beta."]}))
+    assert store.sentences.count() == 2
+    assert store.find_orphans().is_clean
+    store.sections.delete_document("b.md")
+
+
+def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore) -> None:
+    with closing(ServerConversations(private.addresses)) as conversations:
+        kept = conversations.create("Kept").info.id
+        found = store.sentences.search(REQUEST)
+        private.mongo.kill()
+        words = ("MongoDB", private.mongo.url, "ATHENA_MONGODB_URL")
+        fails_soon(lambda: store.sentences.search(REQUEST), *words)
+        fails_soon(store.sections.documents, *words)
+        fails_soon(conversations.list, *words)
+        fails_soon(lambda: store.sections.delete_document("a.md"), *words)
+        private.mongo.start()
+        assert store.sentences.search(REQUEST) == found
+        assert [info.id for info in conversations.list()] == [kept]
+        conversations.delete(kept)
+
+
+def test_servers_that_were_never_there_are_named_without_a_password(private: Private) -> None:
+    nowhere = ServerAddresses(
+        mongodb_url="mongodb://me:hush@127.0.0.1:9/?authSource=admin", weaviate_url="http://127.0.0.1:9"
+    )
+    with closing(ServerStore(nowhere)) as store:
+        fails_soon(store.sections.documents, "mongodb://127.0.0.1:9", "ATHENA_MONGODB_URL")
+        with pytest.raises(StoreUnavailable) as caught:
+            store.versions()
+        assert "hush" not in str(caught.value)
+
+
+def test_a_wrong_key_is_told_with_its_setting(private: Private, store: ServerStore) -> None:
+    for key in ("wrong", ""):
+        wrong = ServerAddresses(
+            mongodb_url=private.mongo.url,
+            weaviate_url=private.weaviate.url,
+            weaviate_grpc_port=private.weaviate.grpc_port,
+            weaviate_api_key=key,
+        )
+        with closing(ServerStore(wrong)) as other:
+            fails_soon(
+                lambda: other.sentences.search(REQUEST), private.weaviate.url, "ATHENA_WEAVIATE_API_KEY"
+            )
+    assert store.versions().weaviate.startswith("1.")
+
+
+def test_a_wrong_grpc_port_is_told_with_its_setting(private: Private, store: ServerStore) -> None:
+    wrong = ServerAddresses(
+        mongodb_url=private.mongo.url,
+        weaviate_url=private.weaviate.url,
+        weaviate_grpc_port=9,
+        weaviate_api_key="right",
+    )
+    with closing(ServerStore(wrong)) as other:
+        fails_soon(lambda: other.sentences.search(REQUEST), "port 9", "ATHENA_WEAVIATE_GRPC_PORT")
