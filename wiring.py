@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridRetriever, RetrievalOptions
     from pipeline.stores.base import DocumentStore
 
+MISSION_PERSONA = Path(__file__).with_name("mission") / "persona.toml"
+LOCAL_EMBEDDINGS = ("bundled", "sentence-transformers")
 SPLITTER = "punkt-1"
 """Names how sections are cut into sentences; another one makes an index that has to be rebuilt."""
 
@@ -46,6 +48,11 @@ def load_settings(**given: Any) -> Settings:
     """The settings of the environment and `.env`, with those given on top; raises `ConfigurationError`."""
     try:
         return Settings(**given)
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
+            "Save it as UTF-8.",
+        ) from error
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
@@ -199,7 +206,12 @@ class Athena:
         return [self._encoder_choice[1], self.cross_encoder()[1], self.language_model()[1]]
 
     def warm_up(self) -> None:
-        """Load the embedding model in the background: it is needed soon, and importing takes as long."""
+        """Load the embedding model in the background: it is needed soon, and importing takes as long.
+
+        A model on a server is left alone: a text of no use would cost a request, maybe money.
+        """
+        if self._encoder_choice[1].provider not in LOCAL_EMBEDDINGS:
+            return
         encoder = self.encoder
 
         def load() -> None:

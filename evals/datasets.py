@@ -21,6 +21,7 @@ from pydantic import (
 
 from pipeline.errors import DatasetError
 
+HEADERS = ("query-id", "query_id", "qid", "query")  # how the first line of qrels may begin
 MEND = "Mend the line and evaluate again."
 
 
@@ -89,8 +90,8 @@ def load_qrels(folder: Path, split: str) -> Qrels:
     qrels: Qrels = {}
     rows = csv.reader(_text(path).splitlines(), delimiter="\t")
     for number, row in enumerate(rows, start=1):
-        if not row or (number == 1 and not row[-1].strip().lstrip("-").isdigit()):
-            continue  # the header
+        if not row or (number == 1 and row[0].strip().lower() in HEADERS):
+            continue
         try:
             query_id, document_id, relevance = row[0], row[1], int(row[2])
         except (IndexError, ValueError) as error:

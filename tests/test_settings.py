@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from pipeline.errors import ConfigurationError
 from settings import Settings
-from wiring import load_settings
+from wiring import Athena, load_settings
 
 ROOT = Path(__file__).parent.parent
 FIELDS = Settings.model_fields
@@ -164,3 +165,19 @@ def test_the_readme_lists_every_setting_with_its_default() -> None:
     for name, field in FIELDS.items():
         default = "" if field.default is None else str(field.default).removeprefix(f"{ROOT}/")
         assert default.lower() in rows[f"ATHENA_{name.upper()}"].lower(), name
+
+
+def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_bytes(b"ATHENA_LLM=none # caf\xe9\n")
+    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': not UTF-8 \(byte 0xE9 at 21\)"):
+        load_settings()
+
+
+def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread.name))
+    Athena(Settings(embedding_model="ollama/nomic", ollama_url="http://127.0.0.1:9")).warm_up()
+    assert started == []
+    Athena(Settings()).warm_up()
+    assert started == ["warm-up"]

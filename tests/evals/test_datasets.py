@@ -195,3 +195,10 @@ def test_a_bad_judgement_is_named(folder: Path, line: str) -> None:
         load_qrels(folder, "test")
     assert "Cannot read line 3 of " in caught.value.problem
     assert "it is not 'query<tab>document<tab>relevance'" in caught.value.problem
+
+
+@pytest.mark.parametrize("line", ["q1\td1", "q1\td1\tone", "q1 d1 1"])
+def test_a_broken_first_line_is_no_header(folder: Path, line: str) -> None:
+    write_qrels(folder, f"{line}\nq1\td2\t1\n")
+    with pytest.raises(DatasetError, match=r"Cannot read line 1 of .*test\.tsv"):
+        load_qrels(folder, "test")
