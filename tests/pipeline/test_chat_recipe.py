@@ -300,7 +300,7 @@ def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
     assert "cabin fan" in answer.condensed_question
     assert answer.status == "complete"
     (notice,) = answer.notices
-    assert notice.startswith("The model did not put the question into one, so rules did:")
+    assert notice.startswith("The follow-up was completed by rules, not by the model:")
 
 
 @pytest.mark.parametrize("question", [QUESTION, "Who won the football world cup?"])
