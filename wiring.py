@@ -20,7 +20,7 @@ from pipeline.errors import ConfigurationError, ModelError, StoreError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import FORMAT
-from settings import Settings
+from settings import MANUALS, Settings
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -65,6 +65,18 @@ def load_settings(**given: Any) -> Settings:
 def mission_folder(settings: Settings) -> Path:
     """Where saved games and the progress over levels are kept."""
     return settings.data_dir / "mission"
+
+
+def mission_persona() -> Persona:
+    """Who answers aboard the ship; raises `ConfigurationError`."""
+    from pipeline.persona import load_persona
+
+    return load_persona(MISSION_PERSONA)
+
+
+def has_mission(settings: Settings) -> bool:
+    """Whether the corpus is the ship's manuals: another one has no mission."""
+    return settings.corpus.resolve() == MANUALS.resolve()
 
 
 def open_athena(settings: Settings) -> Athena:
@@ -320,8 +332,9 @@ class Athena:
         llm: str | None = None,
         options: RetrievalOptions | None = None,
         paths: str | None = None,
+        persona: Persona | None = None,
     ) -> ChatEngine:
-        """A chat engine bound to one conversation, or to a new one."""
+        """A chat engine bound to one conversation, or to a new one, with another persona on request."""
         from pipeline.chat import ChatEngine
 
         self._require_index()
@@ -335,7 +348,7 @@ class Athena:
             encoder=self.encoder,
             conversations=self.conversations,
             conversation_id=conversation_id,
-            persona=self.persona,
+            persona=persona or self.persona,
             quotes=self.settings.quotes,
             history_tokens=self.settings.history_tokens,
             max_answer_tokens=self.settings.max_answer_tokens,

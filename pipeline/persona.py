@@ -27,7 +27,17 @@ class Persona(BaseModel):
         "You answer questions from the documentation that is given to you.",
         description="how the system prompt begins",
     )
+    ship: str = Field("", description="what the manuals are of; {ship} in the texts stands for it")
+    crew: str = Field("", description="who asks; {crew} in the texts stands for it")
     suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
+
+    def with_names(self) -> Persona:
+        """The same persona with `{ship}` and `{crew}` replaced in its texts."""
+        texts = {key: getattr(self, key) for key in ("greeting", "tone", "system_header")}
+        return self.model_copy(update={key: self._named(text) for key, text in texts.items()})
+
+    def _named(self, text: str) -> str:
+        return text.replace("{ship}", self.ship).replace("{crew}", self.crew)
 
 
 def load_persona(path: Path | None) -> Persona:
@@ -35,7 +45,7 @@ def load_persona(path: Path | None) -> Persona:
     if path is None:
         return Persona()
     try:
-        return Persona.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return Persona.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).with_names()
     except OSError as error:
         raise ConfigurationError(
             f"ATHENA_PERSONA: cannot read '{path}': {error.strerror}.", "Check the path."

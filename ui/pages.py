@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import Page
 
 from pipeline.errors import AthenaError
+from pipeline.persona import Persona
+from ui import state
 from ui.words import plain
 
 log = logging.getLogger(__name__)
 
 ICON = Path(__file__).with_name("icon.svg")
 LOGO = Path(__file__).with_name("logo.svg")
+LOGO_MARK, LOGO_LETTER = 60, 12  # the picture's width, and that of a letter beside it
 
 
 def _chat() -> None:
@@ -36,6 +40,12 @@ def _documents() -> None:
     _shown(documents.page)
 
 
+def _mission() -> None:
+    from ui import mission
+
+    _shown(mission.page)
+
+
 def _shown(page: Callable[[], None]) -> None:
     """Show a page; what went wrong on purpose is said with its advice, without a traceback."""
     try:
@@ -52,6 +62,11 @@ def chat() -> Page:
     return st.Page(_chat, title="Chat", icon=":material/forum:", url_path="chat", default=True)
 
 
+def mission() -> Page:
+    """The ship with a fault aboard."""
+    return st.Page(_mission, title="Mission", icon=":material/rocket_launch:", url_path="mission")
+
+
 def inspector() -> Page:
     """How an answer was found."""
     return st.Page(_inspector, title="Inspector", icon=":material/account_tree:", url_path="inspector")
@@ -60,3 +75,27 @@ def inspector() -> Page:
 def documents() -> Page:
     """What is indexed."""
     return st.Page(_documents, title="Documents", icon=":material/library_books:", url_path="documents")
+
+
+def all_pages() -> list[Page]:
+    """The pages in order; the mission only where the corpus is the ship's manuals."""
+    from wiring import has_mission
+
+    playable = [mission()] if has_mission(state.settings()) else []
+    return [chat(), *playable, inspector(), documents()]
+
+
+def name() -> str:
+    """What the assistant is called; a persona that cannot be read is reported by the page."""
+    try:
+        return state.persona().name
+    except AthenaError as error:
+        log.warning("the persona cannot be read: %s", error)
+        return Persona().name
+
+
+def logo(called: str) -> str:
+    """The logo with the assistant's name beside the picture."""
+    width = LOGO_MARK + LOGO_LETTER * len(called)
+    drawn = LOGO.read_text(encoding="utf-8").replace("132", f"{width:.0f}")
+    return drawn.replace(">Athena<", f">{escape(called)}<")

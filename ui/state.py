@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import streamlit as st
 
+from pipeline.persona import Persona, load_persona
 from settings import Settings
 from ui.jobs import Jobs
 from ui.runner import Runner
@@ -45,6 +47,26 @@ def athena() -> Athena:
     """The one Athena of this process; a session may be given another (the tests do)."""
     given = st.session_state.get(ATHENA)
     return cast("Athena", given) if given is not None else _open()
+
+
+def settings() -> Settings:
+    """The settings of this process, without opening anything."""
+    given = st.session_state.get(ATHENA)
+    if given is not None:
+        return cast("Athena", given).settings
+    from wiring import load_settings
+
+    return _served_with[0] if _served_with else load_settings()
+
+
+@st.cache_resource(show_spinner=False)
+def _persona(path: Path | None) -> Persona:
+    return load_persona(path)
+
+
+def persona() -> Persona:
+    """Who answers in the chat; raises `ConfigurationError`."""
+    return _persona(settings().persona)
 
 
 @st.cache_resource(show_spinner="Opening the manuals …")

@@ -1,0 +1,25 @@
+"""How long the crew has if nobody does anything: the physics run ahead on a copy of the ship."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mission.game import Game, Outcome
+
+HORIZON_MIN = 720
+STEP_MIN = 10
+
+
+def minutes_left(game: Game) -> int | None:
+    """Ship's minutes until the mission is lost where nothing is done, by tens; None beyond twelve hours.
+
+    What is still to happen aboard is not foreseen.
+    """
+    if game.outcome is not Outcome.RUNNING:
+        return None
+    ahead = Game.from_json(game.to_json())
+    ahead.level = replace(game.level, events=())
+    for minute in range(STEP_MIN, HORIZON_MIN + STEP_MIN, STEP_MIN):
+        if ahead.drift(STEP_MIN) is Outcome.LOST:
+            return minute
+    return None

@@ -1,0 +1,165 @@
+"""A game as data for the components: console, ship, and the strip that is always in view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from mission.alarms import Alarm
+from mission.completion import complete
+from mission.game import Game, Outcome
+from mission.panel import Gauge
+from mission.parts import Quantity
+from mission.ship import Ship, the_ship
+from mission.text import Line, marked
+
+View = dict[str, Any]  # what a component gets: JSON only
+
+ALARM = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
+DEEPEST = 4  # words of a command that completions are prepared for; the page shortens longer ones
+MARGIN = 0.25  # of a gauge's limits that is shown beyond them
+OVER = {Outcome.WON: "The level is won.", Outcome.LOST: "The level is lost."}
+
+
+def console_view(game: Game, *, acknowledged: int, error: str = "") -> View:
+    """The console: everything said so far, and what helps to type."""
+    return {
+        "level": game.level.id,
+        "intro": [*game.level.story.splitlines(), "", f"{game.clock}  Type help for the commands."]
+        if not game.transcript
+        else game.level.story.splitlines(),
+        "lines": [line_view(line, game.ship.names.prompt) for line in marked(game.transcript)],
+        "prompt": game.ship.names.prompt,
+        "history": game.history,
+        "completions": completions(),
+        "acknowledged": acknowledged,
+        "over": OVER.get(game.outcome, ""),
+        "error": error,
+    }
+
+
+def line_view(line: Line, prompt: str) -> View:
+    """A line with its coloured places, and what kind it is."""
+    return {
+        "text": line.text,
+        "kind": _kind(line.text, prompt),
+        "spans": [[span.start, span.end, span.kind] for span in line.spans],
+    }
+
+
+def _kind(text: str, prompt: str) -> str:
+    if text.startswith(f"{prompt} "):
+        return "command"
+    if ALARM.match(text):
+        return "alarm"
+    return "end" if text.startswith(("CRISIS AVERTED", "MISSION LOST")) else ""
+
+
+@cache
+def completions() -> dict[str, list[str]]:
+    """For each beginning of a command, in lower case, the words that may follow it."""
+    found: dict[str, list[str]] = {}
+    _grow(the_ship(), [], found)
+    return found
+
+
+def _grow(ship: Ship, before: list[str], found: dict[str, list[str]]) -> None:
+    key = " ".join(before)
+    options = complete(ship, f"{key} " if before else "")
+    if not options:
+        return
+    found[key.lower()] = options
+    if len(before) < DEEPEST:
+        for option in options:
+            _grow(ship, [*before, option], found)
+
+
+def ship_view(game: Game) -> View:
+    """The ship: systems with their statuses, quantities with their limits."""
+    return {
+        "systems": [
+            {"id": row.id, "name": row.name, "depth": row.depth, "status": row.status.value}
+            for row in game.systems()
+        ],
+        "gauges": [gauge_view(gauge, _quantity(game, gauge)) for gauge in game.gauges()],
+    }
+
+
+def _quantity(game: Game, gauge: Gauge) -> Quantity:
+    return game.ship.parts[gauge.part].telemetry[gauge.key]
+
+
+def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
+    """A gauge with its places on the bar, in percent of its length."""
+    low, high = _scale(quantity)
+
+    def place(value: float) -> float:
+        return round(min(100.0, max(0.0, 100 * (value - low) / (high - low))), 1)
+
+    sent = gauge.value != "-"
+    return {
+        "label": gauge.label,
+        "part": gauge.part,
+        "key": gauge.key,
+        "value": gauge.value,
+        "unit": gauge.unit,
+        "within": gauge.within,
+        "limits": f"limits {quantity.shown(quantity.minimum)} to {quantity.shown(quantity.maximum)}",
+        "at": place(float(gauge.value)) if sent else None,
+        "from": place(quantity.minimum),
+        "to": place(quantity.maximum),
+    }
+
+
+def _scale(quantity: Quantity) -> tuple[float, float]:
+    """The ends of a bar: a little beyond the limits, but not below nothing or above a whole."""
+    low, high = quantity.minimum, quantity.maximum
+    margin = (high - low) * MARGIN
+    below = low - margin
+    if low >= 0:
+        below = max(0.0, below)
+    return below, 100.0 if quantity.unit == "%" else high + margin
+
+
+def strip_view(game: Game, *, left: int | None) -> View:
+    """What must never be out of sight: time, the crew's air, the alarms."""
+    co2 = next(gauge for gauge in game.gauges() if gauge.key == "PPCO2")
+    return {
+        "clock": game.clock,
+        "elapsed": duration(game.elapsed_seconds),
+        "par": duration(game.level.par_seconds),
+        "late": game.elapsed_seconds > game.level.par_seconds,
+        "left": "" if game.outcome is not Outcome.RUNNING else left_text(left),
+        "short": left is not None and left <= 60,
+        "co2": gauge_view(co2, _quantity(game, co2)),
+        "alarms": list(map(alarm_view, once(game.alarms()))),
+    }
+
+
+def once(alarms: Iterable[Alarm]) -> list[Alarm]:
+    """Alarms without repeating one of the same code about the same thing."""
+    return list({(alarm.code, alarm.text): alarm for alarm in alarms}.values())
+
+
+def alarm_view(alarm: Alarm) -> View:
+    """An alarm for the banner."""
+    return {
+        "code": alarm.code,
+        "title": alarm.title,
+        "text": alarm.text,
+        "procedure": alarm.procedure,
+        "warning": alarm.is_warning,
+    }
+
+
+def left_text(minutes: int | None) -> str:
+    """The crew's time in words."""
+    return "over 12 h" if minutes is None else f"about {duration(minutes * 60)}"
+
+
+def duration(seconds: int) -> str:
+    """A span of ship's time, `2 h 05 min`."""
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
