@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from mission.errors import MissionError, SavedGameError
@@ -53,7 +55,7 @@ def _card(level: Level, progress: Progress) -> None:
                   on_click=mission_state.open_level, args=(level.id,))  # fmt: skip
 
 
-def _action(level: Level) -> tuple[str, str]:
+def _action(level: Level) -> tuple[str, Literal["primary", "secondary"]]:
     """What the card's button says, and whether it stands out."""
     try:
         game = mission_state.games().load(level.id)

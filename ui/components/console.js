@@ -29,7 +29,7 @@ function make(parent, state) {
     const picked = parent.getRootNode().getSelection?.() ?? document.getSelection();
     if (String(picked) === "" && !event.target.closest("button")) state.input.focus({ preventScroll: true });
   } }, state.output, state.offers, state.line);
-  parent.replaceChildren(state.root);
+  parent.append(state.root);
   if (matchMedia("(hover: hover)").matches) state.input.focus({ preventScroll: true });
 }
 
