@@ -19,6 +19,10 @@ Found = TypeVar("Found")
 
 def on_disk(name: str) -> Path | None:
     """The folder of a model in the hub's own cache, by its tokenizer; None where it is not there."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    if not (Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}").is_dir():
+        return None  # the rest of the library takes .3 s to import: only for what may be there
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
