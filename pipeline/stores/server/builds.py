@@ -13,7 +13,7 @@ from pipeline.stores.server.lease import WriterLease
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import Record, append_records, delete_build, read_records, visible_records
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.state import State, manifest_of, manifest_record
+from pipeline.stores.server.state import State, manifest_record
 
 
 class Builds:
@@ -60,15 +60,19 @@ class Builds:
 
     def show(self, build: str) -> None:
         """Make a build the visible one, in one update: whoever reads another reads again."""
-        with self._servers.mongo.collection("builds") as builds:
-            record = builds.find_one({"_id": build}) or {}
+        manifest = self.manifest(build)
         generation = self.state.generation + 1
         numbers = {"generation": generation, "deleted": generation}
-        self.lease.update_state({"build": build, "manifest": record["manifest"], **numbers})
-        manifest = manifest_of(record["manifest"])
+        self.lease.update_state({"build": build, "manifest": manifest_record(manifest), **numbers})
         self.state = replace(
             self.state, build=build, manifest=manifest, generation=generation, deleted=generation
         )
+
+    def manifest(self, build: str) -> Manifest:
+        """What a build is made with."""
+        with self._servers.mongo.collection("builds") as builds:
+            record = builds.find_one({"_id": build}) or {}
+        return Manifest(**record["manifest"])
 
     def append(self, records: Sequence[Record]) -> None:
         """Add entries to the log of the build, and count the change where that is the visible one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.stores.base import Level
@@ -15,6 +16,7 @@ from pipeline.stores.server.records import (
     visible_records,
 )
 from pipeline.stores.server.schema import LEVELS, collection_name, store_prefix
+from pipeline.stores.server.searchable import unsearchable
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State
 
@@ -59,21 +61,25 @@ def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
     collections = tuple(sorted(existing - of_builds))
     if state.build is None:
         return OrphanReport(builds=stale, collections=collections)
-    records = read_records(servers.mongo, state.build)
-    names = {level: collection_name(prefix, state.store, state.build, level) for level in LEVELS}
-    counts: dict[Level, dict[str, int]] = {level: {} for level in LEVELS}
-    if existing >= set(names.values()):
-        counts = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build).counts()
+    objects = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build)
+    complete = existing >= {collection_name(prefix, state.store, state.build, level) for level in LEVELS}
+    stored = objects.counts() if complete else {}
     rows = _rows(servers, state.build)
+    records = read_records(servers.mongo, state.build)
     visible = visible_records(records)
     owned = {record.version for record in (records if busy else visible.values())}
-    if busy:
-        owned.update(read_pending(servers.mongo, state.build))
-    found = {version for counted in (*counts.values(), rows) for version in counted}
-    stray = found - owned
-    objects = sum(counted.get(version, 0) for counted in counts.values() for version in stray)
-    incomplete = tuple(sorted(source for source, record in visible.items() if _lacks(record, counts, rows)))
-    return OrphanReport(objects, tuple(sorted(stray)), incomplete, stale, collections)
+    owned.update(read_pending(servers.mongo, state.build) if busy else ())
+    stray = {version for counted in (*stored.values(), rows) for version in counted} - owned
+    lacking = {source for source, record in visible.items() if _lacks(record, stored, rows)}
+    if complete and state.manifest is not None:
+        lacking |= unsearchable(objects, visible.values(), dimensions=state.manifest.dimensions)
+    return OrphanReport(
+        objects=sum(counted.get(version, 0) for counted in stored.values() for version in stray),
+        versions=tuple(sorted(stray)),
+        incomplete=tuple(sorted(lacking)),
+        builds=stale,
+        collections=collections,
+    )
 
 
 def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
@@ -93,17 +99,13 @@ def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
     return found
 
 
-def _lacks(record: Record, counts: dict[Level, dict[str, int]], rows: dict[str, int]) -> bool:
+def _lacks(record: Record, stored: Mapping[Level, Mapping[str, int]], rows: Mapping[str, int]) -> bool:
     """True where a visible document lacks objects, sections or its text."""
     version, info = record.version, record.info
     if version is None or info is None:
         return False
-    expected = (info.sections, info.sentences, info.sections + 1)
-    return expected != (
-        counts["section"].get(version, 0),
-        counts["sentence"].get(version, 0),
-        rows.get(version, 0),
-    )
+    counted = [*(stored.get(level, {}).get(version, 0) for level in LEVELS), rows.get(version, 0)]
+    return counted != [info.sections, info.sentences, info.sections + 1]
 
 
 def _known_builds(servers: Servers) -> set[str]:

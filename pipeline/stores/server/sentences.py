@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
 SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
+
+FRESH_S = 90.0
+"""Weaviate keeps what is new in memory for up to 60 seconds, unless it is told to write it sooner."""
 
 _EMPTY = SearchResponse((), (), (), ())
 
@@ -116,6 +120,7 @@ class ServerSentences:
             limits={"section": request.top_k, "sentence": request.top_k * SENTENCES_PER_SECTION},
             visible=snapshot.documents,
             versions=versions,
+            fresh=time.time() - snapshot.newest < FRESH_S,
         )
         return SearchResponse(
             bm25_sections=_ranking(found, "bm25", "section"),

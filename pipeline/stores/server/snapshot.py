@@ -42,6 +42,11 @@ class Snapshot:
         """The visible version of each source."""
         return {info.source: version for version, info in self.documents.items()}
 
+    @cached_property
+    def newest(self) -> float:
+        """When the newest document was written."""
+        return max((info.indexed_at for info in self.documents.values()), default=0.0)
+
     @property
     def manifest(self) -> Manifest | None:
         """What the visible build was made with; None while it has no document."""

@@ -22,6 +22,7 @@ from pipeline.stores.server.records import (
     read_pending,
     visible_records,
 )
+from pipeline.stores.server.searchable import newest, unsearchable
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.written import node_objects
 
@@ -156,6 +157,13 @@ class ServerWriting:
         self._delete_versions(leftover)
         clear_pending(self._servers.mongo, self._build)
         self._purge()
+        self.forget_hashes(self._unsearchable())
+
+    def _unsearchable(self) -> set[str]:
+        """What was written last and is not found by vector, as after a crash of Weaviate."""
+        records = newest(self._visible.values())
+        dimensions = self._builds.manifest(self._build).dimensions
+        return unsearchable(self._objects, records, dimensions=dimensions) if records else set()
 
     def _purge(self) -> None:
         """Delete what is superseded: versions first, then the entries that name them."""

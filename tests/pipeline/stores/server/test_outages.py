@@ -77,16 +77,21 @@ def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStor
     assert found.bm25_sections and found.dense_sentences
     private.weaviate.kill()
     for _ in range(3):
-        fails_soon(
-            lambda: store.sentences.search(REQUEST), "Weaviate", private.weaviate.url, "ATHENA_WEAVIATE_URL"
-        )
+        fails_soon(lambda: store.sentences.search(REQUEST), private.weaviate.url, "ATHENA_WEAVIATE_URL")
     assert [info.source for info in store.sections.documents()] == ["a.md"]  # the other server is there
     with pytest.raises(StoreUnavailable, match="Weaviate"), store.writing(MANIFEST):
         store.replace(make_document("b.md", {"B": ["Beta."]}))
     private.weaviate.start()
-    assert store.sentences.search(REQUEST) == found
-    with store.writing(MANIFEST):
+    assert store.sentences.search(REQUEST).bm25_sentences == found.bm25_sentences
+    if store.sentences.search(REQUEST).dense_sentences != found.dense_sentences:
+        # Weaviate 1.36 has lost the end of the log of its vector index: seen, and mended by the next ingest.
+        assert store.find_orphans().incomplete == ("a.md",)
+    with store.writing(MANIFEST) as writing:
+        (info,) = writing.documents()
+        if not info.hash:
+            store.replace(make_document("a.md", {"A": ["Alpha."]}))
         store.replace(make_document("b.md", {"B": ["Beta."]}))
+    assert store.sentences.search(REQUEST).dense_sentences[0] == found.dense_sentences[0]
     assert store.sentences.count() == 2
     assert store.find_orphans().is_clean
     store.sections.delete_document("b.md")
