@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
 from mission.ship import Ship
-from mission.state import State
+from mission.state import State, sound_state
 
 SAVE_VERSION = 1
 
@@ -48,7 +48,28 @@ def parse_saved(text: str, ship: Ship) -> Saved:
         raise SavedGameError(f"The saved game is damaged: {error}", fix) from error
     if saved.version != SAVE_VERSION:
         raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", fix)
-    known = {ident: set(ship.settings_of(ident)) for ident in ship.ids if ship.settings_of(ident)}
-    if {ident: set(found) for ident, found in saved.state.settings.items()} != known:
+    if not _fits(saved.state, ship):
         raise SavedGameError("The saved game is of another ship.", fix)
     return saved
+
+
+def _fits(state: State, ship: Ship) -> bool:
+    """Whether everything that the state speaks of is aboard, and the other way round."""
+    sound = sound_state(ship, minute=state.minute)
+    return (
+        state.switches.keys() == sound.switches.keys()
+        and state.cabin.keys() == sound.cabin.keys()
+        and _keys(state.settings) == _keys(sound.settings)
+        and all(state.quantities.get(part, {}).keys() >= own.keys() for part, own in sound.quantities.items())
+        and state.quantities.keys() <= ship.parts.keys()
+        and state.faults.keys() <= ship.parts.keys()
+        and all(
+            ship.settings_of(ident)[key].accept(value) is not None
+            for ident, found in state.settings.items()
+            for key, value in found.items()
+        )
+    )
+
+
+def _keys(settings: dict[str, dict[str, str]]) -> dict[str, set[str]]:
+    return {ident: set(found) for ident, found in settings.items()}

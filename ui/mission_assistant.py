@@ -13,6 +13,7 @@ from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.persona import Persona
 from ui import components, mission_state, pages, state
 from ui.mission_state import Said
+from ui.mission_terminal import informed
 from ui.sidebar import picked_model
 from ui.talk import turns
 from ui.words import plain
@@ -25,7 +26,6 @@ log = logging.getLogger(__name__)
 
 QUESTION = "mission-question"
 WORKING = "Esc stops the answer"
-TELEMETRY = "What the ship's console shows at this moment:"
 
 
 def assistant(game: Game) -> None:
@@ -124,9 +124,4 @@ def ask(game: Game, question: str) -> None:
 
 def speaker(game: Game, persona: Persona) -> Persona:
     """The persona of a game: in easy mode it is told what the console shows, which is not searched for."""
-    telemetry = game.telemetry_for_assistant()
-    if not telemetry:
-        return persona
-    return persona.model_copy(
-        update={"system_header": f"{persona.system_header}\n\n{TELEMETRY}\n{telemetry}"}
-    )
+    return informed(persona, game.telemetry_for_assistant())

@@ -32,7 +32,6 @@ def play(game: Game) -> None:
             _console(game)
         with st.container(key="ship"):
             components.ship(key="ship-panel", data=ship_view(game))
-            _hints(game)
         with st.container(key="assistant"):
             assistant(game)
 
@@ -42,6 +41,7 @@ def _head(game: Game) -> None:
         st.markdown(f"**{game.level.number}. {plain(game.level.title)}**", width="content")
         if game.easy:
             st.caption("Easy mode", width="content")
+        _hints(game)
         st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
                   type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
         if game.outcome is Outcome.RUNNING and st.button(
@@ -120,15 +120,16 @@ def run(level: str, line: str) -> None:
 
 
 def _hints(game: Game) -> None:
-    total = len(game.level.hints)
-    with st.container(key="hints"):
+    """Hints a step at a time; those already given stay."""
+    left = len(game.level.hints) - game.hints_shown
+    with st.popover("Hints", icon=":material/lightbulb:", type="tertiary"):
         for number, hint in enumerate(game.level.hints[: game.hints_shown], start=1):
-            st.text(f"Hint {number}: {hint}")
-        left = total - game.hints_shown
+            st.text(f"{number}. {hint}")
         if game.outcome is Outcome.RUNNING:
-            label = f"A hint ({left} left)" if left else "No hints left"
-            st.button(label, key="mission-hint", disabled=not left, icon=":material/lightbulb:",
-                      on_click=_hint, args=(game.level.id,))  # fmt: skip
+            label = f"Give me a hint ({left} left)" if left else "No hints are left"
+            st.button(label, key="mission-hint", disabled=not left, on_click=_hint, args=(game.level.id,))
+        elif not game.hints_shown:
+            st.text("You took none.")
 
 
 def _hint(level: str) -> None:

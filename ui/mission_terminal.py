@@ -15,9 +15,14 @@ from mission.errors import LevelError
 from mission.game import Ask
 from mission.levels import level_of
 from mission.terminal import next_level, play
+from pipeline.persona import Persona
+from wiring import mission_persona
 
 if TYPE_CHECKING:
+    from pipeline.chat import ChatEngine
     from wiring import Athena
+
+TELEMETRY = "What the ship's console shows at this moment:"
 
 
 def levels_text(levels: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -59,21 +64,30 @@ def play_level(
 def assistant(athena: Athena) -> Ask:
     """The assistant for the console's `ask`: one conversation a game; sources under the answer.
 
-    In the easier mode the telemetry stands before the question, so that the model may use it. It is not
-    searched for.
+    In the easier mode a language model is told the telemetry; it is not searched for.
     """
-    engine = None
+    engine: ChatEngine | None = None
 
     def ask(question: str, telemetry: str) -> str:
         from ui.terminal import ask_quietly
 
         nonlocal engine
-        engine = engine or athena.chat_engine()
-        answer = ask_quietly(engine, f"{telemetry}\n\n{question}".strip() if telemetry else question)
+        told = informed(mission_persona(), telemetry)
+        engine = athena.chat_engine(conversation_id=engine.conversation_id if engine else None, persona=told)
+        answer = ask_quietly(engine, question)
         sources = [f"[{c.marker}] {' > '.join([c.source, *c.heading_path])}" for c in answer.citations]
         return "\n".join([answer.text, "", *sources]).strip()
 
     return ask
+
+
+def informed(persona: Persona, telemetry: str) -> Persona:
+    """The persona that knows what the console shows, where anything is told."""
+    if not telemetry:
+        return persona
+    return persona.model_copy(
+        update={"system_header": f"{persona.system_header}\n\n{TELEMETRY}\n{telemetry}"}
+    )
 
 
 def _commands(script: Path) -> list[str]:

@@ -70,7 +70,7 @@ def run_app() -> Iterator[Callable[..., AppTest]]:
 PAGE = """
 import streamlit as st
 from ui import pages
-names = sorted(["chat", "inspector", "documents"], key=lambda name: name != "{page}")
+names = sorted(["chat", "mission", "inspector", "documents"], key=lambda name: name != "{page}")
 st.navigation([getattr(pages, name)() for name in names])
 getattr(pages, "_{page}")()
 """

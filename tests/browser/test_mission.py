@@ -1,0 +1,182 @@
+"""The mission in a browser, with quotes only: two levels won, one abandoned, a reload and a broken save."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from mission.terminal import commands_of
+from tests.browser.conftest import Opener, serving
+from tests.browser.pages import App, visible_in
+
+SCRIPTS = Path(__file__).parents[1] / "mission" / "scripts"
+LN2 = "The LN2 tank ECS-LN2-T1 shows OFFLINE, what do I do?"
+
+
+@pytest.fixture(scope="module")
+def aboard(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of an app without a language model, and the folder of its games."""
+    data_dir = tmp_path_factory.mktemp("aboard") / "data"
+    shutil.copytree(indexed, data_dir)
+    with serving(data_dir, llm="none") as address:
+        yield address, data_dir / "mission"
+
+
+def script(level: str) -> list[str]:
+    """The commands that win a level."""
+    return commands_of((SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines())
+
+
+def command(app: App) -> Locator:
+    """The line to type on."""
+    return app.page.get_by_role("textbox", name="Command")
+
+
+def output(app: App) -> Locator:
+    """What the console said."""
+    return app.page.get_by_role("log")
+
+
+def begin(app: App, level: str) -> None:
+    """From the cards to the console."""
+    app.page.locator(f".st-key-choose-{level} button").click()
+    app.page.get_by_role("button", name="Begin").click()
+    expect(command(app)).to_be_focused()
+
+
+def type_in(app: App, line: str) -> None:
+    """Type a command and wait until the console has answered."""
+    before = output(app).locator(".command").count()
+    command(app).fill(line)
+    command(app).press("Enter")
+    expect(output(app).locator(".command:not(.pending)")).to_have_count(before + 1)
+    expect(output(app).locator(".command").last).to_contain_text(line)
+
+
+def test_a_level_is_won_with_quotes_and_survives_a_reload(aboard: tuple[str, Path], open_app: Opener) -> None:
+    app = open_app(aboard[0])
+    app.page.get_by_test_id("stSidebarNav").get_by_text("Mission").click()
+    begin(app, "ln2-tank")
+    first, *rest = script("ln2-tank")
+    type_in(app, first)
+    expect(output(app).locator(".MALFUNC").first).to_have_text("MALFUNC")
+    app.ask(LN2)
+    turn = app.answered(1)
+    expect(turn.locator(".quote").first).to_contain_text("ECS-LN2-T1")
+    turn.locator(".chip").first.click()
+    assert "LN2" in app.cited()
+    assert visible_in(app.mark.first, app.page.locator(".scroller"))
+    app.page.reload()
+    app.ready()
+    expect(output(app).locator(".command")).to_have_count(1)
+    expect(app.turn(1).locator(".quote").first).to_contain_text("ECS-LN2-T1")
+    for line in rest:
+        type_in(app, line)
+        if app.page.get_by_role("heading", name="Crisis averted").is_visible():
+            break
+    expect(app.page.get_by_role("heading", name="Crisis averted")).to_be_visible()
+    expect(command(app)).to_be_disabled()
+    with app.page.expect_download() as download:
+        app.page.get_by_role("button", name="Transcript").click()
+    assert "power on ECS-LN2-T1" in download.value.path().read_text(encoding="utf-8")
+    app.page.get_by_role("button", name="All levels").click()
+    expect(app.page.locator(".st-key-level-ln2-tank")).to_contain_text("best time")
+    app.ready()
+
+
+def test_a_level_is_won_by_keyboard(aboard: tuple[str, Path], open_app: Opener) -> None:
+    app = open_app(aboard[0], path="/mission")
+    begin(app, "radio-key")
+    keys = app.page.keyboard
+    keys.type("li")
+    keys.press("Tab")
+    expect(command(app)).to_have_value("list ")
+    keys.press("Tab")
+    expect(app.page.locator(".offers .option")).to_have_text(["systems", "parts"])
+    keys.type("s")
+    keys.press("Tab")
+    expect(command(app)).to_have_value("list systems ")
+    keys.press("Enter")
+    expect(output(app).locator(".command:not(.pending)")).to_have_count(1)
+    keys.press("ArrowUp")
+    expect(command(app)).to_have_value("list systems")
+    keys.press("ArrowDown")
+    expect(command(app)).to_have_value("")
+    keys.type("lst systems\n")
+    expect(output(app).locator(".error")).to_contain_text("E-01")
+    expect(output(app)).to_contain_text("Did you mean list systems?")
+    keys.type("ask how do I reload a radio key?\n")
+    expect(output(app)).to_contain_text("Athena answers beside the console.")
+    app.answered(1)
+    command(app).focus()
+    for line in script("radio-key"):  # faster than the console answers: what is typed meanwhile waits
+        keys.type(f"{line}\n")
+    expect(app.page.get_by_role("heading", name="Crisis averted")).to_be_visible()
+    expect(output(app).locator(".end")).to_contain_text("CRISIS AVERTED")
+    app.ready()
+
+
+def test_hints_come_in_steps_and_a_level_is_abandoned_after_asking(
+    aboard: tuple[str, Path], open_app: Opener
+) -> None:
+    app = open_app(aboard[0], path="/mission")
+    begin(app, "coolant-pump")
+    app.page.get_by_role("button", name="Hints").click()
+    app.page.get_by_role("button", name="Give me a hint (4 left)").click()
+    expect(app.page.get_by_role("button", name="Give me a hint (3 left)")).to_be_visible()
+    app.page.keyboard.press("Escape")
+    app.page.get_by_role("button", name="Abandon").click()
+    app.page.get_by_role("button", name="Go on playing").click()
+    expect(app.page.get_by_role("dialog")).to_have_count(0)
+    app.page.get_by_role("button", name="Abandon").click()
+    app.page.get_by_role("dialog").get_by_role("button", name="Abandon", exact=True).click()
+    expect(app.page.locator(".st-key-choose-coolant-pump")).to_contain_text("Read the story")
+    app.ready()
+
+
+def test_the_assistant_is_silent_while_its_computer_is_off(
+    aboard: tuple[str, Path], open_app: Opener
+) -> None:
+    app = open_app(aboard[0], path="/mission")
+    begin(app, "mixture")
+    type_in(app, "power off CMP-CPU-1")
+    expect(app.page.get_by_text("Athena is silent")).to_be_visible()
+    expect(app.question).to_be_disabled()
+    type_in(app, "ask what now?")
+    expect(output(app).locator(".error").last).to_contain_text("E-10")
+    app.ready()
+
+
+def test_a_lost_game_and_a_broken_one(aboard: tuple[str, Path], open_app: Opener) -> None:
+    app = open_app(aboard[0], path="/mission")
+    begin(app, "co2-race")
+    expect(app.page.locator(".banner.warning")).to_contain_text("W-106")
+    type_in(app, "wait 10h")
+    expect(app.page.get_by_role("heading", name="Mission lost")).to_be_visible()
+    expect(app.page.get_by_role("button", name="Play again")).to_be_visible()
+    (aboard[1] / "co2-race.json").write_text('{"version": 7}', encoding="utf-8")
+    app.page.reload()
+    app.ready()
+    expect(app.page.get_by_text(re.compile("saved game is damaged"))).to_be_visible()
+    app.page.get_by_role("button", name="Start this level anew").click()
+    expect(app.page.get_by_role("button", name="Begin")).to_be_visible()
+
+
+def test_on_a_phone_one_thing_at_a_time(aboard: tuple[str, Path], open_app: Opener) -> None:
+    app = open_app(aboard[0], path="/mission", width=390, height=844)
+    begin(app, "two-levels-down")
+    type_in(app, "list systems")
+    box = command(app).bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 844
+    app.page.get_by_role("radio", name="Assistant").click()
+    expect(app.question).to_be_visible()
+    expect(command(app)).to_be_hidden()
+    expect(app.page.locator(".strip")).to_be_in_viewport()
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
+    app.ready()
