@@ -13,7 +13,7 @@ WEAVIATE_SETTING = "ATHENA_WEAVIATE_URL"
 WEAVIATE_KEY_SETTING = "ATHENA_WEAVIATE_API_KEY"
 WEAVIATE_GRPC_SETTING = "ATHENA_WEAVIATE_GRPC_PORT"
 
-_CREDENTIALS = re.compile(r"//[^/]*@")  # up to the last @: a password may hold one
+_CREDENTIALS = re.compile(r"//[^\s'\"]*@")  # up to the last @: a password may hold one, or a slash
 _SECRET_OPTION = re.compile(r"([?&][^=&]*(?:password|secret|properties)[^=&]*=)[^&]*", re.IGNORECASE)
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
 

@@ -17,6 +17,7 @@ from pipeline.conversations import (
     Turn,
     answer_from,
     exported,
+    record_of,
     title_of,
     unknown_conversation,
     unknown_turn,
@@ -111,6 +112,23 @@ class ServerConversations:
             done = turns.update_one({"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": text}})
         if done.matched_count == 0:
             raise unknown_turn(turn_id)
+
+    def restore(self, conversation: Conversation) -> None:
+        """Write a conversation whole, with its ids and times, in the place of one of the same id."""
+        self._servers.mongo.ensure_indexes()
+        info = conversation.info
+        turns = [record_of(turn, info.id, number) for number, turn in enumerate(conversation.turns, start=1)]
+        for turn in turns:
+            turn["_id"] = turn.pop("id")
+        kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
+        with self._servers.mongo.database() as database:
+            database["turns"].delete_many({"conversation": info.id})
+            if turns:
+                database["turns"].insert_many(turns)
+            # Last: a copy that is broken off before has no conversation yet, and is made again.
+            database["conversations"].replace_one(
+                {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
+            )
 
     def export_markdown(self, conversation_id: str) -> str:
         """The conversation as Markdown, citations as footnotes."""

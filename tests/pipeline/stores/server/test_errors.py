@@ -1,0 +1,108 @@
+"""What the servers' errors become: the server without its password, the setting, and what to do."""
+
+from __future__ import annotations
+
+import httpx
+import pymongo.errors as mongo
+import pytest
+import weaviate.exceptions as weaviate
+
+from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
+from pipeline.stores.server import ServerAddresses
+from pipeline.stores.server.addresses import without_password
+from pipeline.stores.server.errors import describe_mongodb, describe_weaviate, mongodb_errors, weaviate_errors
+
+ADDRESSES = ServerAddresses(
+    mongodb_url="mongodb://me:p@ss/word@db.example:27017/?replicaSet=rs0",
+    weaviate_url="https://me:hush@find.example",
+)
+BULK = {"writeErrors": [{"code": 14031, "errmsg": "out of disk"}]}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (mongo.ServerSelectionTimeoutError("No servers found"), StoreUnavailable, "does not answer"),
+        (mongo.NetworkTimeout("timed out"), StoreUnavailable, "does not answer"),
+        (mongo.OperationFailure("Authentication failed.", 18), StoreUnavailable, "password"),
+        (mongo.OperationFailure("not authorized", 13), StoreUnavailable, "password"),
+        (mongo.NotPrimaryError("not primary"), StoreUnavailable, "read-only replica"),
+        (mongo.OperationFailure("not primary", 10107), StoreUnavailable, "read-only replica"),
+        (mongo.BulkWriteError(BULK), StoreError, "disk is full"),
+        (mongo.WriteError("No space left on device"), StoreError, "disk is full"),
+        (mongo.DocumentTooLarge("too large"), StoreError, "16 MB"),
+        (mongo.InvalidURI("Port must be an integer"), ConfigurationError, "Port must be an integer"),
+        (mongo.OperationFailure("who knows", 99), StoreError, "who knows"),
+    ],
+)
+def test_mongodb(error: mongo.PyMongoError, kind: type[AthenaError], words: str) -> None:
+    told = describe_mongodb(error, ADDRESSES)
+    assert type(told) is kind
+    assert words in str(told)
+    assert kind is ConfigurationError or "mongodb://db.example:27017/?replicaSet=rs0" in str(told)
+    assert kind is StoreError or "ATHENA_MONGODB_URL" in str(told)
+    assert "ss/word" not in str(told) and told.fix
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (weaviate.WeaviateStartUpError("no"), StoreUnavailable, "ATHENA_WEAVIATE_URL"),
+        (
+            weaviate.WeaviateQueryError("Deadline Exceeded", "GRPC search"),
+            StoreUnavailable,
+            "does not answer",
+        ),
+        (httpx.ConnectTimeout("slow"), StoreUnavailable, "ATHENA_WEAVIATE_GRPC_PORT"),
+        (weaviate.AuthenticationFailedError("login"), StoreUnavailable, "ATHENA_WEAVIATE_API_KEY"),
+        (
+            weaviate.WeaviateQueryError("unauthorized", "GRPC search"),
+            StoreUnavailable,
+            "ATHENA_WEAVIATE_API_KEY",
+        ),
+        (weaviate.WeaviateBatchError("shard is read-only"), StoreError, "disk is full"),
+        (weaviate.WeaviateBatchError("no space left on device"), StoreError, "disk is full"),
+        (weaviate.WeaviateQueryError("no such class", "GRPC search"), StoreError, "no such class"),
+    ],
+)
+def test_weaviate(error: Exception, kind: type[AthenaError], words: str) -> None:
+    told = describe_weaviate(error, ADDRESSES)
+    assert type(told) is kind
+    assert words in str(told)
+    assert "https://find.example" in str(told)
+    assert "hush" not in str(told) and told.fix
+
+
+def test_the_cause_is_kept() -> None:
+    cause = mongo.AutoReconnect("gone")
+    with pytest.raises(StoreUnavailable) as caught, mongodb_errors(ADDRESSES):
+        raise cause
+    assert caught.value.__cause__ is cause
+    with pytest.raises(StoreUnavailable), weaviate_errors(ADDRESSES):
+        raise weaviate.WeaviateConnectionError("gone")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("mongodb://h:1/?tls=true", "mongodb://h:1/?tls=true"),
+        ("mongodb+srv://u:p@a.b/x", "mongodb+srv://a.b/x"),
+        ("mongodb://u:p%40@h1,h2/?tlsCertificateKeyFilePassword=hush&w=1",
+         "mongodb://h1,h2/?tlsCertificateKeyFilePassword=…&w=1"),
+    ],
+)  # fmt: skip
+def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
+    assert without_password(url) == shown
+
+
+def test_addresses_hide_their_secrets_and_refuse_nonsense() -> None:
+    assert "hush" not in repr(ADDRESSES) and "word" not in repr(ADDRESSES)
+    assert (ADDRESSES.weaviate_port, ADDRESSES.weaviate_is_secure, ADDRESSES.grpc_host) == (
+        443,
+        True,
+        "find.example",
+    )
+    with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
+        ServerAddresses(mongodb_url="mongodb://h", weaviate_url="find.example")
+    with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_PREFIX"):
+        ServerAddresses(mongodb_url="mongodb://h", weaviate_prefix="my-store")
