@@ -30,8 +30,9 @@ VARIANTS: tuple[tuple[Literal["light", "dark"], str, tuple[int, int]], ...] = (
     ("dark", "", DESKTOP),
     ("light", "-phone", PHONE),
 )
-ON_PHONE = frozenset({"first-visit", "answer-with-evidence", "not-in-the-manuals"})
+ON_PHONE = frozenset({"first-visit", "answer-with-evidence", "not-in-the-manuals", "mission"})
 QUESTION = "The LN2 tank shows OFFLINE. What can be the reason and what do I do?"
+ABOARD = "The CO2 bed is saturated. How do I regenerate it?"
 OUTSIDE = "Who won the football world cup in 1998?"
 
 
@@ -95,6 +96,28 @@ def _journey(app: App, shoot: Callable[[str], None]) -> None:
     app.ask(OUTSIDE)
     expect(app.answered(1)).to_be_visible()
     shoot("not-in-the-manuals")
+    _mission(app, shoot)
+
+
+def _mission(app: App, shoot: Callable[[str], None]) -> None:
+    app.open("/mission")
+    expect(app.page.locator(".st-key-levels")).to_be_visible()
+    shoot("mission-levels")
+    app.open("/mission?level=co2-race")
+    app.page.get_by_role("button", name="Begin").click()
+    line = app.page.get_by_role("textbox", name="Command")
+    for number, command in enumerate(("list systems", "show AIR-CTRL"), start=1):
+        line.fill(command)
+        line.press("Enter")
+        expect(app.page.locator(".console .command:not(.pending)")).to_have_count(number)
+    line.fill(f"ask {ABOARD}")
+    line.press("Enter")
+    expect(app.page.locator(".turn .how")).to_be_attached()
+    expect(app.question).to_be_enabled()
+    shoot("mission")
+    app.page.get_by_role("button", name="Abandon").click()
+    app.page.get_by_role("dialog").get_by_role("button", name="Abandon", exact=True).click()
+    expect(app.page.locator(".st-key-levels")).to_be_visible()
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pipeline.explain import Place, Why
     from pipeline.ingest import IngestReport
     from pipeline.ingest import Progress as IngestProgress
+    from pipeline.migration import Migration
+    from pipeline.stores.server import OrphanReport
 
 EXCERPT = 240  # characters of a passage shown in a list of results
 STAGES = {
@@ -258,6 +260,21 @@ def metrics_text(figures: Figures) -> RenderableType:
     table.add_row("ingest, s", f"{figures.ingest_seconds:.1f}")
     size = f"{figures.dataset}: {figures.documents:,} documents, {figures.sentences:,} sentences"
     return Group(Text(size, style="bold"), table)
+
+
+def migration_text(done: Migration, to: str) -> str:
+    """What a copy between stores did."""
+    was = f"; {done.documents_unchanged:,} and {done.conversations_unchanged:,} were there"
+    there = was if done.documents_unchanged or done.conversations_unchanged else ""
+    copied = f"{done.documents:,} documents and {done.conversations:,} conversations copied{there}."
+    return f"{copied}\nUse them with ATHENA_STORE={to}."
+
+
+def repair_text(removed: OrphanReport | None) -> str:
+    """What a repair removed."""
+    if removed is None:
+        return "Nothing to repair: the embedded store heals itself. ATHENA_STORE=server chooses the servers."
+    return "\n".join(f"Removed: {line}" for line in removed.lines()) or "Nothing to repair."
 
 
 def doctor_text(diagnosis: Diagnosis) -> RenderableType:
