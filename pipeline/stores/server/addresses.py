@@ -38,7 +38,7 @@ class ServerAddresses:
         if self.weaviate.scheme not in ("http", "https") or not self.weaviate.hostname:
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
-                "Give it as http://HOST:PORT or https://HOST:PORT.",
+                "Give it with its scheme and port, as in http://localhost:8080.",
             )
         if not _PREFIX.fullmatch(self.weaviate_prefix):
             raise ConfigurationError(

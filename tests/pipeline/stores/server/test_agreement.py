@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.store_agreement import RememberingEncoder, compare
+from evals.benchmarks.store_agreement import RememberingEncoder, compare
 from pipeline.models.embedding import EncoderOptions, choose_encoder
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.server import ServerStore

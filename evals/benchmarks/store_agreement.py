@@ -1,6 +1,6 @@
 """Whether two stores find the same: the overlap of their first ten, and nDCG@10 of each.
 
-`python -m evals.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in the servers
+`python -m evals.benchmarks.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in the servers
 that `--mongodb` and `--weaviate` name, each text embedded once, and asks both the judged questions.
 """
 
