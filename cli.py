@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,14 @@ SOME_FAILED = 3
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class StoreName(StrEnum):
+    """The stores that there are."""
+
+    EMBEDDED = "embedded"
+    SERVER = "server"
+
 
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the index and conversations.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -248,6 +257,32 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     _print(as_json, asdict(diagnosis), lambda: doctor_text(diagnosis))
     if not diagnosis.ok:
         raise typer.Exit(1)
+
+
+@app.command()
+def migrate(
+    to: Annotated[StoreName, typer.Option(help="The store that is to have the index and conversations.")],
+    force: Annotated[bool, typer.Option(help="Write over documents that read otherwise there.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the index and all conversations from one store to the other; nothing is embedded again."""
+    from ui.terminal import counter, migration_text
+
+    with _athena(data_dir) as athena, counter(err, quiet=as_json) as report:
+        done = athena.migrate(to.value, force=force, report=report)
+    _print(as_json, asdict(done), lambda: migration_text(done, to.value))
+
+
+@app.command()
+def repair(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Remove from MongoDB and Weaviate what one of them has without the other."""
+    from ui.terminal import repair_text
+
+    with _athena(data_dir) as athena:
+        removed = athena.repair()
+    shape = {"repaired": False} if removed is None else {"repaired": not removed.is_clean, **asdict(removed)}
+    _print(as_json, shape, lambda: repair_text(removed))
 
 
 @app.command()

@@ -26,6 +26,20 @@ class Settings(BaseSettings):
     corpus: Path = Field(MANUALS, description="the Markdown folder that `make run` indexes")
     model_cache: Path | None = Field(None, description="folder of converted models; default: user cache")
 
+    # The server store
+    store: Literal["embedded", "server"] = Field(
+        "embedded", description="embedded (files in the data folder) or server (MongoDB and Weaviate)"
+    )
+    mongodb_url: str = Field(
+        "mongodb://127.0.0.1:27017", description="where MongoDB answers; user, TLS and more in it", repr=False
+    )
+    mongodb_database: str = Field("athena", description="name of the database in MongoDB")
+    weaviate_url: str = Field("http://127.0.0.1:8080", description="where Weaviate answers; https for TLS")
+    weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
+    weaviate_grpc_port: PositiveInt = Field(50051, description="Weaviate's gRPC port")
+    weaviate_api_key: str = Field("", description="key of Weaviate, where it wants one", repr=False)
+    weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
+
     # Reading
     max_file_mb: PositiveFloat = Field(10.0, description="largest Markdown file that is read, MB")
     max_upload_files: PositiveInt = Field(2000, description="most files in one uploaded zip")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
     from pipeline.answer import Retrieval
     from pipeline.batches import SentenceParser
     from pipeline.chat import ChatEngine
-    from pipeline.conversations import ConversationStore
+    from pipeline.conversations import Conversations
     from pipeline.diagnosis import Diagnosis
     from pipeline.explain import Why
     from pipeline.hyde import Hypothesize
     from pipeline.ingest import IngestReport, Progress
+    from pipeline.migration import Migration
     from pipeline.persona import Persona
     from pipeline.retrieve import HybridRetriever, RetrievalOptions
     from pipeline.stores.base import DocumentStore
+    from pipeline.stores.server import OrphanReport, ServerAddresses, ServerStore
 
 MISSION_PERSONA = Path(__file__).with_name("mission") / "persona.toml"
 LOCAL_EMBEDDINGS = ("bundled", "sentence-transformers")
@@ -97,10 +99,15 @@ class Athena:
     @cached_property
     def store(self) -> DocumentStore:
         """The documents, sections and sentences."""
+        with self._lock:
+            return self.__dict__.get("store") or self._open_store()
+
+    def _open_store(self) -> DocumentStore:
+        if self.settings.store == "server":
+            return _server_store()(server_addresses(self.settings), manifest=self.manifest)
         from pipeline.stores.embedded import EmbeddedStore
 
-        with self._lock:
-            return self.__dict__.get("store") or EmbeddedStore(self.settings.data_dir, manifest=self.manifest)
+        return EmbeddedStore(self.settings.data_dir, manifest=self.manifest)
 
     @property
     def manifest(self) -> Manifest:
@@ -300,23 +307,35 @@ class Athena:
         retrieval = self.retriever.search(searched) if isinstance(searched, str) else searched
         return why(retrieval, sections=self.store.sections, source=source, heading=heading)
 
+    @property
+    def _where(self) -> str:
+        return "the servers" if self.settings.store == "server" else f"'{self.settings.data_dir}'"
+
     def _require_index(self) -> None:
         if self.store.sections.manifest() is None:
             raise StoreError(
-                f"Nothing is indexed in '{self.settings.data_dir}' yet.",
+                f"Nothing is indexed in {self._where} yet.",
                 "Index a folder of Markdown with `athena ingest FOLDER`.",
             )
 
     # -- chatting -----------------------------------------------------------------------------------
 
     @cached_property
-    def conversations(self) -> ConversationStore:
+    def conversations(self) -> Conversations:
         """The stored conversations."""
+        with self._lock:
+            return self.__dict__.get("conversations") or self._open_conversations()
+
+    def _open_conversations(self) -> Conversations:
+        if self.settings.store == "server":
+            _server_store()
+            from pipeline.stores.server.conversations import ServerConversations
+
+            return ServerConversations(server_addresses(self.settings))
         from pipeline.conversations import ConversationStore
         from pipeline.stores.embedded.database import FILE_NAME
 
-        with self._lock:
-            return self.__dict__.get("conversations") or ConversationStore(self.settings.data_dir / FILE_NAME)
+        return ConversationStore(self.settings.data_dir / FILE_NAME)
 
     @cached_property
     def persona(self) -> Persona:
@@ -388,7 +407,40 @@ class Athena:
             manifest=lambda: self.manifest,
             encoder=lambda: self.encoder,
             models=self._model_makers(),
+            servers=self._servers if self.settings.store == "server" else None,
         )
+
+    def repair(self) -> OrphanReport | None:
+        """Remove from the servers what lies there without its counterpart; None for the embedded store.
+
+        That one has nothing to repair: what is derived in it heals itself.
+        """
+        return self._servers().remove_orphans() if self.settings.store == "server" else None
+
+    def migrate(
+        self, to: str, *, force: bool = False, report: Callable[[str, int, int], None] | None = None
+    ) -> Migration:
+        """Copy index and conversations from the other store into `to`: "embedded" or "server"."""
+        from pipeline.migration import migrate
+
+        settings = {name: self.settings.model_copy(update={"store": name}) for name in ("embedded", "server")}
+        target = Athena(settings.pop(to))
+        source = Athena(settings.popitem()[1])
+        try:
+            return migrate(
+                source.store,
+                target.store,
+                conversations=(source.conversations, target.conversations),
+                force=force,
+                report=report,
+            )
+        finally:
+            source.close()
+            target.close()
+
+    def _servers(self) -> ServerStore:
+        """The server store as such, for what only it can do."""
+        return cast("ServerStore", self.store)
 
     def _model_makers(self) -> Sequence[Callable[[], ModelChoice]]:
         return (
@@ -402,6 +454,34 @@ class Athena:
         for name in ("conversations", "store"):
             if name in self.__dict__:
                 self.__dict__[name].close()
+
+
+def server_addresses(settings: Settings) -> ServerAddresses:
+    """Where MongoDB and Weaviate are; raises `ConfigurationError`."""
+    _server_store()
+    from pipeline.stores.server import ServerAddresses
+
+    return ServerAddresses(
+        mongodb_url=settings.mongodb_url,
+        mongodb_database=settings.mongodb_database,
+        weaviate_url=settings.weaviate_url,
+        weaviate_grpc_host=settings.weaviate_grpc_host,
+        weaviate_grpc_port=settings.weaviate_grpc_port,
+        weaviate_api_key=settings.weaviate_api_key,
+        weaviate_prefix=settings.weaviate_prefix,
+    )
+
+
+def _server_store() -> type[ServerStore]:
+    """The server store's class, or what to install."""
+    try:
+        from pipeline.stores.server import ServerStore
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"ATHENA_STORE=server needs the package '{error.name}', which is not installed.",
+            "Install the extra: `pip install 'athena-docs[server]'`.",
+        ) from error
+    return ServerStore
 
 
 def _make_reader() -> Any:

@@ -90,6 +90,9 @@ class Conversations(Protocol):
         Raises `UnknownConversation` where the answer is not stored any more.
         """
 
+    def restore(self, conversation: Conversation) -> None:
+        """Write a conversation whole, with its ids and times, in the place of one of the same id."""
+
     def export_markdown(self, conversation_id: str) -> str:
         """The conversation as Markdown, citations as footnotes."""
 
@@ -191,6 +194,25 @@ class ConversationStore:
             if done.rowcount == 0:
                 raise unknown_turn(turn_id)
 
+    def restore(self, conversation: Conversation) -> None:
+        """Write a conversation whole, with its ids and times, in the place of one of the same id."""
+        info = conversation.info
+        with self._pool.borrow() as connection, transaction(connection):
+            connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
+            connection.execute(
+                "INSERT INTO conversation VALUES (?, ?, ?, ?)",
+                (info.id, info.title, info.created_at, info.updated_at),
+            )
+            connection.executemany(
+                """
+                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
+                                  feedback, feedback_text)
+                VALUES (:id, :conversation, :position, :question, :status, :answer, :created_at,
+                        :feedback, :feedback_text)
+                """,
+                [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
+            )
+
     def export_markdown(self, conversation_id: str) -> str:
         """The conversation as Markdown, citations as footnotes."""
         return exported(self.get(conversation_id))
@@ -198,6 +220,21 @@ class ConversationStore:
     def close(self) -> None:
         """Release the file."""
         self._pool.close()
+
+
+def record_of(turn: Turn, conversation_id: str, position: int) -> dict[str, Any]:
+    """A turn as it is stored."""
+    return {
+        "id": turn.id,
+        "conversation": conversation_id,
+        "position": position,
+        "question": turn.question,
+        "status": turn.answer.status,
+        "answer": json.dumps(asdict(turn.answer), ensure_ascii=False),
+        "created_at": turn.created_at,
+        "feedback": turn.feedback,
+        "feedback_text": turn.feedback_text,
+    }
 
 
 def exported(conversation: Conversation) -> str:

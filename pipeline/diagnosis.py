@@ -7,11 +7,15 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import AthenaError
 from pipeline.models.base import Encoder, ModelChoice
 from pipeline.stores.base import DocumentStore, Manifest
 from pipeline.stores.manifest import check_manifest
+
+if TYPE_CHECKING:
+    from pipeline.stores.server import ServerStore
 
 LOW_DISK_MB = 200
 
@@ -41,11 +45,13 @@ def diagnose(
     manifest: Callable[[], Manifest],
     encoder: Callable[[], Encoder],
     models: Iterable[Callable[[], ModelChoice]],
+    servers: Callable[[], ServerStore] | None = None,
 ) -> Diagnosis:
     """Run every check; one that fails does not keep the others from running."""
     checks = [
         _check("python", _python),
         _check("data folder", lambda: _folder(data_dir)),
+        *(_server_checks(servers) if servers else ()),
         _check("index", lambda: _index(open_store(), manifest())),
         _check("embedding works", lambda: _embeds(encoder())),
         *(_check("model", lambda make=make: _model(make())) for make in models),  # type: ignore[misc]
@@ -69,6 +75,23 @@ def _folder(data_dir: Path) -> Check:
     free = shutil.disk_usage(existing).free // 1_000_000
     fix = "" if free >= LOW_DISK_MB else "Free some space, or set ATHENA_DATA_DIR to another disk."
     return Check("data folder", free >= LOW_DISK_MB, f"{data_dir.resolve()}, {free:,} MB free", fix)
+
+
+def _server_checks(servers: Callable[[], ServerStore]) -> list[Check]:
+    answering = _check("servers", lambda: _versions(servers()))
+    return [answering, _check("orphans", lambda: _orphans(servers()))] if answering.ok else [answering]
+
+
+def _versions(store: ServerStore) -> Check:
+    versions = store.versions()
+    return Check("servers", True, f"MongoDB {versions.mongodb}, Weaviate {versions.weaviate}")
+
+
+def _orphans(store: ServerStore) -> Check:
+    found = store.find_orphans()
+    detail = "; ".join(found.lines()) or "none: MongoDB and Weaviate agree"
+    fix = "" if found.is_clean else "Remove them with `athena repair`, then run `athena ingest`."
+    return Check("orphans", found.is_clean, detail, fix)
 
 
 def _index(store: DocumentStore, manifest: Manifest) -> Check:

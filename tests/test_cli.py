@@ -32,7 +32,19 @@ from ui import terminal
 from wiring import Athena
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ["ingest", "search", "ask", "chat", "eval", "eval retrieval", "eval answers", "doctor", "serve"]
+COMMANDS = [
+    "ingest",
+    "search",
+    "ask",
+    "chat",
+    "eval",
+    "eval retrieval",
+    "eval answers",
+    "doctor",
+    "migrate",
+    "repair",
+    "serve",
+]
 
 ECS = """\
 # ECS
