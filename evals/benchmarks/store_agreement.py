@@ -1,7 +1,8 @@
 """Whether two stores find the same: the overlap of their first ten, and nDCG@10 of each.
 
-`python -m evals.benchmarks.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in the servers
-that `--mongodb` and `--weaviate` name, each text embedded once, and asks both the judged questions.
+`python -m evals.benchmarks.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in
+the servers that `--mongodb` and `--weaviate` name, each text embedded once, and asks both the judged
+questions.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class ServerAddresses:
         if self.weaviate.scheme not in ("http", "https") or not self.weaviate.hostname:
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
-                "Give it with its scheme and port, as in http://localhost:8080.",
+                "Give it with its scheme and port: http://localhost:8080 is one.",
             )
         if not _PREFIX.fullmatch(self.weaviate_prefix):
             raise ConfigurationError(
