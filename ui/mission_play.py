@@ -13,9 +13,10 @@ from ui.mission_levels import begin
 from ui.mission_state import ACKNOWLEDGED
 from ui.mission_view import console_view, duration, ship_view, strip_view
 from ui.words import plain
+from wiring import mission_persona
 
 VIEWS = ("Console", "Ship", "Assistant")
-ASKED = "Athena answers beside the console."
+ASKED = "{} answers in the chat."
 
 
 def play(game: Game) -> None:
@@ -104,7 +105,7 @@ def run(level: str, line: str) -> None:
 
     def put(question: str, _telemetry: str) -> str:
         questions.append(question)
-        return ASKED
+        return ASKED.format(mission_persona().name)
 
     games = mission_state.games()
     game = games.load(level, ask=put)

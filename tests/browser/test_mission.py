@@ -51,6 +51,7 @@ def begin(app: App, level: str) -> None:
 
 def type_in(app: App, line: str) -> None:
     """Type a command and wait until the console has answered."""
+    expect(output(app)).to_be_visible()
     before = output(app).locator(".command").count()
     command(app).fill(line)
     command(app).press("Enter")
@@ -111,7 +112,7 @@ def test_a_level_is_won_by_keyboard(aboard: tuple[str, Path], open_app: Opener) 
     expect(output(app).locator(".error")).to_contain_text("E-01")
     expect(output(app)).to_contain_text("Did you mean list systems?")
     keys.type("ask how do I reload a radio key?\n")
-    expect(output(app)).to_contain_text("Athena answers beside the console.")
+    expect(output(app)).to_contain_text("Athena answers in the chat.")
     app.answered(1)
     command(app).focus()
     for line in script("radio-key"):  # faster than the console answers: what is typed meanwhile waits

@@ -14,7 +14,7 @@ function figures(data) {
     figure("Since the start", data.elapsed, `par ${data.par}`, data.late ? "late" : ""),
     data.left ? figure("Time left", data.left, "if nothing changes", data.short ? "bad" : "") : null,
     figure("CO2", `${data.co2.value} ${data.co2.unit}`, data.co2.within ? data.co2.limits : "OUT OF LIMITS",
-      data.co2.within ? "" : "bad"),
+      data.co2.within ? "co2" : "co2 bad"),
   ];
   return element("dl", { class: "figures" }, made.filter(Boolean));
 }

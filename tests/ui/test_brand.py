@@ -1,0 +1,58 @@
+"""Title, logo and navigation follow the persona and the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pipeline.persona import Persona
+from settings import Settings
+from ui import pages, state
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
+    """What the app is served with; what the process caches is forgotten before and after."""
+    held: list[Settings] = []
+    monkeypatch.setattr(state, "_served_with", held)
+    st.cache_resource.clear()
+    yield held
+    st.cache_resource.clear()
+
+
+def test_the_logo_holds_the_name_as_text() -> None:
+    assert "Athena" in "".join(ET.fromstring(pages.logo("Athena")).itertext())
+    drawn = ET.fromstring(pages.logo("<Echo & Co>"))
+    assert "".join(drawn.itertext()).strip() == "<Echo & Co>"
+    assert int(drawn.attrib["width"]) == pages.LOGO_MARK + pages.LOGO_LETTER * len("<Echo & Co>")
+
+
+def test_the_name_is_the_personas(served: list[Settings], tmp_path: Path) -> None:
+    path = tmp_path / "persona.toml"
+    path.write_text('name = "Echo"\n', encoding="utf-8")
+    served[:] = [Settings(persona=path)]
+    assert pages.name() == "Echo"
+
+
+def test_a_persona_that_cannot_be_read_leaves_the_usual_name(served: list[Settings], tmp_path: Path) -> None:
+    served[:] = [Settings(persona=tmp_path / "missing.toml")]
+    assert pages.name() == Persona().name
+
+
+TITLES = """
+import streamlit as st
+from ui import pages
+st.text(", ".join(page.title for page in pages.all_pages()))
+"""
+
+
+def test_another_corpus_has_no_mission_in_its_navigation(served: list[Settings], tmp_path: Path) -> None:
+    served[:] = [Settings()]
+    assert AppTest.from_string(TITLES).run().text[0].value == "Chat, Mission, Inspector, Documents"
+    served[:] = [Settings(corpus=tmp_path)]
+    assert AppTest.from_string(TITLES).run().text[0].value == "Chat, Inspector, Documents"
