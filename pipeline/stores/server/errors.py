@@ -100,7 +100,7 @@ def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaErr
     if "read-only" in lower or "readonly" in lower or "no space left" in lower:
         return StoreError(
             f"{server} cannot write: it is read-only or its disk is full ({detail}).",
-            "Free some space there, make its shards READY again and try again: what was stored is whole.",
+            "Free some space there, set its shards to READY and try again: what was stored before is whole.",
         )
     if _is_connection(error) or any(word in lower for word in ("deadline exceeded", "failed to connect")):
         return unavailable(addresses, detail)

@@ -15,9 +15,12 @@ from weaviate import WeaviateClient
 from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter, MetadataQuery
 from weaviate.collections.classes.filters import FilterReturn
-from weaviate.exceptions import WeaviateInsertManyAllFailedError
+from weaviate.exceptions import (
+    WeaviateBatchError,
+    WeaviateDeleteManyError,
+    WeaviateInsertManyAllFailedError,
+)
 
-from pipeline.errors import StoreError
 from pipeline.stores.base import Level, Vector
 from pipeline.stores.server.mongo import chunks
 from pipeline.stores.server.schema import LEVELS, SEARCHED, collection_name, create_collection
@@ -284,7 +287,7 @@ def object_id(version: str, node_id: str) -> uuid.UUID:
 
 
 def insert_batch(data: Batches, objects: Sequence[NodeObject]) -> None:
-    """Write one batch; failed objects are tried again, then there is a `StoreError`."""
+    """Write one batch; failed objects are tried again, then there is a `WeaviateBatchError`."""
     waiting = list(objects)
     message = ""
     for attempt in range(ATTEMPTS):
@@ -295,10 +298,7 @@ def insert_batch(data: Batches, objects: Sequence[NodeObject]) -> None:
             return
         message = str(next(iter(failed.values())))
         waiting = [waiting[position] for position in sorted(failed)]
-    raise StoreError(
-        f"Weaviate did not store {len(waiting)} of {len(objects)} objects, {ATTEMPTS} times: {message}.",
-        "If it is read-only or its disk is full, free some space there; then ingest again.",
-    )
+    raise WeaviateBatchError(f"{len(waiting)} of {len(objects)} objects, tried {ATTEMPTS} times: {message}")
 
 
 def delete_where(data: Batches, where: FilterReturn) -> int:
@@ -311,10 +311,7 @@ def delete_where(data: Batches, where: FilterReturn) -> int:
         deleted += result.successful
         idle = 0 if result.successful else idle + 1
         if idle == ATTEMPTS:
-            raise StoreError(
-                f"Weaviate did not delete {result.matches} objects, {ATTEMPTS} times.",
-                "See its log; `athena repair` deletes them later.",
-            )
+            raise WeaviateDeleteManyError(f"{result.matches} objects stay, tried {ATTEMPTS} times")
         if idle:
             time.sleep(RETRY_WAIT_S * 2**idle)
 
@@ -324,7 +321,7 @@ def _failures(data: Batches, objects: Sequence[NodeObject]) -> dict[int, str]:
     try:
         result = data.insert_many(objects)
     except WeaviateInsertManyAllFailedError as error:
-        return dict.fromkeys(range(len(objects)), error.message)
+        return dict.fromkeys(range(len(objects)), error.message.rpartition("errors: ")[2])
     return {position: error.message for position, error in result.errors.items()}
 
 

@@ -11,9 +11,12 @@ from uuid import UUID
 import pytest
 from weaviate.classes.data import DataObject
 from weaviate.classes.query import Filter
-from weaviate.exceptions import WeaviateInsertManyAllFailedError
+from weaviate.exceptions import (
+    WeaviateBatchError,
+    WeaviateDeleteManyError,
+    WeaviateInsertManyAllFailedError,
+)
 
-from pipeline.errors import StoreError
 from pipeline.stores.server import ServerStore, objects
 from pipeline.stores.server.objects import (
     ATTEMPTS,
@@ -86,7 +89,7 @@ def test_a_batch_of_which_every_object_fails_is_tried_again() -> None:
 
 def test_what_fails_for_good_is_an_error_with_its_reason() -> None:
     data = FakeData(failing=["b"] * ATTEMPTS)
-    with pytest.raises(StoreError, match=r"1 of 3 objects.*no room"):
+    with pytest.raises(WeaviateBatchError, match=r"1 of 3 objects.*no room"):
         insert_batch(data, batch("a", "b", "c"))
     assert data.calls == ATTEMPTS
 
@@ -98,7 +101,7 @@ def test_deletions_go_on_until_nothing_is_left() -> None:
 
 
 def test_deletions_that_delete_nothing_are_an_error() -> None:
-    with pytest.raises(StoreError, match="did not delete 10 objects"):
+    with pytest.raises(WeaviateDeleteManyError, match="10 objects stay"):
         delete_where(FakeData(left=10, stuck=True), ANYTHING)
 
 

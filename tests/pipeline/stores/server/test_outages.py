@@ -6,13 +6,16 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
+from weaviate import WeaviateClient
 
-from pipeline.errors import StoreUnavailable
+from pipeline.errors import StoreError, StoreUnavailable
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.server import ServerAddresses, ServerStore
 from pipeline.stores.server.conversations import ServerConversations
+from pipeline.stores.server.servers import Servers
 from tests.contracts.documents import ENCODER, MANIFEST, make_document
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
@@ -148,3 +151,27 @@ def test_a_wrong_grpc_port_is_told_with_its_setting(private: Private, store: Ser
     )
     with closing(ServerStore(wrong)) as other:
         fails_soon(lambda: other.sentences.search(REQUEST), "port 9", "ATHENA_WEAVIATE_GRPC_PORT")
+
+
+def test_a_weaviate_that_has_made_itself_read_only_is_told(private: Private, store: ServerStore) -> None:
+    """As it does when its disk is nearly full."""
+    with closing(Servers(private.addresses)) as servers:
+
+        def set_status(status: str, client: WeaviateClient) -> None:
+            for name in client.collections.list_all():
+                client.collections.use(name).config.update_shards(status)  # type: ignore[arg-type]
+
+        servers.weaviate.run(partial(set_status, "READONLY"))
+        with (
+            pytest.raises(StoreError, match=r"disk is full.*read-only due to.*Free some space") as caught,
+            store.writing(MANIFEST),
+        ):
+            store.replace(make_document("b.md", {"B": ["Beta."]}))
+        assert private.weaviate.url in str(caught.value)
+        assert [info.source for info in store.sections.documents()] == ["a.md"]
+        assert store.sentences.search(REQUEST).dense_sentences
+        servers.weaviate.run(partial(set_status, "READY"))
+    with store.writing(MANIFEST):
+        store.replace(make_document("b.md", {"B": ["Beta."]}))
+    assert store.find_orphans().is_clean
+    store.sections.delete_document("b.md")
