@@ -63,7 +63,7 @@ def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
         return OrphanReport(builds=stale, collections=collections)
     objects = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build)
     complete = existing >= {collection_name(prefix, state.store, state.build, level) for level in LEVELS}
-    stored = objects.counts() if complete else {}
+    stored = objects.stored() if complete else {}
     rows = _rows(servers, state.build)
     records = read_records(servers.mongo, state.build)
     visible = visible_records(records)

@@ -12,13 +12,20 @@ from pipeline.stores.base import Level
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import Record
 
-NEWEST = 100
-"""Documents that are looked at before writing: 64 KB are the links of a few hundred nodes at most."""
+NEWEST_NODES = 500
+"""Nodes that are looked at before writing: 64 KB are the links of some hundred."""
 
 
 def newest(records: Collection[Record]) -> list[Record]:
     """The records that were written last."""
-    return sorted(records, key=lambda record: record.number)[-NEWEST:]
+    found: list[Record] = []
+    nodes = 0
+    for record in sorted(records, key=lambda record: -record.number):
+        if nodes >= NEWEST_NODES:
+            break
+        found.append(record)
+        nodes += record.info.sections + record.info.sentences if record.info else 0
+    return found
 
 
 def unsearchable(objects: NodeObjects, records: Collection[Record], *, dimensions: int) -> set[str]:

@@ -21,7 +21,8 @@ from pipeline.stores.base import (
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import REBUILD, check_manifest
 from pipeline.stores.nodes import StoredNode, sentence_node
-from pipeline.stores.server.objects import Fetched, Found, NodeObjects
+from pipeline.stores.server.objects import NodeObjects
+from pipeline.stores.server.queries import Fetched, Found
 from pipeline.stores.server.schema import LEVELS
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentInfo, Level, NewDocument
+from pipeline.stores.server.batches import NodeObject
 from pipeline.stores.server.builds import Builds
-from pipeline.stores.server.objects import NodeObject
 from pipeline.stores.server.records import (
     Record,
     clear_pending,

@@ -11,7 +11,7 @@ from pipeline.analysis import lexical_text
 from pipeline.errors import StoreError
 from pipeline.stores.base import Level, NewDocument
 from pipeline.stores.nodes import metadata_json, sentences_by_section
-from pipeline.stores.server.objects import NodeObject, object_id
+from pipeline.stores.server.batches import NodeObject, object_id
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pipeline.stores.server import ServerAddresses
 
-WATCHED = ("builds.py", "lease.py", "objects.py", "records.py", "writing.py", "mongo.py")
+WATCHED = ("builds.py", "lease.py", "batches.py", "objects.py", "records.py", "writing.py", "mongo.py")
 
 FORKING = f"""
 import gc, json, os, signal, sys

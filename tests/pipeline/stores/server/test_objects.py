@@ -17,17 +17,9 @@ from weaviate.exceptions import (
     WeaviateInsertManyAllFailedError,
 )
 
-from pipeline.stores.server import ServerStore, objects
-from pipeline.stores.server.objects import (
-    ATTEMPTS,
-    BATCH_OBJECTS,
-    MAX_RESULTS,
-    Found,
-    best_visible,
-    delete_where,
-    insert_batch,
-    object_id,
-)
+from pipeline.stores.server import ServerStore, batches
+from pipeline.stores.server.batches import ATTEMPTS, BATCH_OBJECTS, delete_where, insert_batch, object_id
+from pipeline.stores.server.queries import MAX_RESULTS, Found, best_visible
 from tests.contracts.documents import MANIFEST, make_document
 
 ANYTHING = Filter.by_property("version").equal("v")
@@ -35,7 +27,7 @@ ANYTHING = Filter.by_property("version").equal("v")
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "RETRY_WAIT_S", 0.0)
+    monkeypatch.setattr(batches, "RETRY_WAIT_S", 0.0)
 
 
 @dataclass
