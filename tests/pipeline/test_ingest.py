@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from pipeline.errors import ManifestMismatch
+from pipeline.errors import ManifestMismatch, ModelError
 from pipeline.ingest import Progress
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
@@ -258,7 +261,57 @@ class TestStopping:
             on_progress=lambda progress: told.append(progress.stage),
             should_stop=lambda: "embedding" in told,
         )
-        assert (report.stopped, report.embedded, report.added) == (True, 0, ())
+        assert (report.stopped, report.added) == (True, ())
+        assert store.sections.documents() == []
+
+    def test_it_stops_in_the_middle_of_the_model(self, store: EmbeddedStore, folder: Path) -> None:
+        """The model takes its time; a stop reaches it between two of its batches."""
+        told: list[str] = []
+        encoder = SlowEncoder(batch=1, seconds=0.1)
+        report = run_ingest(
+            store,
+            folder,
+            encoder=encoder,
+            on_progress=lambda progress: told.append(progress.stage),
+            should_stop=lambda: told.count("embedding") > 2,
+        )
+        assert (report.stopped, report.embedded) == (True, 0)
+        assert encoder.reported < 7
+
+    def test_what_the_model_raises_ends_the_ingest(self, store: EmbeddedStore, folder: Path) -> None:
+        with pytest.raises(ModelError, match="out of order"):
+            run_ingest(store, folder, encoder=BrokenEncoder())
+        assert store.sections.documents() == []
+        assert run_ingest(store, folder).added == ("ecs/tank.md", "fan.md")
+
+
+class SlowEncoder(FakeEncoder):
+    """Takes its time after every report."""
+
+    def __init__(self, *, batch: int, seconds: float) -> None:
+        super().__init__(batch=batch)
+        self._seconds = seconds
+        self.reported = 0
+
+    def encode_passages(
+        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        def slowly(done: int) -> None:
+            time.sleep(self._seconds)
+            self.reported += 1
+            if on_progress:
+                on_progress(done)
+
+        return super().encode_passages(texts, on_progress=slowly)
+
+
+class BrokenEncoder(FakeEncoder):
+    """Fails whatever it is given."""
+
+    def encode_passages(
+        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        raise ModelError("The model is out of order.", "Mend it.")
 
 
 class TestRebuild:
