@@ -1,4 +1,4 @@
-.PHONY: help setup run test check format bench pictures clean
+.PHONY: help setup run test test-servers check format bench pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -21,8 +21,17 @@ check: setup  ## formatting, lint and strict types
 
 test: check  ## check, then all tests, browser journeys included
 	@scripts/chromium.sh
-	@$(python) -m pytest -n auto --dist loadgroup -m "not browser"
-	@$(python) -m pytest -m browser
+	@$(python) -m pytest -n auto --dist loadgroup -m "not browser and not server"
+	@$(python) -m pytest -m "browser and not server"
+	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
+	  $(python) -m pytest -m server; \
+	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi
+
+test-servers: setup  ## the tests that need MongoDB, Weaviate and Ollama, which it builds, starts and stops
+	@scripts/chromium.sh
+	@scripts/servers.sh start
+	@eval "$$(scripts/servers.sh env)"; ATHENA_REQUIRE_SERVERS=1 $(python) -m pytest -m server; code=$$?; \
+	  scripts/servers.sh stop; exit $$code
 
 format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)

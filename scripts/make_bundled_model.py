@@ -24,7 +24,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pipeline.models.embedding import BUNDLED_FOLDER, OnnxEncoder  # noqa: E402
+from pipeline.models.embedding import OnnxEncoder  # noqa: E402
+from pipeline.models.onnx import BUNDLED_FOLDER  # noqa: E402
 from pipeline.models.onnx_export import export, quantize  # noqa: E402
 
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -1,0 +1,176 @@
+"""Athena's client against a real Ollama with a tiny model: `scripts/servers.sh start ollama`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
+from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
+from pipeline.models.generation import stream_chat
+from pipeline.models.llm import LanguageModelOptions, choose_language_model, list_language_models
+from pipeline.models.ollama_llm import AthenaOllama, ollama_model
+from tests.server_processes import ServerProcess, executable, free_ports
+from tests.server_stores import REQUIRED, is_open
+
+URL = os.environ.get("ATHENA_TEST_OLLAMA_URL", "http://127.0.0.1:11435")
+MODEL = "tiny:latest"
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _up() -> None:
+    address = urlsplit(URL)
+    if not is_open(address.hostname or "", address.port or 11434):
+        reason = f"not up: Ollama at {URL}; `scripts/servers.sh start` starts it"
+        pytest.fail(reason) if REQUIRED else pytest.skip(reason)
+
+
+def model(*, url: str = URL, context_window: int = 2048, max_answer_tokens: int = 64) -> AthenaOllama:
+    return ollama_model(
+        MODEL,
+        url=url,
+        context_window=context_window,
+        max_answer_tokens=max_answer_tokens,
+        temperature=0.8,
+        connect_timeout_s=3.0,
+        request_timeout_s=60.0,
+    )
+
+
+def question(words: int = 3) -> list[ChatMessage]:
+    text = " ".join(["the tank is open"] * words)
+    return [ChatMessage("Be brief.", role=MessageRole.SYSTEM), ChatMessage(text)]
+
+
+def test_it_is_listed_and_chosen() -> None:
+    options = LanguageModelOptions(ollama_url=URL)
+    assert f"ollama/{MODEL}" in list_language_models(options=options)
+    for name in ("auto", "ollama/tiny", f"ollama/{MODEL}"):
+        llm, choice = choose_language_model(name, options=options)
+        assert isinstance(llm, AthenaOllama), choice
+        assert choice.provider == "ollama"
+
+
+def test_a_model_that_is_missing_names_the_command() -> None:
+    llm, choice = choose_language_model("ollama/absent", options=LanguageModelOptions(ollama_url=URL))
+    assert llm is None
+    assert "ollama pull absent" in choice.fix
+    gone = ollama_model("absent", url=URL, context_window=2048, max_answer_tokens=8, temperature=0,
+                        connect_timeout_s=3, request_timeout_s=20)  # fmt: skip
+    with pytest.raises(ModelUnavailable, match="absent") as raised:
+        list(stream_chat(gone, question(), stop=threading.Event()))
+    assert "ollama pull absent" in raised.value.fix
+
+
+def test_it_streams_and_counts() -> None:
+    stream = stream_chat(model(), question(), stop=threading.Event())
+    pieces = list(stream)
+    ended = stream.generation
+    assert len(pieces) > 1
+    assert ended is not None
+    assert "".join(pieces) == stream.text == ended.text
+    assert ended.prompt_tokens and ended.answer_tokens
+    assert ended.finish_reason in ("stop", "length")
+    assert not ended.prompt_truncated
+
+
+def test_the_longest_answer_is_kept_to_and_said() -> None:
+    stream = stream_chat(model(max_answer_tokens=5), question(), stop=threading.Event())
+    list(stream)
+    assert stream.generation is not None
+    assert stream.generation.answer_tokens is not None
+    assert stream.generation.answer_tokens <= 5
+    if stream.generation.finish_reason == "length":
+        assert "ATHENA_MAX_ANSWER_TOKENS" in stream.generation.notice
+
+
+def test_a_stop_takes_effect() -> None:
+    stop = threading.Event()
+    stream = stream_chat(model(max_answer_tokens=1500), question(), stop=stop)
+    next(stream)
+    stop.set()
+    assert len(list(stream)) < 200
+    assert stream.generation is not None
+    assert stream.generation.finish_reason in ("stopped", "stop")
+
+
+def test_a_prompt_that_is_too_long_is_noticed() -> None:
+    stream = stream_chat(model(context_window=256), question(words=400), stop=threading.Event())
+    list(stream)
+    assert stream.generation is not None
+    assert stream.generation.prompt_truncated
+    assert "ATHENA_CONTEXT_WINDOW" in stream.generation.notice
+
+
+def test_the_context_window_is_what_was_asked_for() -> None:
+    stream = stream_chat(model(context_window=2048), question(words=60), stop=threading.Event())
+    list(stream)
+    assert stream.generation is not None
+    assert not stream.generation.prompt_truncated
+    running = httpx.get(f"{URL}/api/ps", timeout=5).json()["models"]
+    assert [item["name"] for item in running] == [MODEL]
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Iterator[tuple[ServerProcess, str]]:
+    """An Ollama of the test's own, with the tiny model, to be killed."""
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+
+    def ready() -> bool:
+        return is_open("127.0.0.1", port)
+
+    environment = {"OLLAMA_HOST": f"127.0.0.1:{port}", "OLLAMA_MODELS": str(tmp_path), "HOME": str(tmp_path)}
+    server = ServerProcess([executable("ollama"), "serve"], environment, ready)
+    server.start()
+    _copy_tiny(url, tmp_path)
+    yield server, url
+    server.kill()
+
+
+def _copy_tiny(url: str, folder: Path) -> None:
+    import hashlib
+    import sys
+
+    from tests.test_architecture import ROOT
+
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        from tiny_model import write
+    finally:
+        sys.path.pop(0)
+    write(folder / "tiny.gguf")
+    content = (folder / "tiny.gguf").read_bytes()
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    httpx.post(f"{url}/api/blobs/{digest}", content=content, timeout=30).raise_for_status()
+    body = {"model": "tiny", "files": {"tiny.gguf": digest}, "stream": False}
+    httpx.post(f"{url}/api/create", json=body, timeout=60).raise_for_status()
+
+
+def test_a_server_that_dies_in_mid_answer_leaves_what_had_come(private: tuple[ServerProcess, str]) -> None:
+    server, url = private
+    stream = stream_chat(model(url=url, max_answer_tokens=1900), question(), stop=threading.Event())
+    first = next(stream)
+    server.kill()
+    with pytest.raises((AnswerInterrupted, ModelError)) as raised:
+        list(stream)
+    assert stream.text.startswith(first)
+    assert url in str(raised.value)
+
+
+def test_a_server_that_comes_back_is_used_again(private: tuple[ServerProcess, str]) -> None:
+    server, url = private
+    llm = model(url=url)
+    server.kill()
+    with pytest.raises(ModelUnavailable, match="ollama serve"):
+        list(stream_chat(llm, question(), stop=threading.Event()))
+    server.start()
+    assert list(stream_chat(llm, question(), stop=threading.Event()))
