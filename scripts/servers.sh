@@ -1,160 +1,166 @@
 #!/usr/bin/env bash
-# Real servers on loopback for tests: Weaviate, a MongoDB-compatible one (FerretDB) and Ollama with a tiny model.
-#   scripts/servers.sh install|start|stop|status [weaviate mongodb ollama]
-#   eval "$(scripts/servers.sh env)"
+# Real servers on loopback, for tests: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama]
+#
+#   install  build them with Go, pinned, each once (minutes); Go's caches make the next build quick
+#   start    start those that are not up, and wait until they are ready
+#   stop     stop those that `start` started
+#   status   a line each; exit code 1 when one is down
+#   env      what tests need to find them:  eval "$(scripts/servers.sh env)"
+#
+# MongoDB itself cannot be had this way: FerretDB on SQLite speaks its protocol.
+# Settings: ATHENA_SERVERS_HOME (default .servers), ATHENA_SERVERS_WEAVIATE_PORT, ATHENA_SERVERS_WEAVIATE_GRPC,
+# ATHENA_SERVERS_MONGODB_PORT, ATHENA_SERVERS_OLLAMA_PORT.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$PWD
-. scripts/servers/versions.env
+. scripts/servers/versions.sh
 
-home=${ATHENA_SERVERS_HOME:-$root/.servers}
-case $home in /*) ;; *) home=$root/$home ;; esac
-bin=$home/bin data=$home/data logs=$home/logs run=$home/run
+home=$(realpath -m "${ATHENA_SERVERS_HOME:-.servers}")
 weaviate_port=${ATHENA_SERVERS_WEAVIATE_PORT:-8090}
-grpc_port=${ATHENA_SERVERS_WEAVIATE_GRPC_PORT:-50051}
+weaviate_grpc=${ATHENA_SERVERS_WEAVIATE_GRPC:-50051}
 mongodb_port=${ATHENA_SERVERS_MONGODB_PORT:-27018}
 ollama_port=${ATHENA_SERVERS_OLLAMA_PORT:-11435}
-# Weaviate's ports for its own use: several on one machine need others.
-internal_port=${ATHENA_SERVERS_WEAVIATE_INTERNAL_PORT:-7946}
-ready_timeout_s=${ATHENA_SERVERS_TIMEOUT_S:-90}
+ready_within_s=60
+bin=$home/bin run=$home/run log=$home/log data=$home/data
 
-executable() {
-  case $1 in weaviate) echo weaviate-server ;; mongodb) echo ferretdb ;; ollama) echo ollama ;; esac
+fail() {
+  echo "$*" >&2
+  exit 1
 }
 
-url() {
+go_build() { # NAME VERSION COMMAND…: builds into $bin unless this version is there
+  local name=$1 version=$2
+  shift 2
+  [ "$(cat "$bin/$name.version" 2>/dev/null)" = "$version" ] && [ -x "$bin/$name" ] && return
+  command -v go >/dev/null || fail "Building $name needs Go 1.24 or newer: install it and run this again."
+  echo "Building $name $version (minutes the first time)"
+  nice env GOBIN="$bin" GOFLAGS=-buildvcs=false "$@" >"$log/$name-build" 2>&1 ||
+    fail "Building $name failed: see $log/$name-build"
+  echo "$version" >"$bin/$name.version"
+}
+
+install_weaviate() {
+  go_build weaviate-server "$WEAVIATE_VERSION" \
+    go install "github.com/weaviate/weaviate/cmd/weaviate-server@v$WEAVIATE_VERSION"
+}
+
+install_mongodb() {
+  local version
+  version=$(cat scripts/servers/ferretdb/* | cksum | cut -d' ' -f1)
+  go_build ferretdb "$version" go build -C scripts/servers/ferretdb -o "$bin/ferretdb" .
+}
+
+install_ollama() {
+  go_build ollama "$OLLAMA_VERSION" go install "github.com/ollama/ollama@v$OLLAMA_VERSION"
+}
+
+start_weaviate() {
+  launch weaviate env PERSISTENCE_DATA_PATH="$data/weaviate" DEFAULT_VECTORIZER_MODULE=none \
+    AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED=true CLUSTER_HOSTNAME=node1 CLUSTER_ADVERTISE_ADDR=127.0.0.1 \
+    CLUSTER_GOSSIP_BIND_PORT=$((weaviate_port + 1)) CLUSTER_DATA_BIND_PORT=$((weaviate_port + 2)) \
+    RAFT_PORT=$((weaviate_port + 3)) RAFT_INTERNAL_RPC_PORT=$((weaviate_port + 4)) \
+    GO_PROFILING_PORT=$((weaviate_port + 5)) RAFT_BOOTSTRAP_EXPECT=1 DISABLE_TELEMETRY=true \
+    PERSISTENCE_MEMTABLES_FLUSH_DIRTY_AFTER_SECONDS=5 GRPC_PORT="$weaviate_grpc" \
+    "$bin/weaviate-server" --host 127.0.0.1 --port "$weaviate_port" --scheme http
+}
+
+start_mongodb() {
+  launch mongodb "$bin/ferretdb" "127.0.0.1:$mongodb_port" "$data/mongodb"
+}
+
+start_ollama() {
+  launch ollama env OLLAMA_HOST="127.0.0.1:$ollama_port" OLLAMA_MODELS="$data/ollama" HOME="$data" \
+    "$bin/ollama" serve
+  until_ready ollama
+  if [ ! -e "$data/tiny.gguf" ]; then
+    .venv/bin/python scripts/tiny_model.py "$data/tiny.gguf"
+    (cd "$data" && echo "FROM ./tiny.gguf" >Modelfile &&
+      OLLAMA_HOST="127.0.0.1:$ollama_port" HOME="$data" "$bin/ollama" create tiny -f Modelfile >"$log/tiny" 2>&1) ||
+      fail "Ollama does not take the tiny model: see $log/tiny"
+  fi
+}
+
+is_ready() {
   case $1 in
-    weaviate) echo "http://127.0.0.1:$weaviate_port" ;;
-    mongodb) echo "mongodb://127.0.0.1:$mongodb_port" ;;
-    ollama) echo "http://127.0.0.1:$ollama_port" ;;
+  weaviate) answers "$weaviate_port" "GET /v1/.well-known/ready" && listens "$weaviate_grpc" ;;
+  mongodb) listens "$mongodb_port" ;;
+  ollama) answers "$ollama_port" "GET /api/version" ;;
   esac
 }
 
-version() {
-  case $1 in
-    weaviate) echo "$WEAVIATE_VERSION" ;;
-    mongodb) cat scripts/servers/ferretdb/go.mod scripts/servers/ferretdb/main.go | cksum | cut -d' ' -f1 ;;
-    ollama) echo "$OLLAMA_VERSION" ;;
-  esac
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+answers() { # PORT "METHOD PATH": true when it says 200
+  local status
+  listens "$1" || return 1
+  status=$(
+    exec 3<>"/dev/tcp/127.0.0.1/$1"
+    printf '%s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n' "$2" >&3
+    read -r -t 5 _ code _ <&3 && echo "$code"
+  ) 2>/dev/null || return 1
+  [ "$status" = 200 ]
 }
 
-is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-
-answers() {  # PORT PATH: true where HTTP answers 2xx
-  local status=""
-  exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
-  printf 'GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n' "$2" >&3
-  IFS= read -r -t 5 status <&3 || true
-  exec 3>&-
-  [[ $status == HTTP/*' 2'* ]]
-} 2>/dev/null
-
-ready() {
-  case $1 in
-    weaviate) (answers "$weaviate_port" /v1/.well-known/ready) && is_open "$grpc_port" ;;
-    mongodb) is_open "$mongodb_port" ;;
-    ollama) (answers "$ollama_port" /api/version) ;;
-  esac
-}
-
-install_one() {
-  local name=$1 stamp
-  stamp=$bin/.$name-$(version "$name")
-  [ -x "$bin/$(executable "$name")" ] && [ -e "$stamp" ] && return
-  command -v go >/dev/null 2>&1 || {
-    echo "The test servers are built with Go 1.24 or newer, which is missing: install it (https://go.dev/dl)." >&2
-    exit 1
-  }
-  echo "building $(executable "$name") (minutes, the first time)"
-  case $name in
-    weaviate) GOBIN=$bin nice -n 12 go install "github.com/weaviate/weaviate/cmd/weaviate-server@v$WEAVIATE_VERSION" ;;
-    mongodb) (cd scripts/servers/ferretdb && nice -n 12 go build -o "$bin/ferretdb" .) ;;
-    ollama) GOBIN=$bin nice -n 12 go install "github.com/ollama/ollama@v$OLLAMA_VERSION" ;;
-  esac
-  rm -f "$bin/.$name-"*
-  touch "$stamp"
-}
-
-launch() {  # in the background, in a session of its own; prints its process id
+launch() { # NAME COMMAND…: in the background, in a session of its own
   local name=$1
+  shift
+  is_ready "$name" && return
   mkdir -p "$data/$name"
-  case $name in
-    weaviate)
-      # Without an address it looks for a network of its own. The short flush: matches still in a
-      # memtable are lost to BM25 in this version.
-      export PERSISTENCE_DATA_PATH=$data/weaviate DEFAULT_VECTORIZER_MODULE=none GRPC_PORT=$grpc_port \
-        AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED=true CLUSTER_HOSTNAME=node1 CLUSTER_ADVERTISE_ADDR=127.0.0.1 \
-        CLUSTER_GOSSIP_BIND_PORT=$internal_port CLUSTER_DATA_BIND_PORT=$((internal_port + 1)) \
-        RAFT_PORT=$((internal_port + 2)) RAFT_INTERNAL_RPC_PORT=$((internal_port + 3)) \
-        GO_PROFILING_PORT=$((internal_port + 4)) RAFT_BOOTSTRAP_EXPECT=1 DISABLE_TELEMETRY=true \
-        PERSISTENCE_MEMTABLES_FLUSH_DIRTY_AFTER_SECONDS=5
-      set -- --host 127.0.0.1 --port "$weaviate_port" --scheme http
-      ;;
-    mongodb) set -- "127.0.0.1:$mongodb_port" "$data/mongodb" ;;
-    ollama)
-      export OLLAMA_HOST=127.0.0.1:$ollama_port OLLAMA_MODELS=$data/ollama
-      set -- serve
-      ;;
-  esac
-  nohup setsid "$bin/$(executable "$name")" "$@" >"$logs/$name.log" 2>&1 </dev/null &
+  setsid nohup "$@" >"$log/$name" 2>&1 </dev/null &
   echo $! >"$run/$name.pid"
 }
 
-pid_of() {  # of what start started and still runs
-  local pid
-  pid=$(cat "$run/$1.pid" 2>/dev/null) || return 1
-  kill -0 "$pid" 2>/dev/null && grep -qa "$(executable "$1")" "/proc/$pid/cmdline" 2>/dev/null && echo "$pid"
-}
-
-start_one() {
-  local name=$1 deadline=$((SECONDS + ready_timeout_s))
-  ready "$name" && return
-  [ -x "$bin/$(executable "$name")" ] || { echo "$name is not installed: scripts/servers.sh install" >&2; exit 1; }
-  mkdir -p "$logs" "$run"
-  pid_of "$name" >/dev/null || (launch "$name")
-  until ready "$name"; do
-    if ! pid_of "$name" >/dev/null || [ $SECONDS -ge $deadline ]; then
-      echo "$name did not become ready at $(url "$name"); its log is $logs/$name.log, which ends:" >&2
-      tail -n 5 "$logs/$name.log" >&2
-      exit 1
+until_ready() {
+  local name=$1 end=$((SECONDS + ready_within_s))
+  until is_ready "$name"; do
+    if [ -e "$run/$name.pid" ] && ! kill -0 "$(cat "$run/$name.pid")" 2>/dev/null; then
+      fail "$name ended by itself: see $log/$name"
     fi
+    [ $SECONDS -lt $end ] || fail "$name is not ready after $ready_within_s s: see $log/$name"
     sleep 0.2
   done
 }
 
 stop_one() {
-  local pid i
-  if pid=$(pid_of "$1"); then
-    kill "$pid"
-    for ((i = 0; i < 300; i++)); do pid_of "$1" >/dev/null || break; sleep 0.1; done
-    if pid_of "$1" >/dev/null; then kill -9 "$pid"; fi
-  fi
-  rm -f "$run/$1.pid"
-}
-
-status_one() {
-  if ready "$1"; then echo "$1: up at $(url "$1")"; else echo "$1: down ($(url "$1"))"; return 1; fi
-}
-
-print_env() {
-  echo "export ATHENA_TEST_SERVERS_BIN='$bin'"
-  echo "export ATHENA_TEST_MONGODB_URL='$(url mongodb)'"
-  echo "export ATHENA_TEST_WEAVIATE_URL='$(url weaviate)'"
-  echo "export ATHENA_TEST_WEAVIATE_GRPC='$grpc_port'"
-  echo "export ATHENA_TEST_OLLAMA_URL='$(url ollama)'"
+  local name=$1 pid end=$((SECONDS + 30))
+  [ -e "$run/$name.pid" ] || return 0
+  pid=$(cat "$run/$name.pid")
+  kill "$pid" 2>/dev/null || true
+  while kill -0 "$pid" 2>/dev/null; do
+    [ $SECONDS -lt $end ] || { kill -9 "$pid" 2>/dev/null || true; }
+    sleep 0.1
+  done
+  rm "$run/$name.pid"
 }
 
 command=${1:-}
-shift || true
-[ $# -gt 0 ] || set -- weaviate mongodb ollama
-for name in "$@"; do
-  [ -n "$(executable "$name")" ] || { echo "'$name' is none of: weaviate mongodb ollama" >&2; exit 2; }
+[ $# -gt 0 ] && shift
+servers=("$@")
+[ ${#servers[@]} -gt 0 ] || servers=(weaviate mongodb ollama)
+for name in "${servers[@]}"; do
+  case $name in weaviate | mongodb | ollama) ;; *) fail "There is no server '$name': weaviate, mongodb or ollama." ;; esac
 done
+mkdir -p "$bin" "$run" "$log" "$data"
+
 case $command in
-  install) mkdir -p "$bin"; for name in "$@"; do install_one "$name"; done ;;
-  start) for name in "$@"; do start_one "$name"; done ;;
-  stop) for name in "$@"; do stop_one "$name"; done ;;
-  status) down=0; for name in "$@"; do status_one "$name" || down=1; done; exit $down ;;
-  env) print_env ;;
-  *) echo "usage: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama]" >&2; exit 2 ;;
+install) for name in "${servers[@]}"; do "install_$name"; done ;;
+start)
+  for name in "${servers[@]}"; do "install_$name" && "start_$name"; done
+  for name in "${servers[@]}"; do until_ready "$name"; done
+  ;;
+stop) for name in "${servers[@]}"; do stop_one "$name"; done ;;
+status)
+  code=0
+  for name in "${servers[@]}"; do
+    if is_ready "$name"; then echo "$name: up"; else echo "$name: down" && code=1; fi
+  done
+  exit $code
+  ;;
+env)
+  echo "export ATHENA_TEST_WEAVIATE_URL=http://127.0.0.1:$weaviate_port"
+  echo "export ATHENA_TEST_WEAVIATE_GRPC=$weaviate_grpc"
+  echo "export ATHENA_TEST_MONGODB_URL=mongodb://127.0.0.1:$mongodb_port"
+  echo "export ATHENA_TEST_OLLAMA_URL=http://127.0.0.1:$ollama_port"
+  echo "export ATHENA_TEST_SERVERS_BIN=$bin"
+  ;;
+*) fail "usage: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama]" ;;
 esac

@@ -1,4 +1,4 @@
-// A MongoDB-compatible server on SQLite, for tests: ferretdb HOST:PORT FOLDER (an existing folder).
+// A MongoDB-compatible server on SQLite, for tests: ferretdb ADDRESS FOLDER, until it is told to stop.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		log.Fatal("usage: ferretdb HOST:PORT FOLDER")
+		log.Fatalf("usage: %s HOST:PORT FOLDER", os.Args[0])
 	}
 	server, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: os.Args[1]},
@@ -23,9 +23,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	until, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	running, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := server.Run(until); err != nil {
+	if err := server.Run(running); err != nil {
 		log.Fatal(err)
 	}
 }
