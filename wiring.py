@@ -160,7 +160,8 @@ class Athena:
 
     @cached_property
     def _encoder_choice(self) -> tuple[Encoder, ModelChoice]:
-        from pipeline.models.embedding import EncoderOptions, choose_encoder
+        from pipeline.models.base import EncoderOptions
+        from pipeline.models.embedding import choose_encoder
 
         settings = self.settings
         options = EncoderOptions(

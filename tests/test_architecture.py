@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("pipeline", "readers", "memory", "mission", "ui", "evals")
+PACKAGES = ("pipeline", "readers", "mission", "ui", "evals")
 MODULES = ("app", "cli", "settings", "wiring")
 OURS = {*PACKAGES, *MODULES}
 
@@ -33,11 +33,10 @@ ALLOWED = {
         "evals",
         "settings",
     },
-    "wiring": {"pipeline", "readers", "memory", "mission", "settings", "evals.datasets"},
+    "wiring": {"pipeline", "readers", "mission", "settings", "evals.datasets"},
     "evals": {"evals", "wiring", "pipeline", "readers", "settings"},
     "pipeline": {"pipeline"},
     "readers": {"readers"},
-    "memory": {"memory"},
     "mission": {"mission"},
     "settings": set(),
 }
@@ -54,6 +53,9 @@ DRIVERS = {
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "onnxscript", "tensorflow")
 """Not installed by default: imported inside functions, in the models and in what measures or makes them."""
 MAY_BE_HEAVY = ("pipeline/models/", "evals/benchmarks/")
+
+# Opens the pages, which lead to each other by way of it: it imports each when it is shown.
+LEADS_TO_PAGES = ("ui/pages.py",)
 
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
@@ -145,7 +147,7 @@ def test_arrows_point_inwards(name: str) -> None:
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
-    """Imports of types alone make no circle: they are not run."""
+    """Within functions neither: that only hides it. Imports of types alone make none: they are not run."""
     graph = {}
     for name in NAMES:
         path = ROOT / name
@@ -153,9 +155,10 @@ def test_no_module_imports_itself_in_a_circle() -> None:
         tree = parse(name)
         at_rest = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
         later = {id(node) for function in _functions(tree) for node in ast.walk(function)}
+        ignored = at_rest | later if name in LEADS_TO_PAGES else at_rest
         found = set()
         for full, node in imports(tree, package):
-            if id(node) in at_rest | later:
+            if id(node) in ignored:
                 continue
             while full and full not in ALL_MODULES:
                 full = full.rpartition(".")[0]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
-from pipeline.models.base import Encoder, ModelChoice
+from pipeline.models.base import Encoder, EncoderOptions, ModelChoice
 from pipeline.models.onnx import (
     BATCH_TOKENS,
+    BUNDLED_FOLDER,
+    BUNDLED_NAME,
     TokenIds,
     core_count,
     equal_length_batches,
@@ -32,9 +33,6 @@ from pipeline.models.onnx import (
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
-
-BUNDLED_NAME = "all-MiniLM-L6-v2"
-BUNDLED_FOLDER = Path(__file__).parent / "bundled" / BUNDLED_NAME
 
 
 class OnnxEncoder:
@@ -112,18 +110,6 @@ class OnnxEncoder:
     @cached_property
     def _counter(self) -> Tokenizer:
         return open_tokenizer(self._folder / "tokenizer.json", max_tokens=None)
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderOptions:
-    """What an encoder may need besides its name; the fields are the settings of the same names."""
-
-    threads: int = 0
-    ollama_url: str = "http://127.0.0.1:11434"
-    openai_api_key: str = ""
-    openai_base_url: str = ""
-    connect_timeout_s: float = 3.0
-    request_timeout_s: float = 120.0
 
 
 def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, ModelChoice]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TokenIds = NDArray[np.int64]
 Result = TypeVar("Result")
+BUNDLED_NAME = "all-MiniLM-L6-v2"
+BUNDLED_FOLDER = Path(__file__).parent / "bundled" / BUNDLED_NAME
 BATCH_TOKENS = 512
 SLOWER_FUSIONS = ["SkipLayerNormFusion"]
 """Optimisations of ONNX Runtime that slow a CPU down: this fused kernel is slower than its parts,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
-from pipeline.models.embedding import BUNDLED_FOLDER, EncoderOptions
+from pipeline.models.base import EncoderOptions
 from pipeline.models.failures import Provider, Server, translate, worth_retrying
-from pipeline.models.onnx import open_tokenizer
+from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
 
 OPENAI_URL = "https://api.openai.com/v1"
 BATCH_TEXTS = 64

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
-from pipeline.models.embedding import EncoderOptions
+from pipeline.models.base import EncoderOptions
 from pipeline.models.remote_embedding import BATCH_TEXTS, OllamaEncoder, OpenAIEncoder, RemoteEncoder
 from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
 

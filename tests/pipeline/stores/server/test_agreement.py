@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from evals.benchmarks.store_agreement import RememberingEncoder, compare
-from pipeline.models.embedding import EncoderOptions, choose_encoder
+from pipeline.models.base import EncoderOptions
+from pipeline.models.embedding import choose_encoder
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.server import ServerStore
 from tests.pipeline.ingesting import run_ingest
