@@ -48,6 +48,13 @@ def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
 
 
 def _last_turn(conversation_id: str, position: int, working: bool) -> None:
+    try:
+        _draw_last_turn(conversation_id, position, working=working)
+    except UnknownConversation:  # deleted in another window: the page says so, and how to go on
+        st.rerun()
+
+
+def _draw_last_turn(conversation_id: str, position: int, *, working: bool) -> None:
     """The last turn and the pane: they change together, and without running the whole page."""
     run = state.runner().of(conversation_id)
     if working and not (run and run.working):

@@ -166,6 +166,23 @@ def test_conversations_are_renamed_exported_and_deleted(quoting: str, open_app: 
     assert "?c=" not in app.page.url
 
 
+def test_a_conversation_deleted_in_another_window_is_said(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    app.answered(1)
+    other = open_app(quoting, path=app.page.url.removeprefix(quoting))
+    other.answered(1)
+    _open_menu(other)
+    other.page.get_by_role("button", name="Delete …").click()
+    other.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(other.page.get_by_text("What do you need to know?")).to_be_visible()
+
+    app.turn(1).locator(".chip").first.click()
+    expect(app.page.get_by_text("not stored any more")).to_be_visible()
+    app.ask(LN2)
+    app.answered(1)
+
+
 def _open_menu(app: App) -> None:
     if not app.page.get_by_role("button", name="Delete …").is_visible():
         app.page.get_by_test_id("stPopoverButton").first.click()
