@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ WORKER = "evals.benchmarks.athena_worker"
 
 @dataclass(frozen=True, slots=True)
 class AthenaSide:
-    """Athena with its default settings, whatever the environment says: nothing but `--data-dir` is given."""
+    """Athena with its default settings and `settings`, whatever the environment says, and `--data-dir`."""
 
     work: Path
+    settings: Mapping[str, str] = field(default_factory=dict)  # environment variables
 
     def ingest(self, folder: Path, data_dir: Path) -> Finished:
         """`athena ingest`, first or again."""
@@ -51,17 +53,16 @@ class AthenaSide:
 
     def _cli(self, *arguments: str | Path, accepted: tuple[int, ...] = (0,)) -> Finished:
         athena = Path(sys.executable).with_name("athena")
-        return run_measured([athena, *arguments], cwd=self.work, env=_environment(), accepted=accepted)
+        return run_measured([athena, *arguments], cwd=self.work, env=self.environment(), accepted=accepted)
 
     def _worker(self, *arguments: str | Path) -> tuple[Finished, dict[str, Any]]:
         report = self.work / "athena-report.json"
         command = [sys.executable, "-m", WORKER, *arguments, "--report", report]
-        done = run_measured(command, cwd=self.work, env=_environment() | {"PYTHONPATH": str(ROOT)})
+        done = run_measured(command, cwd=self.work, env=self.environment() | {"PYTHONPATH": str(ROOT)})
         result: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
         return done, result
 
-
-def _environment() -> dict[str, str]:
-    """This process's environment without Athena's settings; `.env` is not read: `work` has none."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ATHENA_")}
-    return kept | {"HF_HUB_OFFLINE": "1"}
+    def environment(self) -> dict[str, str]:
+        """This process's without Athena's settings, then `settings`; `.env` is not read: `work` has none."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ATHENA_")}
+        return kept | {"HF_HUB_OFFLINE": "1", **self.settings}

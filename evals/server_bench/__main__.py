@@ -1,0 +1,108 @@
+"""`make bench-server`: many users at once on the server stores, and ingest beside the embedded store.
+
+`python -m evals.server_bench [--seconds 600] [--users 20] [--only users|ingest]` needs the servers of
+`scripts/servers.sh` and writes docs/benchmarks-server.json and .md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+
+from evals.benchmarks.machine import Machine, this_machine
+from evals.benchmarks.results import Results, load_results, to_json
+from evals.server_bench.plan import ROOT, Effort, ServerBench, ingest, users
+from evals.server_bench.servers import own_corner, versions
+from evals.server_bench.table import to_markdown
+from pipeline.errors import AthenaError, DatasetError
+from pipeline.stores.server import ServerAddresses
+
+BENCHMARKS = {"ingest": ingest, "users": users}
+NAME = "benchmarks-server"
+DEFAULT_DATA = ROOT.parent / "shared" / "data"
+FOLDER = Path("docs") / "opensearch-docs"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 1 where a server is missing or something failed."""
+    options = _options(arguments)
+    try:
+        results = run(options)
+    except AthenaError as error:
+        print(f"{error}", file=sys.stderr)
+        return 1
+    print(to_markdown(results))
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    default = Effort()
+    parser = argparse.ArgumentParser(prog="python -m evals.server_bench", description=__doc__)
+    data = Path(os.environ.get("ATHENA_TEST_DATA") or DEFAULT_DATA)
+    parser.add_argument("--folder", type=Path, default=data / FOLDER, help="Markdown to ingest and ask about")
+    parser.add_argument("--only", action="append", choices=[*BENCHMARKS], help="may be given several times")
+    parser.add_argument("--users", type=int, default=default.users, help="how many ask at once")
+    parser.add_argument("--seconds", type=float, default=default.seconds, help="how long they ask")
+    parser.add_argument("--single-seconds", type=float, default=default.single_seconds)
+    parser.add_argument("--words-per-second", type=float, default=default.words_per_second)
+    parser.add_argument("--ingests", type=int, default=default.ingests)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the two files")
+    return parser.parse_args(arguments)
+
+
+def run(options: argparse.Namespace) -> Results:
+    """Run what was asked for; each benchmark is written down as soon as it is done.
+
+    Raises:
+        DatasetError: the folder is not there.
+        StoreUnavailable: a server does not answer.
+        BenchmarkError: a measured command failed.
+    """
+    if not options.folder.is_dir():
+        raise DatasetError(
+            f"There is nothing to measure with: '{options.folder}' does not exist.",
+            "Name a folder of Markdown with --folder.",
+        )
+    effort = Effort(
+        options.seconds, options.users, options.single_seconds, options.words_per_second, options.ingests
+    )
+    with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch, own_corner() as addresses:
+        machine = _machine(addresses)
+        results = load_results(options.out / f"{NAME}.json", machine)
+        work = Path(scratch).resolve()
+        bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say)
+        for name in options.only or BENCHMARKS:
+            runs = BENCHMARKS[name](bench)
+            results = results.with_record(runs.record(name, commit=machine.versions["athena"]))
+            _write(results, options.out)
+    return results
+
+
+def _machine(addresses: ServerAddresses) -> Machine:
+    machine, servers = this_machine({}), versions(addresses)
+    both = {"Weaviate": servers.weaviate, "MongoDB-compatible server, says it is": servers.mongodb}
+    clients = {name: metadata.version(name) for name in ("pymongo", "weaviate-client")}
+    return replace(machine, versions={**machine.versions, **clients, **both})
+
+
+def _write(results: Results, folder: Path) -> None:
+    """Write both files, each at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in ((f"{NAME}.json", to_json(results)), (f"{NAME}.md", to_markdown(results))):
+        draft = folder / f"{name}.tmp"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(folder / name)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

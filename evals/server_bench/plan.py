@@ -1,0 +1,142 @@
+"""What is measured, in which order: ingest into both stores, then one user, then many."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evals.benchmarks.athena_side import AthenaSide
+from evals.benchmarks.corpora import make_questions, read_lines
+from evals.benchmarks.plan import Runs, Say
+from evals.benchmarks.processes import run_measured
+from evals.server_bench.servers import remove, settings
+from pipeline.stores.server import ServerAddresses
+
+QUESTIONS = 500
+ROOT = Path(__file__).parents[2]
+Report = dict[str, list[Any]]  # what `users` writes
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long, and how many at once."""
+
+    seconds: float = 600.0
+    users: int = 20
+    single_seconds: float = 120.0
+    words_per_second: float = 30.0
+    ingests: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ServerBench:
+    """Where things are."""
+
+    folder: Path  # of Markdown
+    addresses: ServerAddresses
+    work: Path
+    effort: Effort
+    say: Say
+
+    @property
+    def embedded(self) -> AthenaSide:
+        """Athena over the embedded store."""
+        return AthenaSide(self.work)
+
+    @property
+    def server(self) -> AthenaSide:
+        """Athena over the servers."""
+        return AthenaSide(self.work, settings(self.addresses))
+
+
+def ingest(bench: ServerBench) -> Runs:
+    """The same folder into an empty embedded store and into empty servers, in turns, by the command line."""
+    runs = Runs("ingest", bench.say)
+    runs.facts["folder"] = bench.folder.name
+    for number in range(bench.effort.ingests):
+        runs.add_process(
+            "embedded.ingest", bench.embedded.ingest(bench.folder, bench.work / f"index-{number}")
+        )
+        remove(bench.addresses)
+        done = bench.server.ingest(bench.folder, bench.work / "server")
+        runs.add_process("server.ingest", done)
+        runs.facts["sentences"] = int(json.loads(done.output)["sentences"])
+    return runs
+
+
+def users(bench: ServerBench) -> Runs:
+    """One user alone, then many at once, each in a process of its own over the same index."""
+    runs = Runs("users", bench.say)
+    effort = bench.effort
+    bench.server.ingest(bench.folder, bench.work / "server")
+    runs.facts |= {"folder": bench.folder.name, "users": effort.users, "seconds": effort.seconds}
+    runs.facts["words_per_second"] = effort.words_per_second
+    questions = _questions(bench)
+    with _steady_model(effort.words_per_second) as model_url:
+        for name, number, seconds in (
+            ("single", 1, effort.single_seconds),
+            ("many", effort.users, effort.seconds),
+        ):
+            bench.say(f"{number} at once for {seconds:g} s")
+            report = _load(bench, questions, model_url, users=number, seconds=seconds)
+            _keep(bench, runs, name, report)
+    return runs
+
+
+def _questions(bench: ServerBench) -> Path:
+    exported = bench.embedded.export("server-bench", bench.folder)
+    sections = read_lines(exported.leaves / "sections.jsonl")
+    path = bench.work / "questions.json"
+    path.write_text(json.dumps(make_questions(sections, count=QUESTIONS)), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def _steady_model(words_per_second: float) -> Iterator[str]:
+    """A language model in a process of its own, so that it takes nothing from the app's."""
+    command = [sys.executable, "-m", "evals.server_bench.steady_model"]
+    process = subprocess.Popen(
+        [*command, "--words-per-second", str(words_per_second)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process.stdout.readline().strip() if process.stdout else ""
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _load(bench: ServerBench, questions: Path, model_url: str, *, users: int, seconds: float) -> Report:
+    report = bench.work / "users-report.json"
+    environment = bench.server.environment() | {
+        "ATHENA_OLLAMA_URL": model_url,
+        "ATHENA_LLM": "ollama/steady",
+        "ATHENA_DATA_DIR": str(bench.work / "server"),
+        "PYTHONPATH": os.fspath(ROOT),
+    }
+    options = ("--questions", questions, "--users", str(users), "--seconds", str(seconds), "--report", report)
+    command: list[str | Path] = [sys.executable, "-m", "evals.server_bench.users", *options]
+    run_measured(command, cwd=bench.work, env=environment)
+    loaded: Report = json.loads(report.read_text(encoding="utf-8"))
+    return loaded
+
+
+def _keep(bench: ServerBench, runs: Runs, name: str, report: Report) -> None:
+    asked = report["asked"]
+    answered = [item for item in asked if not item["error"]]
+    for error in sorted({item["error"] for item in asked} - {""}):
+        bench.say(f"error: {error}")
+    runs.facts[f"{name}_answers"] = len(answered)
+    runs.facts[f"{name}_errors"] = len(asked) - len(answered)
+    for column in ("retrieval_ms", "first_word_s", "answer_s"):
+        runs.add(f"{name}.{column}", *(item[column] for item in answered))
+    runs.add(f"{name}.memory_mb", *report["memory_mb"])

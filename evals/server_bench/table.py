@@ -1,0 +1,172 @@
+"""`docs/benchmarks-server.md`: the table with its targets, the machine, and how it was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from evals.benchmarks.results import Record, Results
+from evals.benchmarks.summary import median, p50, p95, ratio
+
+HEADINGS = ("what", "one user, or embedded", "many users, or servers", "ratio", "target", "")
+MARKS = {True: "✓", False: "✗", None: ""}
+RETRIEVAL_TIMES = 3.0
+MEMORY_GROWTH = 0.05
+INGEST_SHARE = 0.7
+EARLY = (0.2, 0.4)
+LATE = (0.8, 1.0)
+"""Shares of the time whose memory is compared: what is loaded once is loaded by the first."""
+
+METHOD = """\
+How it was measured:
+
+- **The servers** are those of `scripts/servers.sh`, on the same machine as everything else. FerretDB on
+  SQLite stands in the place of MongoDB, so no number here is MongoDB's: FerretDB reads a whole collection
+  where MongoDB uses an index.
+- **Users** are threads of one app process. Each asks a question about a heading in a new conversation, as
+  soon as its last answer is complete, with every setting at its default and no cross-encoder. The hypothesis
+  and the answer come from a process that streams words at a fixed rate by Ollama's protocol.
+- **Retrieval** is what the search does itself: embedding, the queries to both servers, fusing, merging,
+  judging and selecting, without the hypothesis. Single-user times are from a process of their own, before.
+- **Errors** are answers that failed, broke off, or had a failed step.
+- **Memory** is resident memory of the app's process, every two seconds; the median of the second fifth of the
+  time is compared with that of the last fifth.
+- **Ingest** is `athena ingest` from start to end, imports included, into an empty store.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line; `holds` is None where there is no target or nothing was measured."""
+
+    what: str
+    one: str
+    many: str
+    ratio: str = ""
+    target: str = ""
+    holds: bool | None = None
+
+
+def to_markdown(results: Results) -> str:
+    """The page."""
+    machine = results.machine
+    versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
+    parts = [
+        "# Benchmarks of the server mode",
+        "Written by `make bench-server`; do not edit.",
+        _table([*user_rows(results.record("users")), *ingest_rows(results.record("ingest"))]),
+        f"Measured on: {machine.description}.",
+        _when(results),
+        METHOD.rstrip(),
+        f"Versions: {versions}.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def user_rows(record: Record) -> Iterator[Row]:
+    """Errors, times and memory of one user and of many."""
+    if not record.facts:
+        return
+    single, many = (_answers(record, name) for name in ("single", "many"))
+    yield Row(
+        f"answers and errors, {record.facts['users']} users for {_minutes(float(record.facts['seconds']))}",
+        single,
+        many,
+        target="no error",
+        holds=record.facts["many_errors"] == 0 and bool(record.run("many.retrieval_ms")),
+    )
+    yield _compared("retrieval, p50", record, "retrieval_ms", p50, "{:,.0f} ms")
+    high = _ratio(record, "retrieval_ms", p95)
+    yield _compared(
+        "retrieval, p95",
+        record,
+        "retrieval_ms",
+        p95,
+        "{:,.0f} ms",
+        target=f"< {RETRIEVAL_TIMES:g}×",
+        holds=None if math.isnan(high) else high < RETRIEVAL_TIMES,
+    )
+    yield _compared("until the first word, p95", record, "first_word_s", p95, "{:.1f} s")
+    yield _compared("whole answer, p50", record, "answer_s", p50, "{:.1f} s")
+    yield memory_row(record.run("many.memory_mb"))
+
+
+def memory_row(samples: Sequence[float]) -> Row:
+    """Whether the memory of the process with many users stays what it is."""
+    early, late = (median(_part(samples, share)) for share in (EARLY, LATE))
+    growth = ratio(late, early) - 1
+    return Row(
+        "memory of the app's process, early and late",
+        _format(early, "{:,.0f} MB"),
+        _format(late, "{:,.0f} MB"),
+        _format(growth * 100, "{:+.1f} %"),
+        f"≤ +{MEMORY_GROWTH:.0%}",
+        None if math.isnan(growth) else growth <= MEMORY_GROWTH,
+    )
+
+
+def ingest_rows(record: Record) -> Iterator[Row]:
+    """Ingest into the embedded store and into the servers."""
+    if not record.facts:
+        return
+    embedded, server = (median(record.run(f"{side}.ingest_seconds")) for side in ("embedded", "server"))
+    speed = ratio(embedded, server)
+    yield Row(
+        f"ingest of {record.facts['folder']} ({record.facts.get('sentences', 0):,} sentences)",
+        _format(embedded, "{:,.0f} s"),
+        _format(server, "{:,.0f} s"),
+        _format(speed * 100, "{:.0f} % of the speed"),
+        f"≥ {INGEST_SHARE:.0%}",
+        None if math.isnan(speed) else speed >= INGEST_SHARE,
+    )
+
+
+def _answers(record: Record, name: str) -> str:
+    return f"{record.facts[f'{name}_answers']:,} and {record.facts[f'{name}_errors']:,}"
+
+
+def _compared(
+    what: str,
+    record: Record,
+    column: str,
+    summary: Callable[[Sequence[float]], float],
+    form: str,
+    *,
+    target: str = "",
+    holds: bool | None = None,
+) -> Row:
+    one, many = (summary(record.run(f"{name}.{column}")) for name in ("single", "many"))
+    times = _format(_ratio(record, column, summary), "{:.1f}×")
+    return Row(what, _format(one, form), _format(many, form), times, target, holds)
+
+
+def _ratio(record: Record, column: str, summary: Callable[[Sequence[float]], float]) -> float:
+    return ratio(summary(record.run(f"many.{column}")), summary(record.run(f"single.{column}")))
+
+
+def _part(samples: Sequence[float], share: tuple[float, float]) -> Sequence[float]:
+    return samples[int(len(samples) * share[0]) : int(len(samples) * share[1])]
+
+
+def _format(value: float, form: str) -> str:
+    return "" if math.isnan(value) else form.format(value)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"
+
+
+def _table(rows: Sequence[Row]) -> str:
+    cells = [HEADINGS, *((r.what, r.one, r.many, r.ratio, r.target, MARKS[r.holds]) for r in rows)]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([lines[0], "|---|--:|--:|--:|---|---|", *lines[1:]])
+
+
+def _when(results: Results) -> str:
+    items = (
+        f"{record.name} {record.measured_at[:10]} at {record.facts.get('commit', '?')}, "
+        f"load average before {record.facts.get('load_before', 0)}"
+        for record in results.records.values()
+    )
+    return f"When, and at which commit: {'; '.join(items)}."
