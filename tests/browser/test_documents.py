@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Opener, serving
 
+MANY_FILES, MANY_LINES = 20, 100  # some seconds of embedding
 NOTE = """# Greenhouse
 
 ## Watering the beans
@@ -30,6 +32,14 @@ def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     shutil.copytree(indexed, data_dir)
     with serving(data_dir, llm="none") as served:
         yield served
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The app over an empty data folder, and that folder."""
+    (tmp_path / "data").mkdir()
+    with serving(tmp_path / "data", llm="none") as served:
+        yield served, tmp_path / "data"
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +129,30 @@ def test_indexing_again_changes_nothing(address: str, open_app: Opener) -> None:
     app = open_app(address, path="/documents")
     app.page.get_by_role("button", name="Index again what changed").click()
     expect(app.page.get_by_text("Nothing was new.")).to_be_visible()
+
+
+def test_a_cancelled_upload_leaves_whole_documents_and_is_completed_by_the_next(
+    fresh: tuple[str, Path], open_app: Opener, tmp_path: Path
+) -> None:
+    address, data_dir = fresh
+    pack, small = tmp_path / "pack.zip", tmp_path / "small.md"
+    small.write_text("# Small\n\nA small file.\n")
+    with zipfile.ZipFile(pack, "w") as archive:
+        for file in range(MANY_FILES):
+            lines = (f"In bay {file} valve {line} opens at {line + 3} bar." for line in range(MANY_LINES))
+            archive.writestr(f"bay-{file}.md", f"# Bay {file}\n\n" + "\n\n".join(lines) + "\n")
+    app = open_app(address, path="/documents")
+    app.upload(pack)
+    app.page.get_by_role("button", name="Cancel").click()
+    expect(app.page.get_by_text("Cancelled: what was done before stays.")).to_be_visible()
+    with sqlite3.connect(data_dir / "athena.sqlite") as database:
+        stored = database.execute("SELECT sentences FROM document").fetchall()
+    assert len(stored) < MANY_FILES
+    assert all(sentences == MANY_LINES for (sentences,) in stored)
+
+    app.page.get_by_role("button", name="Close").click()
+    app.upload(small)
+    expect(app.page.locator(".files tbody tr")).to_have_count(MANY_FILES + 1)
 
 
 def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> None:
