@@ -1,11 +1,11 @@
-.PHONY: help setup run test test-servers check format bench pictures clean
+.PHONY: help setup run test test-servers check format bench bench-server pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
 paths := app.py cli.py settings.py wiring.py pipeline readers mission ui evals tests scripts
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup:  ## make .venv with everything in it (under two minutes)
 	@scripts/setup.sh
@@ -39,6 +39,10 @@ format: setup  ## put the code in order
 
 bench: setup  ## measure, and write docs/benchmarks.json and docs/benchmarks.md (an hour)
 	@$(python) -m evals.benchmarks
+
+bench-server: setup  ## 20 users at once on the servers, ten minutes; writes docs/benchmarks-server.*
+	@scripts/servers.sh start weaviate mongodb
+	@eval "$$(scripts/servers.sh env)"; $(python) -m evals.server_bench $(options)
 
 pictures: setup  ## take the README's pictures from the running app
 	@scripts/chromium.sh

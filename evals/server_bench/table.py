@@ -102,7 +102,7 @@ def memory_row(samples: Sequence[float]) -> Row:
         _format(late, "{:,.0f} MB"),
         _format(growth * 100, "{:+.1f} %"),
         f"≤ +{MEMORY_GROWTH:.0%}",
-        None if math.isnan(growth) else growth <= MEMORY_GROWTH,
+        None if math.isnan(growth) else late <= early * (1 + MEMORY_GROWTH),
     )
 
 

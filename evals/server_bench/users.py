@@ -28,6 +28,7 @@ RETRIEVAL_STEPS = frozenset({"embed", "search", "fuse", "merge", "rerank", "answ
 
 WARM_UP_QUESTIONS = 3
 SAMPLE_EVERY_S = 2.0
+PAUSE_AFTER_ERROR_S = 1.0  # else one failure would be counted thousands of times
 STATM = Path("/proc/self/statm")
 
 
@@ -104,9 +105,12 @@ def _ask_on(
     while time.monotonic() - started < seconds:
         question = questions[next(numbers) % len(questions)]
         try:
-            asked.append(ask(athena.chat_engine(), question, started=started))
+            outcome = ask(athena.chat_engine(), question, started=started)
         except AthenaError as error:
-            asked.append(Asked(time.monotonic() - started, error=str(error)))
+            outcome = Asked(time.monotonic() - started, error=str(error))
+        asked.append(outcome)
+        if outcome.error:
+            time.sleep(PAUSE_AFTER_ERROR_S)
 
 
 def ask(engine: ChatEngine, question: str, *, started: float) -> Asked:
