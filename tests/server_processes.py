@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -51,7 +52,11 @@ class ServerProcess:
     def start(self) -> None:
         """Start it and wait until it is ready."""
         self._process = subprocess.Popen(
-            self._command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            self._command,
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._ready():
@@ -60,9 +65,9 @@ class ServerProcess:
             time.sleep(0.1)
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once, with the processes that it started."""
         if self._process is not None:
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 
