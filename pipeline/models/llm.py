@@ -14,6 +14,7 @@ import httpx
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
 from pipeline.models.failures import Server, translate
+from pipeline.models.transport import trusted
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -174,7 +175,8 @@ def _openai_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listi
 def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _Listing:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
-        response = httpx.get(server.url.rstrip("/") + path, headers=headers, timeout=server.timeout_s)
+        url = server.url.rstrip("/") + path
+        response = httpx.get(url, headers=headers, timeout=server.timeout_s, verify=trusted())
         response.raise_for_status()
         return _Listing(tuple(str(row[name]) for row in response.json()[key] or ()))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
