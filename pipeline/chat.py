@@ -114,7 +114,6 @@ class ChatEngine(EventChatEngine):
         self._retrieve(turn)
         if not turn.retrieval.answerability.answerable:
             return self._abstain(turn)
-        self._keep(turn)
         if self._model is None:
             return self._quote(turn)
         return self._generate(turn)
@@ -173,6 +172,7 @@ class ChatEngine(EventChatEngine):
     def _generate(self, turn: Turn) -> Answer:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
         prompt = self._prompt(turn)
+        self._keep(turn)
         try:
             stream = self._stream(turn, prompt.messages)
         except ModelError as error:
@@ -215,7 +215,7 @@ class ChatEngine(EventChatEngine):
                 turn.emit(TokenArrived(piece))
                 if time.monotonic() - kept >= KEEP_EVERY_S:
                     with suppress(StoreError):  # busy: the next time, or at the end
-                        self._keep(turn)
+                        self._conversations.keep_text(turn.turn_id, turn.text)
                     kept = time.monotonic()
             if stream.generation:
                 step.outputs.update(asdict(stream.generation) | {"text": len(turn.text)})

@@ -84,7 +84,8 @@ class OnnxEncoder:
             return self._embed_batch([ids[index] for index in batch])
 
         done = 0
-        for batch, rows in map_batches(embed, batches, threads=self._threads):
+        is_little = sum(map(len, ids)) <= self._batch_tokens  # not worth a thread
+        for batch, rows in map_batches(embed, batches, threads=1 if is_little else self._threads):
             vectors[batch] = rows
             done += len(batch)
             if on_progress:

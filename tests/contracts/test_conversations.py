@@ -49,6 +49,17 @@ class TestConversations:
         assert kept.answer == answer(turn_id=turn, conversation_id=id_)
         assert conversations.get(id_).info.title == "Why?"
 
+    def test_what_arrives_is_kept_until_the_whole_is_written(self, conversations: Conversations) -> None:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer(text="", status="stopped", notices=("n",)))
+        conversations.keep_text(turn, "The fan “")
+        conversations.keep_text(turn, "The fan “hums")
+        (kept,) = conversations.get(id_).turns
+        begun = answer(turn_id=turn, conversation_id=id_, text="The fan “hums", status="stopped", notices=("n",))
+        assert kept.answer == begun
+        conversations.save_turn(id_, answer(turn_id=turn, text="The fan hums [1]."))
+        assert conversations.get(id_).turns[0].answer.text == "The fan hums [1]."
+
     def test_they_are_listed_renamed_and_deleted(self, conversations: Conversations) -> None:
         first, second = conversations.create("First").info.id, conversations.create("Second").info.id
         conversations.save_turn(first, answer())
@@ -64,6 +75,7 @@ class TestConversations:
             lambda: conversations.rename("x", "y"),
             lambda: conversations.delete("x"),
             lambda: conversations.save_turn("x", answer()),
+            lambda: conversations.keep_text("x", "Text"),
             lambda: conversations.export_markdown("x"),
             lambda: conversations.set_feedback("x", 1),
         ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from pymongo import ReturnDocument
@@ -16,6 +16,7 @@ from pipeline.conversations import (
     ConversationInfo,
     Turn,
     answer_from,
+    answer_json,
     exported,
     record_of,
     title_of,
@@ -87,13 +88,13 @@ class ServerConversations:
         now = time.time()
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         position = self._begin_turn(conversation_id, answer, now)
-        kept = json.dumps(asdict(answer), ensure_ascii=False)
         begun = {"conversation": conversation_id, "position": position, "question": answer.question}
         with self._servers.mongo.database() as database:
             database["turns"].update_one(
                 {"_id": answer.turn_id},
                 {
-                    "$set": {"status": answer.status, "answer": kept},
+                    "$set": {"status": answer.status, "answer": answer_json(answer)},
+                    "$unset": {"arrived": ""},
                     "$setOnInsert": {**begun, "created_at": now, "feedback_text": ""},
                 },
                 upsert=True,
@@ -102,6 +103,16 @@ class ServerConversations:
                 database["turns"].delete_one({"_id": answer.turn_id})
                 raise unknown_conversation(conversation_id)
         return answer.turn_id
+
+    def keep_text(self, turn_id: str, text: str) -> None:
+        """Write what has arrived by now of an answer that is being written; nothing else of its turn changes.
+
+        Raises `UnknownConversation` where it was deleted meanwhile.
+        """
+        with self._servers.mongo.collection("turns") as turns:
+            done = turns.update_one({"_id": turn_id}, {"$set": {"arrived": text}})
+        if done.matched_count == 0:
+            raise unknown_turn(turn_id)
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back.
@@ -160,10 +171,11 @@ def _info(record: Document, turns: int) -> ConversationInfo:
 
 
 def _turn(record: dict[str, Any]) -> Turn:
+    answer = answer_from(json.loads(record["answer"]))
     return Turn(
         id=record["_id"],
         question=record["question"],
-        answer=answer_from(json.loads(record["answer"])),
+        answer=replace(answer, text=record.get("arrived", answer.text)),
         created_at=record["created_at"],
         feedback=record.get("feedback"),
         feedback_text=record.get("feedback_text", ""),

@@ -10,9 +10,9 @@ from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.records import read_sections, read_text, section_of
-from pipeline.stores.server.section_cache import SectionCache
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
+from pipeline.stores.server.version_cache import section_cache
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
@@ -25,7 +25,7 @@ class ServerSections:
         self._servers = servers
         self._snapshots = snapshots
         self._delete = delete
-        self._cache = SectionCache()
+        self._cache = section_cache()
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
@@ -26,6 +26,7 @@ from pipeline.stores.server.queries import Fetched, Found
 from pipeline.stores.server.schema import LEVELS
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
+from pipeline.stores.server.version_cache import LeafCache, Leaves
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
@@ -45,6 +46,7 @@ class ServerSentences:
         self._servers = servers
         self._snapshots = snapshots
         self._manifest = manifest
+        self._leaves = LeafCache()
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -52,32 +54,43 @@ class ServerSentences:
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
         """Sentences by id, in one call; an id that is not stored is missing from the result."""
-        nodes = self._snapshots.read(lambda snapshot: self._nodes(snapshot, "node", node_ids))
-        return {node.node_id: node for node in nodes}
+
+        def read(snapshot: Snapshot) -> dict[str, TextNode]:
+            kept = self._leaves.get_many(node_ids, snapshot.documents)
+            missing = [node_id for node_id in node_ids if node_id not in kept]
+            found = [*kept.values(), *self._fetch(snapshot, ("sentence",), "node", missing)]
+            return {str(item.properties["node"]): _sentence(item, snapshot) for item in found}
+
+        return self._snapshots.read(read)
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[TextNode]]:
-        """All sentences of some sections, in reading order, in one call."""
-        found: dict[str, list[TextNode]] = {}
-        for node in self._snapshots.read(lambda snapshot: self._nodes(snapshot, "section", section_ids)):
-            parent = node.parent_node
-            found.setdefault(parent.node_id if parent else "", []).append(node)
-        return {section_id: found[section_id] for section_id in section_ids if section_id in found}
+        """All sentences of some sections, in reading order, in one call.
+
+        Their vectors are fetched and kept with them: whoever wants all sentences compares them.
+        """
+
+        def read(snapshot: Snapshot) -> dict[str, list[TextNode]]:
+            kept = self._leaves.of_sections(section_ids, snapshot.documents)
+            missing = [section_id for section_id in section_ids if section_id not in kept]
+            fetched = _by_section(self._fetch(snapshot, ("sentence",), "section", missing, with_vectors=True))
+            self._leaves.put(fetched)
+            found = kept | fetched
+            return {
+                section_id: [_sentence(item, snapshot) for item in found[section_id].by_id.values()]
+                for section_id in section_ids
+                if section_id in found
+            }
+
+        return self._snapshots.read(read)
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
 
         def read(snapshot: Snapshot) -> dict[str, Vector]:
-            objects = self._objects(snapshot)
-            if objects is None or not node_ids:
-                return {}
-            found = objects.fetch_levels(
-                LEVELS, "node", node_ids, properties=("node", "version"), with_vectors=True
-            )
-            return {
-                str(item.properties["node"]): item.vector
-                for item in _visible(found, snapshot)
-                if item.vector is not None
-            }
+            kept = self._leaves.get_many(node_ids, snapshot.documents)
+            missing = [node_id for node_id in node_ids if node_id not in kept]
+            found = [*kept.values(), *self._fetch(snapshot, LEVELS, "node", missing, with_vectors=True)]
+            return {str(item.properties["node"]): item.vector for item in found if item.vector is not None}
 
         return self._snapshots.read(read)
 
@@ -87,14 +100,22 @@ class ServerSentences:
             lambda snapshot: sum(info.sentences for info in snapshot.documents.values())
         )
 
-    def _nodes(self, snapshot: Snapshot, by: str, ids: Collection[str]) -> list[TextNode]:
-        """Sentences of which a property is one of some ids, in reading order."""
+    def _fetch(
+        self,
+        snapshot: Snapshot,
+        levels: Sequence[Level],
+        by: str,
+        ids: Collection[str],
+        *,
+        with_vectors: bool = False,
+    ) -> list[Fetched]:
+        """Visible objects of which a property is one of some ids."""
         objects = self._objects(snapshot)
         if objects is None or not ids:
             return []
-        found = objects.fetch_levels(("sentence",), by, ids, properties=SENTENCE_PROPERTIES)
-        ordered = sorted(_visible(found, snapshot), key=lambda item: int(item.properties["position"]))
-        return [_sentence(item, snapshot) for item in ordered]
+        properties = SENTENCE_PROPERTIES if levels == ("sentence",) else ("node", "version")
+        found = objects.fetch_levels(levels, by, ids, properties=properties, with_vectors=with_vectors)
+        return [item for item in found if item.properties["version"] in snapshot.documents]
 
     def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
         """The objects of the visible build; None while it has no document."""
@@ -152,8 +173,15 @@ def _ranking(found: Mapping[tuple[str, Level], Sequence[Found]], way: str, level
     return tuple(Hit(item.node_id, item.section_id, item.score) for item in found.get((way, level), ()))
 
 
-def _visible(found: Sequence[Fetched], snapshot: Snapshot) -> list[Fetched]:
-    return [item for item in found if item.properties["version"] in snapshot.documents]
+def _by_section(found: Iterable[Fetched]) -> dict[str, Leaves]:
+    """Leaves by their section, in reading order."""
+    groups: dict[str, dict[str, Fetched]] = {}
+    for item in sorted(found, key=lambda item: int(item.properties["position"])):
+        groups.setdefault(str(item.properties["section"]), {})[str(item.properties["node"])] = item
+    return {
+        section_id: Leaves(str(next(iter(by_id.values())).properties["version"]), by_id)
+        for section_id, by_id in groups.items()
+    }
 
 
 def _sentence(item: Fetched, snapshot: Snapshot) -> TextNode:

@@ -1,0 +1,113 @@
+"""What was read lately: a version never changes, so what is kept of a visible one is right."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pipeline.stores.server.mongo import Document
+from pipeline.stores.server.queries import Fetched
+
+MAX_CHARACTERS = 32_000_000  # of all sections: 40 to 130 MB; most collections of documents are smaller
+MAX_LEAVES = 20_000  # some 60 MB, most of it vectors
+
+Record = TypeVar("Record")
+
+
+class VersionCache(Generic[Record]):
+    """Records by key, the least lately used given up first; safe to use from several threads."""
+
+    def __init__(
+        self, *, version_of: Callable[[Record], str], size_of: Callable[[Record], int], max_size: int
+    ) -> None:
+        self._version_of = version_of
+        self._size_of = size_of
+        self._max_size = max_size
+        self._size = 0
+        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_many(self, keys: Iterable[str], versions: Collection[str]) -> dict[str, Record]:
+        """Those that are kept, of one of the versions."""
+        found: dict[str, Record] = {}
+        with self._lock:
+            for key in keys:
+                record = self._records.get(key)
+                if record is not None and self._version_of(record) in versions:
+                    self._records.move_to_end(key)
+                    found[key] = record
+        return found
+
+    def put(self, records: Mapping[str, Record]) -> list[Record]:
+        """Keep some more; what was given up for them."""
+        given_up: list[Record] = []
+        with self._lock:
+            for key, record in records.items():
+                former = self._records.pop(key, None)
+                if former is not None:
+                    self._drop(former, given_up)
+                self._size += self._size_of(record)
+                self._records[key] = record
+            while self._size > self._max_size:
+                self._drop(self._records.popitem(last=False)[1], given_up)
+        return given_up
+
+    def _drop(self, record: Record, given_up: list[Record]) -> None:
+        self._size -= self._size_of(record)
+        given_up.append(record)
+
+
+def section_cache(max_characters: int = MAX_CHARACTERS) -> VersionCache[Document]:
+    """Records of sections by id."""
+    return VersionCache(
+        version_of=lambda record: str(record["version"]), size_of=_characters, max_size=max_characters
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """All leaves of one section, in reading order, by id."""
+
+    version: str
+    by_id: Mapping[str, Fetched]
+
+
+class LeafCache:
+    """Leaves with their vectors, of whole sections; safe to use from several threads."""
+
+    def __init__(self, max_leaves: int = MAX_LEAVES) -> None:
+        self._sections: VersionCache[Leaves] = VersionCache(
+            version_of=lambda leaves: leaves.version,
+            size_of=lambda leaves: len(leaves.by_id),
+            max_size=max_leaves,
+        )
+        self._section_of: dict[str, str] = {}
+
+    def of_sections(self, section_ids: Iterable[str], versions: Collection[str]) -> dict[str, Leaves]:
+        """Those of the sections that are kept, of one of the versions."""
+        return self._sections.get_many(section_ids, versions)
+
+    def get_many(self, node_ids: Collection[str], versions: Collection[str]) -> dict[str, Fetched]:
+        """Leaves by id, where their section is kept."""
+        section_of = {node_id: self._section_of.get(node_id, "") for node_id in node_ids}
+        kept = self._sections.get_many(set(section_of.values()), versions)
+        return {
+            node_id: kept[section].by_id[node_id]
+            for node_id, section in section_of.items()
+            if section in kept and node_id in kept[section].by_id
+        }
+
+    def put(self, sections: Mapping[str, Leaves]) -> None:
+        """Keep some more, by section."""
+        for leaves in self._sections.put(sections):
+            for node_id in leaves.by_id:
+                self._section_of.pop(node_id, None)
+        for section_id, leaves in sections.items():
+            self._section_of.update(dict.fromkeys(leaves.by_id, section_id))
+
+
+def _characters(record: Document) -> int:
+    return len(record["text"]) + len(record["metadata"]) + sum(map(len, record["children"]))
