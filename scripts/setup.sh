@@ -11,7 +11,7 @@ fi
 
 if command -v uv >/dev/null 2>&1; then
   [ -x .venv/bin/python ] || uv venv --quiet --python ">=3.11" .venv
-  uv pip install --quiet --python .venv/bin/python -e ".[openai,server]" --group dev -c requirements.lock --compile-bytecode
+  uv pip install --quiet --python .venv/bin/python -e ".[openai,server,tracing]" --group dev -c requirements.lock --compile-bytecode
 else
   python=$(command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
@@ -20,6 +20,6 @@ else
   }
   [ -x .venv/bin/python ] || "$python" -m venv .venv
   .venv/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[openai,server]" --group dev -c requirements.lock
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[openai,server,tracing]" --group dev -c requirements.lock
 fi
 touch "$stamp"
