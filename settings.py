@@ -95,6 +95,9 @@ class Settings(BaseSettings):
     quotes: PositiveInt = Field(5, description="most sentences quoted when no model is connected")
     persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
 
+    # Watching
+    phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces")
+
     # Serving
     host: str = Field("127.0.0.1", description="address that the app listens on")
     port: PositiveInt = Field(8501, description="port that the app listens on")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pipeline.ingest import IngestReport, Progress
     from pipeline.migration import Migration
     from pipeline.persona import Persona
+    from pipeline.phoenix import PhoenixTracer
     from pipeline.retrieve import HybridRetriever, RetrievalOptions
     from pipeline.stores.base import DocumentStore
     from pipeline.stores.server import OrphanReport, ServerAddresses, ServerStore
@@ -349,6 +350,20 @@ class Athena:
         self,
         *,
         conversation_id: str | None = None,
+    @cached_property
+    def tracer(self) -> PhoenixTracer | None:
+        """What sends each turn to Phoenix; None where no address of one is set."""
+        with self._lock:
+            return self.__dict__.get("tracer") or self._open_tracer()
+
+    def _open_tracer(self) -> PhoenixTracer | None:
+        if not self.settings.phoenix_url:
+            return None
+        _tracing()
+        from pipeline.phoenix import PhoenixTracer
+
+        return PhoenixTracer(self.settings.phoenix_url)
+
         llm: str | None = None,
         options: RetrievalOptions | None = None,
         paths: str | None = None,
@@ -377,6 +392,7 @@ class Athena:
 
     def condense(self, query: Query) -> str:
         """A question with its history as one that stands alone, as a chat without a model would."""
+            on_end=self.tracer.record if self.tracer else None,
         from pipeline.condense import Said, condense
 
         history = [Said(turn.role == "user", turn.text) for turn in query.history]
@@ -413,8 +429,15 @@ class Athena:
 
     def repair(self) -> OrphanReport | None:
         """Remove from the servers what lies there without its counterpart; None for the embedded store.
+            tracing=self._check_tracing if self.settings.phoenix_url else None,
 
         That one has nothing to repair: what is derived in it heals itself.
+    def _check_tracing(self) -> str:
+        _tracing()
+        from pipeline.phoenix import check_phoenix
+
+        return check_phoenix(self.settings.phoenix_url)
+
         """
         return self._servers().remove_orphans() if self.settings.store == "server" else None
 
@@ -452,8 +475,8 @@ class Athena:
 
     def close(self) -> None:
         """Release files and connections; what was not made is not made for it."""
-        for name in ("conversations", "store"):
-            if name in self.__dict__:
+        for name in ("conversations", "store", "tracer"):
+            if self.__dict__.get(name) is not None:
                 self.__dict__[name].close()
 
 
@@ -489,3 +512,15 @@ def _make_reader() -> Any:
     from readers.markdown import MarkdownReader
 
     return MarkdownReader()
+def _tracing() -> None:
+    """Nothing, or what to install."""
+    try:
+        import opentelemetry.exporter.otlp.proto.http.trace_exporter
+        import opentelemetry.sdk.trace.export  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"ATHENA_PHOENIX_URL needs the package '{error.name}', which is not installed.",
+            "Install the extra: `pip install 'athena-docs[tracing]'`, or leave the setting empty.",
+        ) from error
+
+

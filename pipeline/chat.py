@@ -45,7 +45,7 @@ from pipeline.replies import (
     quotes_text,
 )
 from pipeline.retrieve import STOPPED
-from pipeline.turn import WORKING, Turn
+from pipeline.turn import WORKING, OnEnd, Turn
 from pipeline.verification import verify
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ChatEngine(EventChatEngine):
 
     `run` yields typed events and keeps every turn, also one that was stopped or failed. `chat`,
     `stream_chat` and their async twins are the same run seen through LlamaIndex's types. Without a
-    language model the answer is quotes.
+    language model the answer is quotes. `on_end` hears of each turn when it is over, however it ended.
     """
 
     def __init__(
@@ -90,6 +90,7 @@ class ChatEngine(EventChatEngine):
         max_answer_tokens: int = 1024,
         context_window: int = 8192,
     ) -> None:
+        on_end: OnEnd | None = None,
         conversation = conversations.get(conversation_id) if conversation_id else None
         memory = TurnMemory.of(conversation)
         super().__init__(retriever=retriever, llm=llm, memory=memory)  # type: ignore[arg-type]
@@ -107,6 +108,7 @@ class ChatEngine(EventChatEngine):
         self._history_tokens = history_tokens
         self._prompt_tokens = max(512, context_window - max_answer_tokens)
 
+        self._on_end = on_end
     # -- the recipe ---------------------------------------------------------------------------------
 
     def _answer(self, turn: Turn) -> Answer:
@@ -241,13 +243,14 @@ class ChatEngine(EventChatEngine):
 
     def _keep(self, turn: Turn, answer: Answer | None = None) -> Answer:
         """Store the turn; until it is finished as stopped, so that what a kill leaves behind says so."""
-        answer = answer or turn.answer(text=turn.text, status="stopped")
+        turn.outcome = answer = answer or turn.answer(text=turn.text, status="stopped")
         if not self.conversation_id:
             self.conversation_id = self._conversations.create().info.id
         turn.turn_id = self._conversations.save_turn(
             self.conversation_id, replace(answer, turn_id=turn.turn_id)
         )
-        return replace(answer, turn_id=turn.turn_id, conversation_id=self.conversation_id)
+        turn.outcome = replace(answer, turn_id=turn.turn_id, conversation_id=self.conversation_id)
+        return turn.outcome
 
     # -- running it ---------------------------------------------------------------------------------
 
@@ -298,7 +301,15 @@ class ChatEngine(EventChatEngine):
             turn.crash = error
             self._keep_failed(turn, UNEXPECTED)
         finally:
-            events.put(None)
+            try:
+                self._tell(turn)
+            finally:
+                events.put(None)
+
+    def _tell(self, turn: Turn) -> None:
+        """Hand the turn, which is over, to who asked for it."""
+        if self._on_end:
+            self._on_end(turn.finished)
 
     def _keep_failed(self, turn: Turn, why: str) -> None:
         """Keep what there was of a failed turn, with why it ended as its last notice."""

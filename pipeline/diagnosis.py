@@ -46,6 +46,7 @@ def diagnose(
     encoder: Callable[[], Encoder],
     models: Iterable[Callable[[], ModelChoice]],
     servers: Callable[[], ServerStore] | None = None,
+    tracing: Callable[[], str] | None = None,
 ) -> Diagnosis:
     """Run every check; one that fails does not keep the others from running."""
     checks = [
@@ -55,6 +56,7 @@ def diagnose(
         _check("index", lambda: _index(open_store(), manifest())),
         _check("embedding works", lambda: _embeds(encoder())),
         *(_check("model", lambda make=make: _model(make())) for make in models),  # type: ignore[misc]
+        *([_check("tracing", lambda: Check("tracing", True, tracing()))] if tracing else ()),
     ]
     return Diagnosis(all(check.ok for check in checks), tuple(checks))
 

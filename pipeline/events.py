@@ -26,6 +26,7 @@ class Step:
     detail: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    started_at: float = 0.0  # Unix seconds; 0 = not known, as in turns of older versions
 
 
 @dataclass(slots=True)
@@ -48,7 +49,10 @@ class RunningStep:
 
 
 class Trace:
-    """The steps of one run, in order; `on_start` and `on_finish` hear of each as it happens."""
+    """The steps of one run, in order; `on_start` and `on_finish` hear of each as it happens.
+
+    One look at the clock anchors all times, so that a clock that is set meanwhile moves no step.
+    """
 
     def __init__(
         self,
@@ -56,6 +60,8 @@ class Trace:
         on_finish: Callable[[Step], None] | None = None,
     ) -> None:
         self.steps: list[Step] = []
+        self.started_at = time.time()
+        self._started = time.perf_counter()
         self._on_start = on_start
         self._on_finish = on_finish
 
@@ -72,10 +78,23 @@ class Trace:
             running.fail(str(error) or type(error).__name__)
             raise
         finally:
-            self._finish(running, (time.perf_counter() - started) * 1000)
+            self._finish(running, started, time.perf_counter())
 
-    def _finish(self, running: RunningStep, ms: float) -> None:
-        step = Step(running.name, ms, running.status, running.detail, running.inputs, running.outputs)
+    @property
+    def seconds(self) -> float:
+        """How long ago the run began."""
+        return time.perf_counter() - self._started
+
+    def _finish(self, running: RunningStep, started: float, ended: float) -> None:
+        step = Step(
+            running.name,
+            (ended - started) * 1000,
+            running.status,
+            running.detail,
+            running.inputs,
+            running.outputs,
+            self.started_at + started - self._started,
+        )
         self.steps.append(step)
         if self._on_finish:
             self._on_finish(step)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from pipeline.answer import Answer, Retrieval
+from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.condense import Said
-from pipeline.events import ChatEvent, RunningStep, StepFinished, StepStarted, Trace
+from pipeline.events import ChatEvent, RunningStep, Step, StepFinished, StepStarted, Trace
 
 WORKING = {
     "condense": "Reading the conversation",
@@ -26,6 +27,22 @@ WORKING = {
     "quote": "Choosing quotes",
     "verify": "Checking the citations",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedTurn:
+    """One turn when it is over, however it ended: for who keeps an eye on turns."""
+
+    answer: Answer
+    steps: tuple[Step, ...]
+    passages: tuple[Passage, ...]  # none where it ended before they were found
+    generated: str  # what a model wrote, before its citations were resolved
+    model: str  # that was connected, also where the answer is quotes in the end; "" = none
+    started_at: float  # Unix seconds
+    seconds: float
+
+
+OnEnd = Callable[[FinishedTurn], None]
 
 
 class Turn:
@@ -51,6 +68,7 @@ class Turn:
         self.partial: Answer | None = None  # of a generation that broke off, with its citations
         self.notices: tuple[str, ...] = ()
         self.retrieval: Retrieval
+        self.outcome: Answer  # how it ended, also where that could not be stored
         self.file_hashes: dict[str, str] = {}
         self.crash: BaseException | None = None
         self._model = model
@@ -59,6 +77,20 @@ class Turn:
         self.trace = Trace(
             on_start=lambda step: emit(StepStarted(step.name, working(step))),
             on_finish=lambda step: emit(StepFinished(step)),
+        )
+
+    @property
+    def finished(self) -> FinishedTurn:
+        """All of it, once there is an outcome."""
+        retrieval: Retrieval | None = getattr(self, "retrieval", None)
+        return FinishedTurn(
+            answer=self.outcome,
+            steps=tuple(self.trace.steps),
+            passages=retrieval.passages if retrieval else (),
+            generated=self.text,
+            model=self._model,
+            started_at=self.trace.started_at,
+            seconds=self.trace.seconds,
         )
 
     def answer(self, **given: Any) -> Answer:

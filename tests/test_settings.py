@@ -63,6 +63,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "history_tokens": ("100", 100),
     "quotes": ("2", 2),
     "persona": ("persona.toml", Path("persona.toml")),
+    "phoenix_url": ("http://127.0.0.1:6006", "http://127.0.0.1:6006"),
     "host": ("0.0.0.0", "0.0.0.0"),
     "port": ("9000", 9000),
 }
