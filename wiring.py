@@ -346,10 +346,6 @@ class Athena:
 
         return load_persona(self.settings.persona)
 
-    def chat_engine(
-        self,
-        *,
-        conversation_id: str | None = None,
     @cached_property
     def tracer(self) -> PhoenixTracer | None:
         """What sends each turn to Phoenix; None where no address of one is set."""
@@ -364,6 +360,10 @@ class Athena:
 
         return PhoenixTracer(self.settings.phoenix_url)
 
+    def chat_engine(
+        self,
+        *,
+        conversation_id: str | None = None,
         llm: str | None = None,
         options: RetrievalOptions | None = None,
         paths: str | None = None,
@@ -388,11 +388,11 @@ class Athena:
             history_tokens=self.settings.history_tokens,
             max_answer_tokens=self.settings.max_answer_tokens,
             context_window=self.settings.context_window,
+            on_end=self.tracer.record if self.tracer else None,
         )
 
     def condense(self, query: Query) -> str:
         """A question with its history as one that stands alone, as a chat without a model would."""
-            on_end=self.tracer.record if self.tracer else None,
         from pipeline.condense import Said, condense
 
         history = [Said(turn.role == "user", turn.text) for turn in query.history]
@@ -425,19 +425,19 @@ class Athena:
             encoder=lambda: self.encoder,
             models=self._model_makers(),
             servers=self._servers if self.settings.store == "server" else None,
+            tracing=self._check_tracing if self.settings.phoenix_url else None,
         )
 
-    def repair(self) -> OrphanReport | None:
-        """Remove from the servers what lies there without its counterpart; None for the embedded store.
-            tracing=self._check_tracing if self.settings.phoenix_url else None,
-
-        That one has nothing to repair: what is derived in it heals itself.
     def _check_tracing(self) -> str:
         _tracing()
         from pipeline.phoenix import check_phoenix
 
         return check_phoenix(self.settings.phoenix_url)
 
+    def repair(self) -> OrphanReport | None:
+        """Remove from the servers what lies there without its counterpart; None for the embedded store.
+
+        That one has nothing to repair: what is derived in it heals itself.
         """
         return self._servers().remove_orphans() if self.settings.store == "server" else None
 
@@ -508,10 +508,6 @@ def _server_store() -> type[ServerStore]:
     return ServerStore
 
 
-def _make_reader() -> Any:
-    from readers.markdown import MarkdownReader
-
-    return MarkdownReader()
 def _tracing() -> None:
     """Nothing, or what to install."""
     try:
@@ -524,3 +520,7 @@ def _tracing() -> None:
         ) from error
 
 
+def _make_reader() -> Any:
+    from readers.markdown import MarkdownReader
+
+    return MarkdownReader()

@@ -89,8 +89,8 @@ class ChatEngine(EventChatEngine):
         history_tokens: int = 2000,
         max_answer_tokens: int = 1024,
         context_window: int = 8192,
-    ) -> None:
         on_end: OnEnd | None = None,
+    ) -> None:
         conversation = conversations.get(conversation_id) if conversation_id else None
         memory = TurnMemory.of(conversation)
         super().__init__(retriever=retriever, llm=llm, memory=memory)  # type: ignore[arg-type]
@@ -107,8 +107,8 @@ class ChatEngine(EventChatEngine):
         self._quotes = quotes
         self._history_tokens = history_tokens
         self._prompt_tokens = max(512, context_window - max_answer_tokens)
-
         self._on_end = on_end
+
     # -- the recipe ---------------------------------------------------------------------------------
 
     def _answer(self, turn: Turn) -> Answer:
