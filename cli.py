@@ -64,6 +64,11 @@ Corpus = Annotated[
     typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH."),
 ]
 
+Trulens = Annotated[
+    str | None,
+    typer.Option(metavar="PATH_OR_URL", help="Also record the chat's answers in this TruLens database."),
+]
+
 
 @app.callback()
 def _options(
@@ -231,6 +236,7 @@ def eval_retrieval(
 def eval_answers(
     folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answer`.")],
     corpus: Corpus = None,
+    trulens: Trulens = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
     llm: Llm = None,
@@ -243,8 +249,21 @@ def eval_answers(
 
     changes = _given(hyde=_on_off(hyde), rerank=rerank, llm=llm)
     with _athena(data_dir, **changes) as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_answers(athena, folder, corpus=corpus, report=report)
+        result = evaluate_answers(athena, folder, corpus=corpus, trulens=trulens, report=report)
     _print(as_json, asdict(result), lambda: metrics_text(result))
+
+
+@evaluate.command("dashboard")
+def eval_dashboard(
+    database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
+) -> None:
+    """Open TruLens' dashboard over recorded answers in a browser."""
+    from evals.trulens_dashboard import serve_dashboard
+
+    with _failing_clearly():
+        serve_dashboard(database, host=host, port=port)
 
 
 @app.command()

@@ -70,13 +70,14 @@ def judge_answers(
         retrieval = search(condense(query))
         texts = quotes(retrieval)
         ms = (time.perf_counter() - started) * 1000
-        judgements.append(_judge(query, retrieval, texts, ms))
+        judgements.append(judge(query, retrieval, texts, ms))
         if report:
             report(done, len(queries))
     return judgements
 
 
-def _judge(query: Query, retrieval: Retrieval, texts: Sequence[str], ms: float) -> Judged:
+def judge(query: Query, retrieval: Retrieval, texts: Sequence[str], ms: float) -> Judged:
+    """One question's quotes and verdict against what the data set knows."""
     first = found = None
     if query.answerable and query.answer:
         first = contains(texts[0], query.answer) if texts else False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +13,9 @@ from evals import answers, retrieval
 from evals.datasets import load_corpus, load_qrels, load_queries
 from evals.indexing import Indexed, Report, dataset_name, index_corpus, section_names
 from pipeline.errors import DatasetError
-from pipeline.stores.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
-    from pipeline.stores.base import DocumentStore
+    from evals.trulens_records import Recorder
     from wiring import Athena
 
 Bars = Callable[[str, int, int], None]  # a bar's name, done, total
@@ -34,18 +33,18 @@ def evaluate_retrieval(
     """Index the folder's corpus for the occasion and rank every judged question's documents."""
     qrels = load_qrels(folder, split)
     queries = retrieval.judged(load_queries(folder), qrels, folder=folder)
-    with _index(athena, folder, corpus, report) as (store, indexed):
-        retriever = athena.retriever_over(store, athena.language_model()[0])
+    with _index(athena, folder, corpus, report) as (other, indexed):
         options = replace(
-            athena.options,
+            other.options,
             top_k=retrieval.DEPTH,
-            candidates=max(retrieval.DEPTH, athena.options.candidates),
+            candidates=max(retrieval.DEPTH, other.options.candidates),
             context_tokens=10**9,
         )
+        retriever = other.retriever
         ranked = retrieval.rank_queries(
             queries,
             search=lambda question: retriever.search(question, options=options),
-            condense=athena.condense,
+            condense=other.condense,
             names=indexed.names,
             report=_bar(report, "Asking"),
         )
@@ -62,21 +61,37 @@ def evaluate_retrieval(
 
 
 def evaluate_answers(
-    athena: Athena, folder: Path, *, corpus: Path | None = None, report: Bars | None = None
+    athena: Athena,
+    folder: Path,
+    *,
+    corpus: Path | None = None,
+    trulens: str | None = None,
+    report: Bars | None = None,
 ) -> answers.AnswersReport:
-    """Index the folder's corpus for the occasion, ask every question and judge what is quoted."""
+    """Index the folder's corpus for the occasion, ask every question and judge what is quoted.
+
+    With a TruLens database, the questions go through the whole chat engine and its answers are recorded
+    there; else only what its quotes are made of is run.
+    """
     queries = load_queries(folder)
     if not queries:
         raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
-    with _index(athena, folder, corpus, report) as (store, indexed):
-        retriever = athena.retriever_over(store, athena.language_model()[0])
-        judgements = answers.judge_answers(
-            queries,
-            search=retriever.search,
-            quotes=lambda found: athena.quote_texts(found, store=store),
-            condense=athena.condense,
-            report=_bar(report, "Asking"),
-        )
+    bar = _bar(report, "Asking")
+    with (
+        _recorder(trulens, folder) as recorder,
+        _index(athena, folder, corpus, report) as (other, indexed),
+    ):
+        retriever = other.retriever
+        if recorder:
+            judgements = recorder.judge_answers(queries, athena=other, report=bar)
+        else:
+            judgements = answers.judge_answers(
+                queries,
+                search=retriever.search,
+                quotes=lambda found: other.quote_texts(found, store=other.store),
+                condense=other.condense,
+                report=bar,
+            )
     return answers.report_on(
         judgements,
         dataset=dataset_name(folder),
@@ -86,32 +101,41 @@ def evaluate_answers(
     )
 
 
+def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recorder | None]:
+    """The database is opened before anything is indexed: what is wrong with it is said at once."""
+    if trulens is None:
+        return nullcontext()
+    from evals.trulens_records import open_recorder
+
+    return open_recorder(trulens, dataset=dataset_name(folder))
+
+
 @contextmanager
 def _index(
     athena: Athena, folder: Path, corpus: Path | None, report: Bars | None
-) -> Iterator[tuple[DocumentStore, Indexed]]:
-    """An index of the corpus in a temporary folder, which is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
-        if corpus is None:
-            store = EmbeddedStore(Path(scratch))
-            try:
-                yield store, _index_beir(athena, folder, store, report)
-            finally:
-                store.close()
-            return
-        from wiring import open_athena
+) -> Iterator[tuple[Athena, Indexed]]:
+    """Another Athena over an index of the corpus, in a temporary folder which is gone afterwards.
 
-        other = open_athena(athena.settings.model_copy(update={"data_dir": Path(scratch)}))
+    It is the embedded store whatever the settings say: an evaluation leaves everybody's servers alone.
+    """
+    from wiring import open_athena
+
+    with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
+        changes = {"data_dir": Path(scratch), "store": "embedded"}
+        other = open_athena(athena.settings.model_copy(update=changes))
         try:
-            yield other.store, _index_markdown(other, corpus)
+            if corpus is None:
+                yield other, _index_beir(other, folder, report)
+            else:
+                yield other, _index_markdown(other, corpus)
         finally:
             other.close()
 
 
-def _index_beir(athena: Athena, folder: Path, store: DocumentStore, report: Bars | None) -> Indexed:
+def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
     return index_corpus(
         load_corpus(folder),
-        store=store,
+        store=athena.store,
         parser=athena.make_parser(),
         encoder=athena.encoder,
         manifest=athena.manifest,
