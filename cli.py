@@ -151,7 +151,7 @@ def ask(
         athena.warm_up()
         engine = athena.chat_engine(conversation_id=conversation, paths=path)
         answer = ask_quietly(engine, question) if as_json else watch_answer(engine, question, err)
-    _print(as_json, answer_shape(answer), lambda: answer_text(answer))
+        _print(as_json, answer_shape(answer), lambda: answer_text(answer))  # before traces are waited for
 
 
 @app.command()
