@@ -226,21 +226,25 @@ class Athena:
         """What was chosen for each role, and why."""
         return [self._encoder_choice[1], self.cross_encoder()[1], self.language_model()[1]]
 
-    def warm_up(self) -> None:
+    def warm_up(self, *, serving: bool = False) -> None:
         """Load the embedding model in the background: it is needed soon, and importing takes as long.
 
-        A model on a server is left alone: a text of no use would cost a request, maybe money.
+        A model on a server is left alone: a text of no use would cost a request, maybe money. A process
+        that goes on `serving` also reads the sections that the servers keep, where there is room for all.
         """
-        if self._encoder_choice[1].provider not in LOCAL_EMBEDDINGS:
-            return
-        encoder = self.encoder
+        jobs: list[Callable[[], object]] = []
+        if self._encoder_choice[1].provider in LOCAL_EMBEDDINGS:
+            jobs.append(lambda: self.encoder.encode_query(""))
+        if serving and self.settings.store == "server":
+            jobs.append(lambda: cast("ServerStore", self.store).sections.warm_up())
 
-        def load() -> None:
-            with suppress(ModelError):  # what needs the model will say so
-                encoder.encode_query("")
+        def run(job: Callable[[], object]) -> None:
+            with suppress(ModelError, StoreError):  # what needs it will say so
+                job()
 
-        # Not a daemon: ended in the middle of loading, ONNX Runtime would abort the process.
-        threading.Thread(target=load, name="warm-up").start()
+        for job in jobs:
+            # Not a daemon: ended in the middle of loading, ONNX Runtime would abort the process.
+            threading.Thread(target=run, args=(job,), name="warm-up").start()
 
     # -- finding ------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from pipeline import condense
 from pipeline.answer import Answer
 from pipeline.citations import cite
 from pipeline.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
+from pipeline.conversations import title_of
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.events import (
     AnswerFinished,
@@ -245,7 +246,7 @@ class ChatEngine(EventChatEngine):
         """Store the turn; until it is finished as stopped, so that what a kill leaves behind says so."""
         turn.outcome = answer = answer or turn.answer(text=turn.text, status="stopped")
         if not self.conversation_id:
-            self.conversation_id = self._conversations.create().info.id
+            self.conversation_id = self._conversations.create(title_of(turn.message)).info.id
         turn.turn_id = self._conversations.save_turn(
             self.conversation_id, replace(answer, turn_id=turn.turn_id)
         )

@@ -74,6 +74,7 @@ def _open() -> Athena:
     from wiring import load_settings, open_athena
 
     opened = open_athena(_served_with[0] if _served_with else load_settings())
+    opened.warm_up(serving=True)
     # A reranker that is not on disk is fetched meanwhile; answers go on without it until it is there.
     fetch = {"fetch": True}
     threading.Thread(target=opened.cross_encoder, kwargs=fetch, name="reranker", daemon=True).start()

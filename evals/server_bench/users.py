@@ -71,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(athena: Athena, questions: Sequence[str], *, users: int, seconds: float) -> Load:
     """Let `users` ask for `seconds`, each as soon as the last answer is there; begun answers are ended."""
+    athena.warm_up(serving=True)  # as the app does
     for question in questions[:WARM_UP_QUESTIONS]:
         ask(athena.chat_engine(), question, started=0.0)
     started = time.monotonic()

@@ -592,7 +592,7 @@ def test_a_turn_is_kept_before_its_first_word(
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     seen = []
     for event in chat.engine.run(QUESTION):
-        if isinstance(event, StepFinished) and event.step.name == "prompt":
+        if isinstance(event, TokenArrived) and not seen:
             seen = [(turn.question, turn.answer.status) for turn in chat.turns]
     assert seen == [(QUESTION, "stopped")]
     assert [turn.answer.status for turn in chat.turns] == ["complete"], "the same turn, written over"

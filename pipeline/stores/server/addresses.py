@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urlsplit
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from pipeline.errors import ConfigurationError
 
@@ -12,9 +13,11 @@ MONGODB_SETTING = "ATHENA_MONGODB_URL"
 WEAVIATE_SETTING = "ATHENA_WEAVIATE_URL"
 WEAVIATE_KEY_SETTING = "ATHENA_WEAVIATE_API_KEY"
 WEAVIATE_GRPC_SETTING = "ATHENA_WEAVIATE_GRPC_PORT"
+WEAVIATE_CA_SETTING = "ATHENA_WEAVIATE_CA_FILE"
 
 _CREDENTIALS = re.compile(r"//[^\s'\"]*@")  # up to the last @: a password may hold one, or a slash
 _SECRET_OPTION = re.compile(r"([?&][^=&]*(?:password|secret|properties)[^=&]*=)[^&]*", re.IGNORECASE)
+_USER_INFO = re.compile(r"//[^\s:/]*:(.*)@")
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -31,14 +34,25 @@ class ServerAddresses:
     weaviate_grpc_host: str = ""  # empty: that of the URL
     weaviate_grpc_port: int = 50051
     weaviate_api_key: str = field(default="", repr=False)
+    weaviate_ca_file: Path | None = None  # PEM; trusted instead of the well-known authorities
     weaviate_prefix: str = "Athena"
 
     def __post_init__(self) -> None:
         """Refuse what could never be reached."""
-        if self.weaviate.scheme not in ("http", "https") or not self.weaviate.hostname:
+        if not _is_address(self.weaviate):
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
                 "Give it with its scheme and port: http://localhost:8080 is one.",
+            )
+        if self.weaviate_port == self.weaviate_grpc_port and self.grpc_host == self.weaviate.hostname:
+            raise ConfigurationError(
+                f"{WEAVIATE_SETTING} and {WEAVIATE_GRPC_SETTING} name the same port, {self.weaviate_port}.",
+                "Weaviate answers HTTP at one and gRPC at another: give both.",
+            )
+        if self.weaviate_ca_file and not self.weaviate_is_secure:
+            raise ConfigurationError(
+                f"{WEAVIATE_CA_SETTING} is given, but {WEAVIATE_SETTING} is without TLS.",
+                "Let the URL begin with https://, or leave the file out.",
             )
         if not _PREFIX.fullmatch(self.weaviate_prefix):
             raise ConfigurationError(
@@ -65,6 +79,20 @@ class ServerAddresses:
     def grpc_host(self) -> str:
         """The host of Weaviate's gRPC port."""
         return self.weaviate_grpc_host or self.weaviate.hostname or ""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may show: passwords as they are written and as they are meant, longest first."""
+        urls = (self.mongodb_url, self.weaviate_url)
+        written = [self.weaviate_api_key, *(found for url in urls for found in _USER_INFO.findall(url))]
+        return tuple(sorted({*written, *map(unquote, written)} - {""}, key=len, reverse=True))
+
+
+def _is_address(url: SplitResult) -> bool:
+    try:
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:  # a port that is no number, or too large
+        return False
 
 
 def without_password(url: str) -> str:

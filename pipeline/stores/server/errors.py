@@ -12,6 +12,7 @@ import weaviate.exceptions
 from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
 from pipeline.stores.server.addresses import (
     MONGODB_SETTING,
+    WEAVIATE_CA_SETTING,
     WEAVIATE_GRPC_SETTING,
     WEAVIATE_KEY_SETTING,
     WEAVIATE_SETTING,
@@ -23,10 +24,12 @@ from pipeline.stores.server.addresses import (
 _NO_AUTHENTICATION = frozenset({11, 13, 18, 8000})  # UserNotFound, Unauthorized, AuthenticationFailed, Atlas
 _READ_ONLY = frozenset({10107, 13435, 11600, 11602, 10058, 20})  # not the primary, or stepping down
 _DISK_FULL = frozenset({14031})
+_DISK_FULL_WORDS = ("no space left", "disk is full")
 
 _NO_ENTRY = ("unauthorized", "unauthenticated", "anonymous")  # what Weaviate says, by gRPC in words only
 
 _WAIT = "Start it, or wait until it is up, and try again"
+_UNTRUSTED = "certificate_verify_failed"  # OpenSSL's name of it, in the messages of both clients
 _MAX_DETAIL = 300
 
 
@@ -54,11 +57,9 @@ def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddres
     code = getattr(error, "code", None)
     if isinstance(error, pymongo.errors.BulkWriteError):
         code = next((item.get("code") for item in (error.details or {}).get("writeErrors", ())), code)
-    detail = _short(error)
+    detail = _short(error, addresses)
     if isinstance(error, pymongo.errors.ConfigurationError):  # InvalidURI is one
-        return ConfigurationError(
-            f"{MONGODB_SETTING} cannot be used: {detail}.", "Give it as mongodb://USER:PASSWORD@HOST:PORT."
-        )
+        return unusable_mongodb(error, addresses)
     if code in _NO_AUTHENTICATION:
         return StoreUnavailable(
             f"{server} does not let us in: wrong user or password, or no right to this database.",
@@ -69,7 +70,7 @@ def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddres
             f"{server} cannot be written: it is a read-only replica.",
             f"Name the primary, or the whole replica set, in {MONGODB_SETTING}.",
         )
-    if code in _DISK_FULL or "no space left" in detail.lower():
+    if code in _DISK_FULL or any(words in detail.lower() for words in _DISK_FULL_WORDS):
         return StoreError(
             f"{server} cannot write: its disk is full.",
             "Free some space there and try again: what was stored before is whole.",
@@ -79,16 +80,39 @@ def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddres
             f"{server} takes no record of more than 16 MB: {detail}.", "Divide the document and ingest again."
         )
     if isinstance(error, pymongo.errors.ConnectionFailure):  # time-outs and server selection are
-        return StoreUnavailable(
-            f"{server} does not answer ({detail}).", f"{_WAIT}; its address is the setting {MONGODB_SETTING}."
-        )
+        return _unreachable_mongodb(server, detail)
     return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
+
+
+def unusable_mongodb(error: Exception, addresses: ServerAddresses) -> ConfigurationError:
+    """The error for a URL of MongoDB that is none, or that names files which cannot be read."""
+    return ConfigurationError(
+        f"{MONGODB_SETTING} cannot be used: {_short(error, addresses)}.",
+        "Give it as mongodb://USER:PASSWORD@HOST:PORT, with %XX for special characters of a password.",
+    )
+
+
+def _unreachable_mongodb(server: str, detail: str) -> StoreUnavailable:
+    if _UNTRUSTED in detail.lower():
+        return StoreUnavailable(
+            f"The certificate of {server} is not trusted ({detail}).",
+            f"Give the file of its certificate authority in {MONGODB_SETTING}: …tls=true&tlsCAFile=FILE.",
+        )
+    hint = ""
+    if "connection closed" in detail:
+        hint = " Where it wants TLS, the URL says tls=true."
+    elif "SSL:" in detail:
+        hint = " Where it has no TLS, the URL does not say tls=true."
+    return StoreUnavailable(
+        f"{server} does not answer ({detail}).",
+        f"{_WAIT}; its address is the setting {MONGODB_SETTING}.{hint}",
+    )
 
 
 def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaError:
     """What an error of Weaviate's client means, and what to do about it."""
     server = f"Weaviate at '{without_password(addresses.weaviate_url)}'"
-    detail = _short(error)
+    detail = _short(error, addresses)
     lower = detail.lower()
     status = getattr(error, "status_code", None)
     if status in (401, 403) or any(word in lower for word in _NO_ENTRY):
@@ -97,11 +121,15 @@ def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaErr
         )
     if isinstance(error, weaviate.exceptions.AuthenticationFailedError):
         return StoreUnavailable(f"{server} asks for a key.", f"Set {WEAVIATE_KEY_SETTING}.")
+    if _UNTRUSTED in lower:
+        return untrusted(addresses, detail)
     if "read-only" in lower or "readonly" in lower or "no space left" in lower:
         return StoreError(
             f"{server} cannot write: it is read-only or its disk is full ({detail}).",
             "Free some space there, set its shards to READY and try again: what was stored before is whole.",
         )
+    if "http request to an https server" in lower:
+        return unavailable(addresses, "it wants TLS: let the URL begin with https://")
     if _is_connection(error) or any(word in lower for word in ("deadline exceeded", "failed to connect")):
         return unavailable(addresses, detail)
     return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
@@ -112,6 +140,16 @@ def unavailable(addresses: ServerAddresses, detail: str) -> StoreUnavailable:
     return StoreUnavailable(
         f"Weaviate at '{without_password(addresses.weaviate_url)}' does not answer ({detail}).",
         f"{_WAIT}; its address is the settings {WEAVIATE_SETTING} and {WEAVIATE_GRPC_SETTING}.",
+    )
+
+
+def untrusted(addresses: ServerAddresses, detail: str) -> StoreUnavailable:
+    """The error for a Weaviate whose certificate is not to be trusted."""
+    server = f"Weaviate at '{without_password(addresses.weaviate_url)}'"
+    return StoreUnavailable(
+        f"The certificate of {server} is not trusted ({detail}).",
+        f"Give the file of its certificate authority as {WEAVIATE_CA_SETTING}, and its host in "
+        f"{WEAVIATE_SETTING} as the certificate has it.",
     )
 
 
@@ -128,7 +166,9 @@ def _is_connection(error: Exception) -> bool:
     return isinstance(error, kinds)
 
 
-def _short(error: Exception) -> str:
+def _short(error: Exception, addresses: ServerAddresses) -> str:
     """One line of an error's message, without any password."""
     text = without_password(" ".join(str(error).split())) or type(error).__name__
+    for secret in addresses.secrets:
+        text = text.replace(secret, "…")
     return text[:_MAX_DETAIL].rstrip(".:, ")

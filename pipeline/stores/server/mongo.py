@@ -16,7 +16,7 @@ from pymongo.collection import Collection
 from pymongo.database import Database
 
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.errors import mongodb_errors
+from pipeline.stores.server.errors import mongodb_errors, unusable_mongodb
 
 Document = dict[str, Any]
 Item = TypeVar("Item")
@@ -88,15 +88,22 @@ class MongoServer:
     def _opened(self) -> pymongo.MongoClient[Document]:
         with self._lock:
             if self._client is None:
-                self._client = pymongo.MongoClient(
-                    self._addresses.mongodb_url,
-                    appname="athena",
-                    tz_aware=True,
-                    serverSelectionTimeoutMS=SELECTION_TIMEOUT_MS,
-                    connectTimeoutMS=CONNECT_TIMEOUT_MS,
-                    socketTimeoutMS=SOCKET_TIMEOUT_MS,
-                )
+                self._client = _make_client(self._addresses)
             return self._client
+
+
+def _make_client(addresses: ServerAddresses) -> pymongo.MongoClient[Document]:
+    try:
+        return pymongo.MongoClient(
+            addresses.mongodb_url,
+            appname="athena",
+            tz_aware=True,
+            serverSelectionTimeoutMS=SELECTION_TIMEOUT_MS,
+            connectTimeoutMS=CONNECT_TIMEOUT_MS,
+            socketTimeoutMS=SOCKET_TIMEOUT_MS,
+        )
+    except (OSError, ValueError) as error:  # files that it names; a port or password that is not one
+        raise unusable_mongodb(error, addresses) from error
 
 
 def chunks(items: Iterable[Item], size: int = IDS_A_QUERY) -> Iterator[list[Item]]:

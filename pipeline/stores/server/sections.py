@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
@@ -12,10 +12,13 @@ from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.records import read_sections, read_text, section_of
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
-from pipeline.stores.server.version_cache import section_cache
+from pipeline.stores.server.version_cache import MAX_CHARACTERS, section_cache
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
+
+MAX_CHARACTERS_AT_ONCE = MAX_CHARACTERS // 2
+"""Of the documents that are read before anybody asks for them: headings make some of it twice."""
 
 
 class ServerSections:
@@ -64,6 +67,16 @@ class ServerSections:
 
         return self._snapshots.read(read)
 
+    def warm_up(self) -> None:
+        """Read all sections in one query and keep them, where there is room for all."""
+
+        def read(snapshot: Snapshot) -> None:
+            characters = sum(info.characters for info in snapshot.documents.values())
+            if 0 < characters <= MAX_CHARACTERS_AT_ONCE:
+                self._cache.put(self._visible({"build": snapshot.build}, snapshot))
+
+        self._snapshots.read(read)
+
     def delete_document(self, source: str) -> None:
         """Remove a document with all that was made of it; raises `UnknownDocument`."""
         self._delete(source)
@@ -76,11 +89,13 @@ class ServerSections:
         """The records of some sections, of visible versions."""
         records: dict[str, Document] = {}
         for ids in chunks(node_ids):
-            where = {"build": snapshot.build, "node": {"$in": ids}}
-            for record in read_sections(self._servers.mongo, where):
-                if record["version"] in snapshot.documents:
-                    records[record["node"]] = record
+            records |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
         return records
+
+    def _visible(self, where: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Document]:
+        """The records that a filter means, of visible versions, by id."""
+        records = read_sections(self._servers.mongo, where)
+        return {record["node"]: record for record in records if record["version"] in snapshot.documents}
 
 
 def _manifest(snapshot: Snapshot) -> Manifest | None:

@@ -7,7 +7,6 @@ makes us look whether the server is still there, and what is not gives its error
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -20,13 +19,15 @@ from weaviate.connect import ConnectionParams
 
 from pipeline.errors import StoreUnavailable
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.errors import unavailable, weaviate_errors
+from pipeline.stores.server.errors import weaviate_errors
+from pipeline.stores.server.probe import probe
+from pipeline.stores.server.tls import grpc_credentials, trust
 
 Result = TypeVar("Result")
 
 THREADS = 16
 PATIENCE_S = 1.0  # then we look whether the server is there
-PROBE_TIMEOUT_S = 2.0
+GREETING_S = 0.2  # while a call waits, a look must not hold up its answer
 CONNECT_TIMEOUT_S = 5
 QUERY_TIMEOUT_S = 20
 INSERT_TIMEOUT_S = 90
@@ -61,7 +62,7 @@ class WeaviateServer:
         with weaviate_errors(self._addresses):
             client, pool = self._connected()
             if self._suspect:
-                self._probe()
+                self._look()
             futures = [pool.submit(call, client) for call in calls]
             self._wait(futures)
             return [future.result() for future in futures]
@@ -86,30 +87,22 @@ class WeaviateServer:
             while waiting:
                 waiting = wait(waiting, timeout=PATIENCE_S).not_done
                 if waiting:
-                    self._probe()
+                    self._look()
         except StoreUnavailable:
             for future in waiting:
                 future.cancel()
             raise
 
-    def _probe(self) -> None:
-        """Raise `StoreUnavailable` where one of its ports does not take a connection."""
-        addresses = self._addresses
+    def _look(self) -> None:
+        """Raise `StoreUnavailable` where the server is not there any more."""
         self._suspect = True
-        for host, port in (
-            (addresses.weaviate.hostname, addresses.weaviate_port),
-            (addresses.grpc_host, addresses.weaviate_grpc_port),
-        ):
-            try:
-                socket.create_connection((host or "", port), timeout=PROBE_TIMEOUT_S).close()
-            except OSError as error:
-                raise unavailable(addresses, f"port {port}: {error.strerror or error}") from error
+        probe(self._addresses, greeting_s=GREETING_S)
         self._suspect = False
 
     def _connected(self) -> tuple[WeaviateClient, ThreadPoolExecutor]:
         with self._lock:
             if self._client is None or self._pool is None:
-                self._probe()
+                probe(self._addresses)
                 client = _make_client(self._addresses)
                 try:
                     client.connect()
@@ -131,13 +124,15 @@ def _make_client(addresses: ServerAddresses) -> WeaviateClient:
         grpc_secure=addresses.weaviate_is_secure,
     )
     key = addresses.weaviate_api_key
-    return WeaviateClient(
+    client = WeaviateClient(
         connection_params=parameters,
         auth_client_secret=Auth.api_key(key) if key else None,
         additional_config=AdditionalConfig(
             timeout=Timeout(init=CONNECT_TIMEOUT_S, query=QUERY_TIMEOUT_S, insert=INSERT_TIMEOUT_S),
             connection=ConnectionConfig(session_pool_connections=THREADS, session_pool_maxsize=2 * THREADS),
-            grpc_config=GrpcConfig(channel_options=_CHANNEL_OPTIONS),
+            grpc_config=GrpcConfig(channel_options=_CHANNEL_OPTIONS, credentials=grpc_credentials(addresses)),
         ),
         skip_init_checks=True,  # they would ask PyPI for a newer client
     )
+    trust(client, addresses)
+    return client
