@@ -11,7 +11,9 @@ COPY mission mission
 COPY pipeline pipeline
 COPY readers readers
 COPY ui ui
-RUN /opt/athena/bin/pip install --quiet --constraint requirements.lock ".[openai,server,tracing]"
+# Which extras: --build-arg EXTRAS=…, as docker-compose.yml gives for TruLens.
+ARG EXTRAS
+RUN /opt/athena/bin/pip install --quiet --constraint requirements.lock ".[${EXTRAS:-openai,server,tracing}]"
 
 FROM python:3.11.13-slim-bookworm
 RUN useradd --create-home --uid 10001 athena && install -d -o athena -g athena /data

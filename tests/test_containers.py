@@ -43,7 +43,10 @@ def test_images_are_pinned_and_resources_limited(name: str) -> None:
 
 def test_only_the_app_publishes_a_port_and_on_loopback() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"app": ["${ATHENA_LISTEN:-127.0.0.1:8501}:8501"]}
+    assert published.pop("app") == ["${ATHENA_LISTEN:-127.0.0.1:8501}:8501"]
+    for name, ports in published.items():  # what is looked at in a browser, and starts only when asked for
+        assert SERVICES[name]["profiles"] == [name]
+        assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - {"app", ONE_SHOT}))
