@@ -36,7 +36,7 @@ def test_compose_keeps_to_the_specification() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_images_are_pinned_and_resources_limited(name: str) -> None:
     service = SERVICES[name]
-    assert re.search(r":\d+\.\d+\.\d+$", service["image"])
+    assert re.search(r":(version-)?\d+\.\d+\.\d+$", service["image"])
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
     assert "no-new-privileges:true" in service["security_opt"]
 
@@ -47,6 +47,14 @@ def test_only_the_app_publishes_a_port_and_on_loopback() -> None:
     for name, ports in published.items():  # what is looked at in a browser, and starts only when asked for
         assert SERVICES[name]["profiles"] == [name]
         assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_phoenix_calls_nobody_and_keeps_its_traces() -> None:
+    phoenix = SERVICES["phoenix"]
+    assert phoenix["environment"]["PHOENIX_TELEMETRY_ENABLED"] == "false"
+    assert phoenix["environment"]["PHOENIX_ALLOW_EXTERNAL_RESOURCES"] == "false"
+    (volume,) = phoenix["volumes"]
+    assert volume.partition(":")[2] == phoenix["environment"]["PHOENIX_WORKING_DIR"]
 
 
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - {"app", ONE_SHOT}))
