@@ -38,6 +38,9 @@ class Settings(BaseSettings):
     weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
     weaviate_grpc_port: PositiveInt = Field(50051, description="Weaviate's gRPC port")
     weaviate_api_key: str = Field("", description="key of Weaviate, where it wants one", repr=False)
+    weaviate_ca_file: Path | None = Field(
+        None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
+    )
     weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
 
     # Reading

@@ -496,6 +496,7 @@ def server_addresses(settings: Settings) -> ServerAddresses:
         weaviate_grpc_host=settings.weaviate_grpc_host,
         weaviate_grpc_port=settings.weaviate_grpc_port,
         weaviate_api_key=settings.weaviate_api_key,
+        weaviate_ca_file=settings.weaviate_ca_file,
         weaviate_prefix=settings.weaviate_prefix,
     )
 

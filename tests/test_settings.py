@@ -30,6 +30,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "weaviate_grpc_host": ("grpc.vectors", "grpc.vectors"),
     "weaviate_grpc_port": ("443", 443),
     "weaviate_api_key": ("k", "k"),
+    "weaviate_ca_file": ("ca.pem", Path("ca.pem")),
     "weaviate_prefix": ("Manuals", "Manuals"),
     "max_file_mb": ("2.5", 2.5),
     "max_upload_files": ("3", 3),

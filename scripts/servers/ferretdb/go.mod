@@ -1,4 +1,4 @@
-module ferretdb
+module github.com/FerretDB/FerretDB/testserver
 
 go 1.24
 
