@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -14,10 +16,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.certificates import Certificate
 from tests.server_stores import REQUIRED, is_open
 
 BIN = os.environ.get("ATHENA_TEST_SERVERS_BIN")
 START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+
+# A server of our own, to see whether it is up. Read once: it takes a while.
+NOT_VERIFIED = ssl.create_default_context()
+NOT_VERIFIED.check_hostname = False
+NOT_VERIFIED.verify_mode = ssl.CERT_NONE
 
 
 def executable(name: str) -> str:
@@ -49,11 +58,11 @@ class ServerProcess:
         self._ready = ready
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Start it and wait until it is ready."""
+    def start(self, **settings: str) -> None:
+        """Start it, this time with these environment variables, too, and wait until it is ready."""
         self._process = subprocess.Popen(
             self._command,
-            env=self._environment,
+            env={**self._environment, **settings},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -64,18 +73,27 @@ class ServerProcess:
             assert time.monotonic() < deadline, f"{self._command[0]} does not start"
             time.sleep(0.1)
 
+    def stop(self) -> None:
+        """Let it end in peace."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(STOP_TIMEOUT_S)
+        self.kill()
+
     def kill(self) -> None:
         """End it at once, with the processes that it started."""
         if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and so have its children
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 
 
 class PrivateWeaviate(ServerProcess):
-    """A Weaviate of a test's own."""
+    """A Weaviate of a test's own; with a certificate, by TLS only."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, *, certificate: Certificate | None = None, **settings: str) -> None:
+        self._certificate = certificate
         self.port, self.grpc_port, gossip, data, raft, rpc, profiling = free_ports(7)
         environment = {
             "PERSISTENCE_DATA_PATH": str(folder),
@@ -93,29 +111,40 @@ class PrivateWeaviate(ServerProcess):
             "GRPC_PORT": str(self.grpc_port),
             **settings,
         }
-        command = [executable("weaviate-server"), "--host", "127.0.0.1", "--port", str(self.port)]
-        super().__init__([*command, "--scheme", "http"], environment, self._is_ready)
+        if certificate:
+            environment |= {"GRPC_CERT_FILE": str(certificate.file), "GRPC_KEY_FILE": str(certificate.key)}
+            listening = ["--scheme", "https", "--tls-host", "127.0.0.1", "--tls-port", str(self.port)]
+            listening += ["--tls-certificate", str(certificate.file), "--tls-key", str(certificate.key)]
+        else:
+            listening = ["--scheme", "http", "--host", "127.0.0.1", "--port", str(self.port)]
+        super().__init__([executable("weaviate-server"), *listening], environment, self._is_ready)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self.port}"
 
     def _is_ready(self) -> bool:
         try:
-            ready = httpx.get(f"{self.url}/v1/.well-known/ready", timeout=1).status_code == 200
+            ready = httpx.get(f"{self.url}/v1/.well-known/ready", timeout=1, verify=NOT_VERIFIED)
+            answered = ready.status_code == 200
         except httpx.HTTPError:
             return False
-        return ready and is_open("127.0.0.1", self.grpc_port)
+        return answered and is_open("127.0.0.1", self.grpc_port)
 
 
 class PrivateMongo(ServerProcess):
-    """A MongoDB-compatible server of a test's own."""
+    """A MongoDB-compatible server of a test's own; with a certificate, by TLS only."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, certificate: Certificate | None = None, **settings: str) -> None:
         (self.port,) = free_ports(1)
         folder.mkdir(parents=True, exist_ok=True)
         command = [executable("ferretdb"), f"127.0.0.1:{self.port}", str(folder)]
-        super().__init__(command, {}, lambda: is_open("127.0.0.1", self.port))
+        if certificate:
+            settings |= {
+                "FERRETDB_TLS_CERT": str(certificate.file),
+                "FERRETDB_TLS_KEY": str(certificate.key),
+            }
+        super().__init__(command, settings, lambda: is_open("127.0.0.1", self.port))
 
     @property
     def url(self) -> str:
