@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.diagnosis import Check, Diagnosis, diagnose
-from pipeline.errors import ModelUnavailable, StoreError
+from pipeline.errors import ConfigurationError, ModelUnavailable, StoreError
 from pipeline.models.base import ModelChoice
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
@@ -112,3 +112,20 @@ def test_a_full_disk(manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.
     assert "150 MB free" in found.detail
     assert "ATHENA_DATA_DIR" in found.fix
     assert not (tmp_path / "not").exists()
+
+
+def test_tracing_is_checked_where_it_is_switched_on(manual: EmbeddedStore, tmp_path: Path) -> None:
+    def diagnosed(tracing: Callable[[], str]) -> Check:
+        return diagnose(
+            data_dir=tmp_path,
+            open_store=lambda: manual,
+            manifest=lambda: manifest_of(ENCODER),
+            encoder=lambda: ENCODER,
+            models=(),
+            tracing=tracing,
+        ).checks[-1]
+
+    assert diagnosed(lambda: "Phoenix takes traces") == Check("tracing", True, "Phoenix takes traces")
+    no_phoenix = ConfigurationError("No Phoenix.", "Start it.")
+    assert diagnosed(raising(no_phoenix)) == Check("tracing", False, "No Phoenix.", "Start it.")
+    assert "tracing" not in [item.name for item in run(manual, tmp_path).checks]

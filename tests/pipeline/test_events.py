@@ -20,6 +20,26 @@ def test_a_step_is_timed_and_keeps_what_went_in_and_out() -> None:
     assert 20 <= done.ms < 2000
 
 
+def test_a_step_knows_when_it_began_by_one_look_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = time.time()
+    trace = Trace()
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: 0.0)  # the clock is set: no step moves
+        with trace.step("search"):
+            time.sleep(0.02)
+        with trace.step("fuse"):
+            pass
+    search, fuse = trace.steps
+    assert before <= trace.started_at <= search.started_at
+    assert fuse.started_at >= search.started_at + search.ms / 1000 - 1e-5
+    assert fuse.started_at <= time.time()
+    assert trace.seconds >= 0.02
+
+
+def test_a_step_of_an_older_version_has_no_beginning() -> None:
+    assert Step("search", 3.0).started_at == 0.0
+
+
 def test_skipped_and_failed_steps_say_why_and_the_run_goes_on() -> None:
     trace = Trace()
     with trace.step("hyde") as step:

@@ -1,0 +1,126 @@
+"""A receiver of OpenTelemetry traces on the loopback: what Phoenix would get, over real HTTP."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedSpan:
+    """One span, decoded; times in nanoseconds."""
+
+    name: str
+    trace_id: str
+    span_id: str
+    parent_id: str  # "" for a root
+    start: int
+    end: int
+    attributes: dict[str, Any]
+    status: str  # "UNSET", "OK", "ERROR"
+    message: str
+
+    @property
+    def kind(self) -> str:
+        return str(self.attributes["openinference.span.kind"])
+
+
+@dataclass
+class Received:
+    """All that has arrived."""
+
+    spans: list[ReceivedSpan] = field(default_factory=list)
+    resources: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def roots(self) -> list[ReceivedSpan]:
+        return [span for span in self.spans if not span.parent_id]
+
+    @property
+    def root(self) -> ReceivedSpan:
+        (found,) = self.roots
+        return found
+
+    def steps(self, root: ReceivedSpan | None = None) -> dict[str, ReceivedSpan]:
+        """The spans below a root, by name, in the order of their beginning."""
+        parent = (root or self.root).span_id
+        below = [span for span in self.spans if span.parent_id == parent]
+        return {span.name: span for span in sorted(below, key=lambda span: span.start)}
+
+
+class OtlpReceiver:
+    """Serves `/v1/traces` until the block ends; `status` is what it answers, after `delay_s`."""
+
+    def __init__(self, *, status: int = 200, delay_s: float = 0.0) -> None:
+        self.status = status
+        self.delay_s = delay_s
+        self.received = Received()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                receiver._take(self)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _take(self, request: BaseHTTPRequestHandler) -> None:
+        body = request.rfile.read(int(request.headers["content-length"]))
+        self.received.paths.append(request.path)
+        self.received.headers.append({name.lower(): value for name, value in request.headers.items()})
+        time.sleep(self.delay_s)
+        if self.status == 200:
+            self._decode(body)
+        request.send_response(self.status)
+        request.send_header("x-phoenix-server-version", "1.2.3")
+        request.send_header("content-length", "0")
+        request.end_headers()
+
+    def _decode(self, body: bytes) -> None:
+        message = ExportTraceServiceRequest()
+        message.ParseFromString(body)
+        self.received.sizes.append(len(body))
+        for group in message.resource_spans:
+            self.received.resources.append(_attributes(group.resource.attributes))
+            for scope in group.scope_spans:
+                self.received.spans += [_span(span) for span in scope.spans]
+
+
+def _span(span: Any) -> ReceivedSpan:
+    return ReceivedSpan(
+        span.name,
+        span.trace_id.hex(),
+        span.span_id.hex(),
+        span.parent_span_id.hex(),
+        span.start_time_unix_nano,
+        span.end_time_unix_nano,
+        _attributes(span.attributes),
+        ("UNSET", "OK", "ERROR")[span.status.code],
+        span.status.message,
+    )
+
+
+def _attributes(items: Any) -> dict[str, Any]:
+    return {item.key: getattr(item.value, item.value.WhichOneof("value")) for item in items}
