@@ -26,7 +26,13 @@ _READ_ONLY = frozenset({10107, 13435, 11600, 11602, 10058, 20})  # not the prima
 _DISK_FULL = frozenset({14031})
 _DISK_FULL_WORDS = ("no space left", "disk is full")
 
-_NO_ENTRY = ("unauthorized", "unauthenticated", "anonymous")  # what Weaviate says, by gRPC in words only
+_NO_ENTRY = (  # what Weaviate says, by gRPC in words only
+    "unauthorized",
+    "unauthenticated",
+    "anonymous",
+    "permission denied",
+    "insufficient permissions",
+)
 
 _WAIT = "Start it, or wait until it is up, and try again"
 _UNTRUSTED = "certificate_verify_failed"  # OpenSSL's name of it, in the messages of both clients
