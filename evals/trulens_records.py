@@ -50,9 +50,8 @@ class Assistant:
         self._events = self._ask(query, stop)
         # Not in this thread: TruLens' wrappers swallow a Ctrl-C that reaches them.
         with ThreadPoolExecutor(1) as thread:
-            running = thread.submit(copy_context().run, self.answer, query.text)
             try:
-                running.result()
+                thread.submit(copy_context().run, self.answer, query.text).result()
             except KeyboardInterrupt:
                 stop.set()
                 raise
