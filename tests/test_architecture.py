@@ -45,7 +45,7 @@ ALLOWED = {
 STORES = "pipeline/stores/"
 DRIVERS = {
     "tantivy": (STORES,),
-    "sqlite3": (STORES, "pipeline/conversations.py"),
+    "sqlite3": (STORES, "pipeline/conversations.py", "evals/server_bench/ferretdb.py"),
     "weaviate": (STORES,),
     "pymongo": (STORES,),
 }

@@ -52,6 +52,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--single-seconds", type=float, default=default.single_seconds)
     parser.add_argument("--words-per-second", type=float, default=default.words_per_second)
     parser.add_argument("--ingests", type=int, default=default.ingests)
+    servers = Path(os.environ.get("ATHENA_SERVERS_HOME") or ROOT / ".servers")
+    parser.add_argument("--mongodb-files", type=Path, default=servers / "data" / "mongodb", help="FerretDB's")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the two files")
     return parser.parse_args(arguments)
 
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace) -> Results:
         machine = _machine(addresses)
         results = load_results(options.out / f"{NAME}.json", machine)
         work = Path(scratch).resolve()
-        bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say)
+        bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say, options.mongodb_files)
         for name in options.only or BENCHMARKS:
             runs = BENCHMARKS[name](bench)
             results = results.with_record(runs.record(name, commit=machine.versions["athena"]))

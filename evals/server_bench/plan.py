@@ -16,6 +16,7 @@ from evals.benchmarks.athena_side import AthenaSide
 from evals.benchmarks.corpora import make_questions, read_lines
 from evals.benchmarks.plan import Runs, Say
 from evals.benchmarks.processes import run_measured
+from evals.server_bench.ferretdb import index_ids
 from evals.server_bench.servers import remove, settings
 from pipeline.stores.server import ServerAddresses
 
@@ -44,6 +45,7 @@ class ServerBench:
     work: Path
     effort: Effort
     say: Say
+    mongodb_files: Path  # FerretDB's
 
     @property
     def embedded(self) -> AthenaSide:
@@ -76,6 +78,7 @@ def users(bench: ServerBench) -> Runs:
     runs = Runs("users", bench.say)
     effort = bench.effort
     bench.server.ingest(bench.folder, bench.work / "server")
+    runs.facts["indexed_collections"] = index_ids(bench.addresses, bench.mongodb_files)
     runs.facts |= {"folder": bench.folder.name, "users": effort.users, "seconds": effort.seconds}
     runs.facts["words_per_second"] = effort.words_per_second
     questions = _questions(bench)

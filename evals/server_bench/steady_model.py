@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -18,6 +19,7 @@ WORDS = (
     "and it says what to check first when the result is not the expected one [2]. "
 )
 ANSWER_WORDS = 90
+SPREAD = 0.5
 TAGS = {"models": [{"name": NAME, "model": NAME}]}
 
 
@@ -28,15 +30,31 @@ class SteadyModel(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, *, words_per_second: float, answer_words: int = ANSWER_WORDS, port: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        words_per_second: float,
+        answer_words: int = ANSWER_WORDS,
+        spread: float = 0.0,
+        port: int = 0,
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.pause_s = 1 / words_per_second
-        self.answer_words = answer_words
+        self._answer_words = answer_words
+        self._spread = spread
 
     @property
     def url(self) -> str:
         """Where it answers."""
         return f"http://127.0.0.1:{self.server_port}"
+
+    def length_for(self, prompt: bytes) -> int:
+        """Words of the answer to a prompt, always the same: up to `spread` (0..1) above and below the mean.
+
+        Answers that all take as long would keep users in step, who would then all search at once.
+        """
+        deviation = 2 * zlib.crc32(prompt) / 0xFFFFFFFF - 1
+        return round(self._answer_words * (1 + self._spread * deviation))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is no news."""
@@ -56,13 +74,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._whole(TAGS if self.path == "/api/tags" else {"version": "0"})
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        prompt = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.send_response(200)
         self.send_header("Content-Type", "application/x-ndjson")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         due = time.monotonic()
-        for word in words(self.server.answer_words):
+        for word in words(self.server.length_for(prompt)):
             due += self.server.pause_s  # by the clock, so that a late word does not make the next ones late
             time.sleep(max(0.0, due - time.monotonic()))
             self._chunk(_line(word, done=False))
@@ -97,8 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words-per-second", type=float, default=30.0)
     parser.add_argument("--answer-words", type=int, default=ANSWER_WORDS)
+    parser.add_argument("--spread", type=float, default=SPREAD)
     options = parser.parse_args(arguments)
-    server = SteadyModel(words_per_second=options.words_per_second, answer_words=options.answer_words)
+    server = SteadyModel(
+        words_per_second=options.words_per_second, answer_words=options.answer_words, spread=options.spread
+    )
     print(server.url, flush=True)
     server.serve_forever()
 

@@ -22,11 +22,12 @@ METHOD = """\
 How it was measured:
 
 - **The servers** are those of `scripts/servers.sh`, on the same machine as everything else. FerretDB on
-  SQLite stands in the place of MongoDB, so no number here is MongoDB's: FerretDB reads a whole collection
-  where MongoDB uses an index.
-- **Users** are threads of one app process. Each asks a question about a heading in a new conversation, as
-  soon as its last answer is complete, with every setting at its default and no cross-encoder. The hypothesis
-  and the answer come from a process that streams words at a fixed rate by Ollama's protocol.
+  SQLite stands in the place of MongoDB, so no number here is MongoDB's. FerretDB's own indexes of ids are
+  never used by its queries; the benchmark adds one that is. All other queries read whole collections.
+- **Users** are threads of one app process, who come within six seconds. Each asks a question about a heading
+  in a new conversation, as soon as its last answer is complete, with every setting at its default and no
+  cross-encoder. The hypothesis and the answer come from a process that streams 45 to 135 words at a fixed
+  rate by Ollama's protocol.
 - **Retrieval** is what the search does itself: embedding, the queries to both servers, fusing, merging,
   judging and selecting, without the hypothesis. Single-user times are from a process of their own, before.
 - **Errors** are answers that failed, broke off, or had a failed step.

@@ -28,6 +28,7 @@ RETRIEVAL_STEPS = frozenset({"embed", "search", "fuse", "merge", "rerank", "answ
 
 WARM_UP_QUESTIONS = 3
 SAMPLE_EVERY_S = 2.0
+RAMP_UP_S = 6.0  # in which the users come, one after the other: about as long as an answer takes
 PAUSE_AFTER_ERROR_S = 1.0  # else one failure would be counted thousands of times
 STATM = Path("/proc/self/statm")
 
@@ -85,6 +86,7 @@ def run(athena: Athena, questions: Sequence[str], *, users: int, seconds: float)
     ]
     for thread in threads:
         thread.start()
+        time.sleep(RAMP_UP_S / users)
     memory = list(_memory_until(started + seconds))
     for thread in threads:
         thread.join()

@@ -53,3 +53,13 @@ def test_many_at_once_take_as_long_as_one(server: SteadyModel) -> None:
         thread.join()
     assert len(set(texts)) == 1 and len(texts) == 10
     assert time.monotonic() - started < 10 * WORDS / PER_SECOND  # one after the other would take this long
+
+
+def test_the_length_of_an_answer_is_the_prompts_own() -> None:
+    served = SteadyModel(words_per_second=PER_SECOND, answer_words=100, spread=0.5)
+    served.server_close()
+    lengths = [served.length_for(f"Question {number}".encode()) for number in range(500)]
+    assert lengths == [served.length_for(f"Question {number}".encode()) for number in range(500)]
+    assert min(lengths) >= 50 and max(lengths) <= 150
+    assert 95 <= sum(lengths) / len(lengths) <= 105
+    assert len(set(lengths)) > 50

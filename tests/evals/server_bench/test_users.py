@@ -40,6 +40,10 @@ class FakeAthena:
         self.fails = fails
         self.opened = 0
         self.closed = False
+        self.serves = False
+
+    def warm_up(self, *, serving: bool) -> None:
+        self.serves = serving
 
     def chat_engine(self) -> FakeEngine:
         self.opened += 1
@@ -55,6 +59,7 @@ class FakeAthena:
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "SAMPLE_EVERY_S", 0.05)
     monkeypatch.setattr(users, "PAUSE_AFTER_ERROR_S", 0.1)
+    monkeypatch.setattr(users, "RAMP_UP_S", 0.02)
 
 
 def test_a_search_is_timed_without_the_language_model() -> None:
