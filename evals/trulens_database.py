@@ -64,7 +64,7 @@ def _open(url: str) -> Any:
     except ModuleNotFoundError as error:
         raise not_installed(error) from error
     try:
-        session = TruSession(database_url=url)
+        session: Any = TruSession(database_url=url)
         session.connector.db.check_db_revision()
     except (SQLAlchemyError, DatabaseVersionException, ModuleNotFoundError) as error:
         raise ConfigurationError(

@@ -151,7 +151,8 @@ def _instrument() -> None:
     from trulens.otel.semconv.trace import SpanAttributes
 
     kind = SpanAttributes.SpanType.RETRIEVAL
-    instrument_method(Assistant, "retrieve", span_type=kind, attributes=_retrieval_attributes)
+    attributes: Any = _retrieval_attributes  # TruLens' own types ask for other arguments than it gives
+    instrument_method(Assistant, "retrieve", span_type=kind, attributes=attributes)
     instrument_method(Assistant, "write")
 
 
