@@ -279,6 +279,25 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def pull(
+    model: Annotated[str, typer.Argument(help="A name of Ollama's library, as in llama3.2.")],
+) -> None:
+    """Have Ollama download a language model, with progress; the app uses it as soon as it is there."""
+    from pipeline.models.ollama_pull import pull_model
+    from ui.terminal import pull_progress
+
+    with _failing_clearly(), pull_progress(err) as on_progress:
+        settings = _settings(None)
+        pull_model(
+            model.removeprefix("ollama/"),
+            url=settings.ollama_url,
+            connect_timeout_s=settings.connect_timeout_s,
+            on_progress=on_progress,
+        )
+    out.print(f"{model} is there.")
+
+
+@app.command()
 def migrate(
     to: Annotated[StoreName, typer.Option(help="The store that is to have the index and conversations.")],
     force: Annotated[bool, typer.Option(help="Write over documents that read otherwise there.")] = False,

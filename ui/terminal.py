@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.filesize import decimal
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 from rich.table import Table
 from rich.text import Text
@@ -30,9 +33,11 @@ if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
     from pipeline.ingest import Progress as IngestProgress
     from pipeline.migration import Migration
+    from pipeline.models.ollama_pull import Pulling
     from pipeline.stores.server import OrphanReport
 
 EXCERPT = 240  # characters of a passage shown in a list of results
+LOGGED_EVERY = 5  # percent of a download, where there is no terminal
 STAGES = {
     "reading": "Reading",
     "embedding": "Embedding",
@@ -81,6 +86,38 @@ def counter(console: Console, *, quiet: bool) -> Iterator[Callable[[str, int, in
             bars.update(tasks[name], completed=done, total=total)
 
         yield show
+
+
+@contextmanager
+def pull_progress(console: Console) -> Iterator[Callable[[Pulling], None]]:
+    """A bar on a terminal; in a log a line for each new status and every five percent."""
+    if not console.is_terminal:
+        said: tuple[str, int] = ("", 0)
+
+        def say(pulling: Pulling) -> None:
+            nonlocal said
+            share = int(100 * pulling.done / pulling.total) // LOGGED_EVERY if pulling.total else 0
+            if (pulling.status, share) != said:
+                said = (pulling.status, share)
+                console.print(_pulling_text(pulling), markup=False)
+
+        yield say
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bars:
+        task = bars.add_task("Asking", total=None)
+
+        def show(pulling: Pulling) -> None:
+            bars.update(task, description=pulling.status, completed=pulling.done, total=pulling.total or None)
+
+        yield show
+
+
+def _pulling_text(pulling: Pulling) -> str:
+    if not pulling.total:
+        return pulling.status
+    percent = 100 * pulling.done / pulling.total
+    return f"{pulling.status}: {percent:.0f} % of {decimal(pulling.total)}"
 
 
 def _bars(console: Console) -> Progress:
