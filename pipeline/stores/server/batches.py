@@ -83,7 +83,9 @@ def delete_where(data: Batches, where: FilterReturn) -> int:
         deleted += result.successful
         idle = 0 if result.successful else idle + 1
         if idle == ATTEMPTS:
-            raise WeaviateDeleteManyError(f"{result.matches} objects stay, tried {ATTEMPTS} times")
+            # It could say why, but Weaviate 1.36 fails in saying so. What is known to do this:
+            likely = "as they do where it is read-only"
+            raise WeaviateDeleteManyError(f"{result.matches} objects stay, tried {ATTEMPTS} times, {likely}")
         if idle:
             time.sleep(RETRY_WAIT_S * 2**idle)
 

@@ -129,10 +129,15 @@ def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaErr
         return StoreUnavailable(f"{server} asks for a key.", f"Set {WEAVIATE_KEY_SETTING}.")
     if _UNTRUSTED in lower:
         return untrusted(addresses, detail)
-    if "read-only" in lower or "readonly" in lower or "no space left" in lower:
+    if "no space left" in lower:
+        return StoreError(  # the logs of its vector index stay closed, and the end of them may be lost
+            f"{server} cannot write: its disk is full ({detail}).",
+            "Free some space there, restart it and ingest again: that also mends what it may have lost.",
+        )
+    if "read-only" in lower or "readonly" in lower:
         return StoreError(
             f"{server} cannot write: it is read-only or its disk is full ({detail}).",
-            "Free some space there, set its shards to READY and try again: what was stored before is whole.",
+            "Free some space there: it then opens its shards by itself. If it does not, set them to READY.",
         )
     if "http request to an https server" in lower:
         return unavailable(addresses, "it wants TLS: let the URL begin with https://")
