@@ -78,8 +78,11 @@ def mission_persona() -> Persona:
 
 
 def has_mission(settings: Settings) -> bool:
-    """Whether the corpus is the ship's manuals: another one has no mission."""
-    return settings.corpus.resolve() == MANUALS.resolve()
+    """Whether the corpus is the ship's manuals, or a copy of them: another one has no mission."""
+    first_pages = [folder / "index.md" for folder in (settings.corpus, MANUALS)]
+    with suppress(OSError):
+        return len({page.read_bytes() for page in first_pages}) == 1
+    return False
 
 
 def open_athena(settings: Settings) -> Athena:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from mission.game import Game, Outcome
 from mission.levels import all_levels
 from mission.terminal import commands_of
-from settings import Settings
+from settings import MANUALS, Settings
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
 from ui import mission_assistant, mission_play, state
@@ -53,6 +54,14 @@ def test_another_corpus_has_no_mission(athena: Athena, run_app: RunApp, tmp_path
     app = run_app(athena, page="mission", level="ln2-tank")
     assert "played with the manuals that come with Athena" in texts(app)
     assert not component_data(app, "console")
+
+
+def test_a_copy_of_the_manuals_has_the_mission(tmp_path: Path) -> None:
+    copy = tmp_path / "documents"  # as a container mounts them
+    shutil.copytree(MANUALS, copy)
+    assert has_mission(Settings(corpus=copy))
+    (copy / "index.md").write_text("# Our own manuals")
+    assert not has_mission(Settings(corpus=copy))
 
 
 def test_every_level_is_a_card(athena: Athena, games: Games, run_app: RunApp) -> None:
