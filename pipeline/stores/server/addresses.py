@@ -15,8 +15,11 @@ WEAVIATE_KEY_SETTING = "ATHENA_WEAVIATE_API_KEY"
 WEAVIATE_GRPC_SETTING = "ATHENA_WEAVIATE_GRPC_PORT"
 WEAVIATE_CA_SETTING = "ATHENA_WEAVIATE_CA_FILE"
 
+MIN_PIECE = 3  # characters; fewer are in every message
+
 _CREDENTIALS = re.compile(r"//[^\s'\"]*@")  # up to the last @: a password may hold one, or a slash
 _SECRET_OPTION = re.compile(r"([?&][^=&]*(?:password|secret|properties)[^=&]*=)[^&]*", re.IGNORECASE)
+_CUTS = re.compile(r"[:/?#@,]")
 _USER_INFO = re.compile(r"//[^\s:/]*:(.*)@")
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
 
@@ -82,9 +85,14 @@ class ServerAddresses:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may show: passwords as they are written and as they are meant, longest first."""
+        """What no message may show: passwords as they are written and as they are meant, longest first.
+
+        One that is not written as a URL wants it is cut in pieces by who reads it, and quoted in pieces.
+        """
         urls = (self.mongodb_url, self.weaviate_url)
-        written = [self.weaviate_api_key, *(found for url in urls for found in _USER_INFO.findall(url))]
+        passwords = [found for url in urls for found in _USER_INFO.findall(url)]
+        pieces = [piece for found in passwords for piece in _CUTS.split(found) if len(piece) >= MIN_PIECE]
+        written = [self.weaviate_api_key, *passwords, *pieces]
         return tuple(sorted({*written, *map(unquote, written)} - {""}, key=len, reverse=True))
 
 

@@ -15,6 +15,8 @@ from pipeline.stores.server.addresses import WEAVIATE_CA_SETTING, ServerAddresse
 HTTP = "http/1.1"  # as TLS names them
 GRPC = "h2"
 
+_BEGIN = "BEGIN CERTIFICATE"
+
 
 def tls_context(addresses: ServerAddresses, protocol: str) -> ssl.SSLContext:
     """A context for one protocol that trusts the given authority, or else the well-known ones."""
@@ -48,11 +50,14 @@ def _authority(addresses: ServerAddresses) -> str:
     if path is None:
         return ""
     try:
-        text = path.read_text(encoding="ascii")
+        text = path.read_text(encoding="utf-8")
+        if _BEGIN not in text:
+            raise ValueError(f"there is no '{_BEGIN}' in it")
         _context(text, HTTP)
-    except (OSError, UnicodeDecodeError, ssl.SSLError) as error:
+    except (OSError, ValueError) as error:  # SSLError is an OSError, too
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigurationError(
-            f"{WEAVIATE_CA_SETTING} names '{path}', which is no certificate file: {_reason(error)}.",
+            f"{WEAVIATE_CA_SETTING} names '{path}', which is no certificate file: {reason}.",
             "Give the file of the certificate authority, in PEM.",
         ) from error
     return text
@@ -66,7 +71,3 @@ def _context(authority: str, protocol: str) -> ssl.SSLContext:
         context = httpx.create_ssl_context(trust_env=False)  # as the client does
     context.set_alpn_protocols([protocol])
     return context
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or "it is not PEM"

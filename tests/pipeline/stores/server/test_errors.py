@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pymongo.errors as mongo
 import pytest
@@ -11,6 +13,7 @@ from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUn
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.addresses import without_password
 from pipeline.stores.server.errors import describe_mongodb, describe_weaviate, mongodb_errors, weaviate_errors
+from pipeline.stores.server.mongo import MongoServer
 
 ADDRESSES = ServerAddresses(
     mongodb_url="mongodb://me:p@ss/word@db.example:27017/?replicaSet=rs0",
@@ -24,6 +27,14 @@ BULK = {"writeErrors": [{"code": 14031, "errmsg": "out of disk"}]}
     [
         (mongo.ServerSelectionTimeoutError("No servers found"), StoreUnavailable, "does not answer"),
         (mongo.NetworkTimeout("timed out"), StoreUnavailable, "does not answer"),
+        (mongo.AutoReconnect("h:1: connection closed"), StoreUnavailable, "tls=true"),
+        (
+            mongo.AutoReconnect("SSL handshake failed: h:1: [SSL: WRONG_VERSION_NUMBER]"),
+            StoreUnavailable,
+            "does not say tls=true",
+        ),
+        (mongo.AutoReconnect("h:1: [SSL: CERTIFICATE_VERIFY_FAILED]"), StoreUnavailable, "tlsCAFile=FILE"),
+        (mongo.OperationFailure("database or disk is full (13)", 1), StoreError, "its disk is full"),
         (mongo.OperationFailure("Authentication failed.", 18), StoreUnavailable, "password"),
         (mongo.OperationFailure("not authorized", 13), StoreUnavailable, "password"),
         (mongo.NotPrimaryError("not primary"), StoreUnavailable, "read-only replica"),
@@ -60,8 +71,24 @@ def test_mongodb(error: mongo.PyMongoError, kind: type[AthenaError], words: str)
             StoreUnavailable,
             "ATHENA_WEAVIATE_API_KEY",
         ),
-        (weaviate.WeaviateBatchError("shard is read-only"), StoreError, "disk is full"),
-        (weaviate.WeaviateBatchError("no space left on device"), StoreError, "disk is full"),
+        (
+            weaviate.WeaviateConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate"),
+            StoreUnavailable,
+            "ATHENA_WEAVIATE_CA_FILE",
+        ),
+        (
+            weaviate.WeaviateStartUpError("400: Client sent an HTTP request to an HTTPS server."),
+            StoreUnavailable,
+            "let the URL begin with https://",
+        ),
+        (weaviate.WeaviateBatchError("insufficient permissions to U"), StoreUnavailable, "or no right"),
+        (weaviate.WeaviateBatchError("shard is read-only"), StoreError, "opens its shards by itself"),
+        (
+            weaviate.WeaviateDeleteManyError("2 objects stay, as they do where it is read-only"),
+            StoreError,
+            "disk is full",
+        ),
+        (weaviate.WeaviateBatchError("no space left on device"), StoreError, "restart it"),
         (weaviate.WeaviateQueryError("no such class", "GRPC search"), StoreError, "no such class"),
     ],
 )
@@ -71,6 +98,32 @@ def test_weaviate(error: Exception, kind: type[AthenaError], words: str) -> None
     assert words in str(told)
     assert "https://find.example" in str(told)
     assert "hush" not in str(told) and told.fix
+
+
+def test_a_secret_that_an_error_quotes_is_left_out() -> None:
+    addresses = ServerAddresses(
+        mongodb_url="mongodb://me:hush%2Fhush@db.example/", weaviate_api_key="a-key", weaviate_url="http://w"
+    )
+    assert addresses.secrets == ("hush%2Fhush", "hush/hush", "a-key")
+    for text in ("bad 'hush/hush'", "bad 'hush%2Fhush'", "bad 'a-key'"):
+        assert "bad '…'" in str(describe_mongodb(mongo.OperationFailure(text), addresses))
+        assert "bad '…'" in str(describe_weaviate(weaviate.WeaviateQueryError(text, "search"), addresses))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mongodb://me:hush:hush@h/",
+        "mongodb://me:hush/hush@h/",
+        "mongodb://h:99999",
+        "mongodb://h/?tls=true&tlsCAFile=/nowhere/ca.pem",
+    ],
+)
+def test_a_url_of_mongodb_that_cannot_be_used(url: str) -> None:
+    server = MongoServer(ServerAddresses(mongodb_url=url))
+    with pytest.raises(ConfigurationError, match="ATHENA_MONGODB_URL cannot be used") as caught:
+        server.version()
+    assert "hush" not in str(caught.value)
 
 
 def test_the_cause_is_kept() -> None:
@@ -104,5 +157,12 @@ def test_addresses_hide_their_secrets_and_refuse_nonsense() -> None:
     )
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
         ServerAddresses(mongodb_url="mongodb://h", weaviate_url="find.example")
+    for url in ("http://find.example:99999", "http://find.example:x", "http://"):
+        with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
+            ServerAddresses(mongodb_url="mongodb://h", weaviate_url=url)
+    with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_GRPC_PORT name the same port, 8080"):
+        ServerAddresses(mongodb_url="mongodb://h", weaviate_url="http://h:8080", weaviate_grpc_port=8080)
+    with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_CA_FILE"):
+        ServerAddresses(mongodb_url="mongodb://h", weaviate_ca_file=Path("ca.pem"))
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_PREFIX"):
         ServerAddresses(mongodb_url="mongodb://h", weaviate_prefix="my-store")
