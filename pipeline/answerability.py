@@ -7,6 +7,7 @@ made anew by `python -m evals.answerability`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,9 @@ from pipeline.answer import Answerability, Passage
 from pipeline.stores.base import SearchResponse
 from pipeline.terms import content_terms
 
+# A number in a series, as alarms and parts have them: C-113. Without a hyphen it is too often a mere name.
+CODE = re.compile(r"(?<![\w-])([A-Z]{1,5}-)(\d{1,4})(?![\w-])")
+SERIES = 3  # so many other numbers make one that the documents keep, and would have this number in
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
 MARGIN_RANK = 10
 
@@ -55,10 +59,12 @@ BY_MODEL = {"all-MiniLM-L6-v2": BUNDLED}
 def judge(
     question: str, response: SearchResponse, passages: Sequence[Passage], *, calibration: Calibration
 ) -> Answerability:
-    """The verdict on a question; without a single passage it is a plain no."""
+    """The verdict on a question; a plain no without a passage, or about a code that there is not."""
     if not passages:
         return Answerability(0.0, calibration.threshold)
     found = signals(question, response, passages)
+    if names_unknown_code(question, passages):
+        return Answerability(0.0, calibration.threshold, {**found, "unknown_code": 1.0})
     return Answerability(calibration.probability(found), calibration.threshold, found)
 
 
@@ -84,6 +90,26 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
         ),
         "margin": _margin(passages),
     }
+
+
+def names_unknown_code(question: str, passages: Iterable[Passage]) -> bool:
+    """True where each code in the question is missing from a series that the passages have.
+
+    A search by words finds the one section that has a code. Its neighbours in the series read nearly the
+    same, which is why no other signal tells that it is missing.
+    """
+    asked = CODE.findall(question)
+    if not asked:
+        return False
+    series: dict[str, set[str]] = {}
+    for passage in passages:
+        text = " ".join([*passage.section.metadata["heading_path"], passage.section.text])
+        for prefix, number in CODE.findall(text):
+            series.setdefault(prefix, set()).add(number)
+    return all(
+        number not in series.get(prefix, ()) and len(series.get(prefix, ())) >= SERIES
+        for prefix, number in asked
+    )
 
 
 def _closeness(response: SearchResponse, section_ids: set[str]) -> float:

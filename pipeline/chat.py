@@ -170,7 +170,8 @@ class ChatEngine(EventChatEngine):
             citations = quote_citations(quotes, turn.file_hashes)
             step.outputs["quotes"] = [[quote.leaves[0].node_id, quote.score] for quote in quotes]
         notice = notice or f"{NO_MODEL} {self._choice.fix}".strip()
-        return turn.answer(text=quotes_text(citations), mode="quote", citations=citations, notices=(notice,))
+        notices = (*turn.notices, notice)
+        return turn.answer(text=quotes_text(citations), mode="quote", citations=citations, notices=notices)
 
     def _generate(self, turn: Turn) -> Answer:
         """The model's answer; where it fails before the first word, quotes stand in for it."""

@@ -7,7 +7,14 @@ import math
 import pytest
 
 from pipeline.answer import Answerability
-from pipeline.answerability import BUNDLED, Calibration, calibrated, judge, signals
+from pipeline.answerability import (
+    BUNDLED,
+    Calibration,
+    calibrated,
+    judge,
+    names_unknown_code,
+    signals,
+)
 from pipeline.stores.base import Hit, SearchResponse
 from tests.pipeline.passages import make_passage
 
@@ -105,3 +112,28 @@ def test_the_shipped_model_tells_a_good_find_from_a_bad_one() -> None:
     good = dict.fromkeys(BUNDLED.weights, 0.0) | {"closeness": 0.8, "coverage": 1.0, "sentence_coverage": 0.9}
     bad = dict.fromkeys(BUNDLED.weights, 0.0) | {"closeness": 0.15, "coverage": 0.2}
     assert BUNDLED.probability(bad) < BUNDLED.threshold < BUNDLED.probability(good)
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("What does alarm C-123 mean?", True),
+        ("What does alarm C-113 mean?", False),
+        ("What is the difference between C-113 and C-123?", False),
+        ("What is P-9?", False),  # two pumps are no series
+        ("What does alarm mean?", False),
+        ("Is C-1230 real, or C-123a?", True),
+        ("What is c-123?", False),
+    ],
+)
+def test_a_number_that_is_missing_from_a_series(question: str, unknown: bool) -> None:
+    passages = [
+        make_passage("a", text="C-111 is cold. C-112 is hot, see P-1 and P-2."),
+        make_passage("b", text="It is loud.", heading_path=("Alarms", "C-113: noise")),
+    ]
+    assert names_unknown_code(question, passages) is unknown
+    good = [make_passage("a", score=1.0, text=f"{question} C-111 C-112 C-113", sentences=[(0, question, 1.0)])]
+    if unknown and "C-123" in question:
+        verdict = judge(question, NOTHING, passages, calibration=BUNDLED)
+        assert verdict.probability == 0.0 and verdict.signals["unknown_code"] == 1.0
+    assert names_unknown_code(question, good) is False

@@ -29,7 +29,6 @@ from pipeline.events import (
     ChatEvent,
     RunFailed,
     SourcesFound,
-    StepFinished,
     StepStarted,
     TokenArrived,
 )
