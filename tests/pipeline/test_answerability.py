@@ -132,8 +132,6 @@ def test_a_number_that_is_missing_from_a_series(question: str, unknown: bool) ->
         make_passage("b", text="It is loud.", heading_path=("Alarms", "C-113: noise")),
     ]
     assert names_unknown_code(question, passages) is unknown
-    good = [make_passage("a", score=1.0, text=f"{question} C-111 C-112 C-113", sentences=[(0, question, 1.0)])]
-    if unknown and "C-123" in question:
-        verdict = judge(question, NOTHING, passages, calibration=BUNDLED)
-        assert verdict.probability == 0.0 and verdict.signals["unknown_code"] == 1.0
-    assert names_unknown_code(question, good) is False
+    verdict = judge(question, NOTHING, passages, calibration=BUNDLED)
+    assert ("unknown_code" in verdict.signals) is unknown
+    assert (verdict.probability == 0.0) is unknown
