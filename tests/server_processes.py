@@ -12,12 +12,15 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
-from tests.certificates import Certificate
 from tests.server_stores import REQUIRED, is_open
+
+if TYPE_CHECKING:
+    from tests.certificates import Certificate
 
 BIN = os.environ.get("ATHENA_TEST_SERVERS_BIN")
 START_TIMEOUT_S = 60.0
