@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from pipeline.errors import AthenaError
-from settings import Settings
+from settings import GARBAGE_THRESHOLD, Settings
 
 if TYPE_CHECKING:
     from wiring import Athena
@@ -30,9 +30,6 @@ app = typer.Typer(
 )
 evaluate = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
 app.add_typer(evaluate, name="eval")
-
-GARBAGE_THRESHOLD = 50_000
-"""New objects between two searches for garbage: at Python's 700, these take a tenth of all imports."""
 
 SOME_FAILED = 3
 """Exit code where the command did its work, but some files could not be read."""

@@ -6,6 +6,7 @@ nothing to do imports neither LlamaIndex nor a model.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from pipeline.errors import ConfigurationError, ModelError, StoreError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import FORMAT
-from settings import MANUALS, Settings
+from settings import GARBAGE_THRESHOLD, MANUALS, Settings
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -235,6 +236,8 @@ class Athena:
         A model on a server is left alone: a text of no use would cost a request, maybe money. A process
         that goes on `serving` also reads the sections that the servers keep, where there is room for all.
         """
+        if serving:
+            gc.set_threshold(GARBAGE_THRESHOLD)
         jobs: list[Callable[[], object]] = []
         if self._encoder_choice[1].provider in LOCAL_EMBEDDINGS:
             jobs.append(lambda: self.encoder.encode_query(""))
