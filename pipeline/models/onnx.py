@@ -42,8 +42,6 @@ def open_session(path: Path) -> InferenceSession:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Weights may hold numbers so small that they slow multiplication down: count them as 0 (3 % faster).
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     try:
         return onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER_FUSIONS
