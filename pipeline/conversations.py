@@ -272,7 +272,7 @@ def title_of(question: str) -> str:
 
 
 def answer_json(answer: Answer) -> str:
-    """The answer as it is stored. `asdict` would copy every rank of every step: 50 ms an answer."""
+    """The answer as it is stored. `asdict` would copy every rank of every step first."""
     return json.dumps(answer, default=_fields, ensure_ascii=False)
 
 
