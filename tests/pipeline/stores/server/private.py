@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -27,6 +27,23 @@ class Private:
     mongo: PrivateMongo
     weaviate: PrivateWeaviate
     addresses: ServerAddresses
+
+
+@contextmanager
+def running(
+    mongo: PrivateMongo, weaviate: PrivateWeaviate, addresses: ServerAddresses | None = None
+) -> Iterator[Private]:
+    """Both servers for the block, by plain addresses unless others are given; killed at its end."""
+    addresses = addresses or ServerAddresses(
+        mongodb_url=mongo.url, weaviate_url=weaviate.url, weaviate_grpc_port=weaviate.grpc_port
+    )
+    try:
+        mongo.start()
+        weaviate.start()
+        yield Private(mongo, weaviate, addresses)
+    finally:
+        mongo.kill()
+        weaviate.kill()
 
 
 def write(store: ServerStore, source: str, text: str = "Alpha.") -> None:

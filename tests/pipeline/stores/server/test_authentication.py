@@ -13,7 +13,7 @@ import pytest
 from pipeline.errors import ConfigurationError, StoreUnavailable
 from pipeline.stores.server import ServerAddresses, ServerStore
 from pipeline.stores.server.conversations import ServerConversations
-from tests.pipeline.stores.server.private import Private, fails_soon, found, refused, write
+from tests.pipeline.stores.server.private import Private, fails_soon, found, refused, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 pytestmark = pytest.mark.server
@@ -47,13 +47,8 @@ def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Private]:
         weaviate_grpc_port=weaviate.grpc_port,
         weaviate_api_key=KEY,
     )
-    try:
-        mongo.start()
-        weaviate.start()
-        yield Private(mongo, weaviate, addresses)
-    finally:
-        mongo.kill()
-        weaviate.kill()
+    with running(mongo, weaviate, addresses) as servers:
+        yield servers
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from weaviate import WeaviateClient
 
-from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server import ServerStore
 from pipeline.stores.server.servers import Servers
 from tests.contracts.documents import MANIFEST, make_document
-from tests.pipeline.stores.server.private import Private, fails_soon, found, write
+from tests.pipeline.stores.server.private import Private, fails_soon, found, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 pytestmark = pytest.mark.server
@@ -26,20 +26,6 @@ NEARLY_FULL = ("Weaviate at", "cannot write: it is read-only or its disk is full
 FULL_WEAVIATE = ("Weaviate at", "cannot write: its disk is full", "Free some space there, restart it")
 FULL = ("MongoDB at", "cannot write: its disk is full", "Free some space there")
 TEXT = "Alpha " * 2000  # of a document that does not fit into what is left
-
-
-@contextmanager
-def running(mongo: PrivateMongo, weaviate: PrivateWeaviate) -> Iterator[Private]:
-    addresses = ServerAddresses(
-        mongodb_url=mongo.url, weaviate_url=weaviate.url, weaviate_grpc_port=weaviate.grpc_port
-    )
-    try:
-        mongo.start()
-        weaviate.start()
-        yield Private(mongo, weaviate, addresses)
-    finally:
-        mongo.kill()
-        weaviate.kill()
 
 
 def test_a_weaviate_whose_disk_is_nearly_full(tmp_path: Path) -> None:

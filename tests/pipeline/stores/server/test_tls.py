@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.certificates import Authority, Certificate
-from tests.pipeline.stores.server.private import Private, fails_soon, found, refused, write
+from tests.pipeline.stores.server.private import Private, fails_soon, found, refused, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 pytestmark = pytest.mark.server
@@ -47,13 +47,8 @@ def private(
         weaviate_grpc_port=weaviate.grpc_port,
         weaviate_ca_file=authority.file,
     )
-    try:
-        mongo.start()
-        weaviate.start()
-        yield Private(mongo, weaviate, addresses)
-    finally:
-        mongo.kill()
-        weaviate.kill()
+    with running(mongo, weaviate, addresses) as servers:
+        yield servers
 
 
 @pytest.fixture
