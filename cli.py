@@ -146,7 +146,7 @@ def ask(
 
     with _athena(data_dir, **_given(llm=llm, hyde=_on_off(hyde), rerank=rerank)) as athena:
         athena.warm_up()
-        engine = athena.chat_engine(conversation_id=conversation, paths=path)
+        engine = athena.chat(conversation_id=conversation, paths=path)
         answer = ask_quietly(engine, question) if as_json else watch_answer(engine, question, err)
         _print(as_json, answer_shape(answer), lambda: answer_text(answer))  # before traces are waited for
 
@@ -161,7 +161,7 @@ def chat(
     from ui.terminal import answer_text, read_question, watch_answer
 
     with _athena(data_dir, **_given(llm=llm)) as athena:
-        engine = athena.chat_engine(conversation_id=conversation)
+        engine = athena.chat(conversation_id=conversation)
         err.print(athena.banner(), style="dim")
         while question := read_question(err):
             try:

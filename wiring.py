@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     from evals.datasets import Query
     from pipeline.answer import Retrieval
     from pipeline.batches import SentenceParser
-    from pipeline.chat import ChatEngine
+    from pipeline.chat import ChatRecipe
     from pipeline.conversations import Conversations
     from pipeline.diagnosis import Diagnosis
     from pipeline.explain import Why
     from pipeline.hyde import Hypothesize
     from pipeline.ingest import IngestReport, Progress
+    from pipeline.llama_chat import ChatEngine
+    from pipeline.llama_retriever import HybridRetriever
     from pipeline.migration import Migration
     from pipeline.persona import Persona
     from pipeline.phoenix import PhoenixTracer
-    from pipeline.retrieve import HybridRetriever, RetrievalOptions
+    from pipeline.retrieve import HybridSearch, RetrievalOptions
     from pipeline.stores.base import DocumentStore
     from pipeline.stores.server import OrphanReport, ServerAddresses, ServerStore
 
@@ -276,17 +278,24 @@ class Athena:
         )
 
     @property
-    def retriever(self) -> HybridRetriever:
-        """The retriever over the index, with the settings' language model for hypotheses."""
-        return self.retriever_over(self.store, self.language_model()[0])
+    def hybrid_search(self) -> HybridSearch:
+        """The search over the index, with the settings' language model for hypotheses."""
+        return self.hybrid_search_over(self.store, self.language_model()[0])
 
-    def retriever_over(self, store: DocumentStore, llm: LLM | None) -> HybridRetriever:
-        """A retriever over any store, with this language model (or none) for hypotheses."""
+    @property
+    def retriever(self) -> HybridRetriever:
+        """The same search as LlamaIndex's retriever, to put into a program of LlamaIndex's parts."""
+        from pipeline.llama_retriever import HybridRetriever
+
+        return HybridRetriever(self.hybrid_search)
+
+    def hybrid_search_over(self, store: DocumentStore, llm: LLM | None) -> HybridSearch:
+        """A search over any store, with this language model (or none) for hypotheses."""
         from pipeline.answerability import calibrated
         from pipeline.context import count_tokens
-        from pipeline.retrieve import HybridRetriever
+        from pipeline.retrieve import HybridSearch
 
-        return HybridRetriever(
+        return HybridSearch(
             store=store,
             encoder=self.encoder,
             count_tokens=count_tokens,
@@ -310,13 +319,13 @@ class Athena:
         """Passages for a query, as many as `top_k` says whatever their length."""
         self._require_index()
         options = replace(self.options, paths=paths, context_tokens=10**9)
-        return self.retriever.search(query, options=options)
+        return self.hybrid_search.search(query, options=options)
 
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
         """What became of one section in a search, or in a new one for a question."""
         from pipeline.explain import why
 
-        retrieval = self.retriever.search(searched) if isinstance(searched, str) else searched
+        retrieval = self.hybrid_search.search(searched) if isinstance(searched, str) else searched
         return why(retrieval, sections=self.store.sections, source=source, heading=heading)
 
     @property
@@ -370,7 +379,13 @@ class Athena:
 
         return PhoenixTracer(self.settings.phoenix_url)
 
-    def chat_engine(
+    def chat_engine(self, **given: Any) -> ChatEngine:
+        """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""
+        from pipeline.llama_chat import ChatEngine
+
+        return ChatEngine(self.chat(**given))
+
+    def chat(
         self,
         *,
         conversation_id: str | None = None,
@@ -378,14 +393,14 @@ class Athena:
         options: RetrievalOptions | None = None,
         paths: str | None = None,
         persona: Persona | None = None,
-    ) -> ChatEngine:
-        """A chat engine bound to one conversation, or to a new one, with another persona on request."""
-        from pipeline.chat import ChatEngine
+    ) -> ChatRecipe:
+        """A chat bound to one conversation, or to a new one, with another persona on request."""
+        from pipeline.chat import ChatRecipe
 
         self._require_index()
         model, choice = self.language_model(llm)
-        return ChatEngine(
-            retriever=self.retriever_over(self.store, model),
+        return ChatRecipe(
+            hybrid_search=self.hybrid_search_over(self.store, model),
             options=replace(options or self.options, paths=paths),
             llm=model,
             choice=choice,

@@ -129,7 +129,7 @@ def retrieval_scores(athena: Athena, folder: Path, scratch: Path) -> Iterator[tu
         indexed = index_corpus(
             load_corpus(folder), store=store, parser=parser, encoder=encoder, manifest=athena.manifest
         )
-        retriever = athena.retriever_over(store, None)
+        hybrid_search = athena.hybrid_search_over(store, None)
         options = replace(athena.options, top_k=DEPTH, context_tokens=10**9)
         qrels = load_qrels(folder, "test")
         queries = [query for query in load_queries(folder) if query.history and query.id in qrels]
@@ -137,7 +137,7 @@ def retrieval_scores(athena: Athena, folder: Path, scratch: Path) -> Iterator[tu
             gains = []
             asked = [way(_history(query), query.text) for query in queries]
             for query, question in zip(queries, asked, strict=True):
-                passages = retriever.search(question, options=options).passages
+                passages = hybrid_search.search(question, options=options).passages
                 ranking = [indexed.names[passage.section.node_id] for passage in passages]
                 gains.append(ndcg_at(ranking, qrels[query.id], DEPTH))
             changed = sum(a != query.text for a, query in zip(asked, queries, strict=True))

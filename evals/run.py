@@ -40,10 +40,10 @@ def evaluate_retrieval(
             candidates=max(retrieval.DEPTH, other.options.candidates),
             context_tokens=10**9,
         )
-        retriever = other.retriever
+        hybrid_search = other.hybrid_search
         ranked = retrieval.rank_queries(
             queries,
-            search=lambda question: retriever.search(question, options=options),
+            search=lambda question: hybrid_search.search(question, options=options),
             condense=other.condense,
             names=indexed.names,
             report=_bar(report, "Asking"),
@@ -81,13 +81,13 @@ def evaluate_answers(
         _recorder(trulens, folder) as recorder,
         _index(athena, folder, corpus, report) as (other, indexed),
     ):
-        retriever = other.retriever
+        hybrid_search = other.hybrid_search
         if recorder:
             judgements = recorder.judge_answers(queries, athena=other, report=bar)
         else:
             judgements = answers.judge_answers(
                 queries,
-                search=retriever.search,
+                search=hybrid_search.search,
                 quotes=lambda found: other.quote_texts(found, store=other.store),
                 condense=other.condense,
                 report=bar,
@@ -95,7 +95,7 @@ def evaluate_answers(
     return answers.report_on(
         judgements,
         dataset=dataset_name(folder),
-        threshold=retriever.calibration.threshold,
+        threshold=hybrid_search.calibration.threshold,
         indexed=indexed,
         settings=asdict(athena.options),
     )

@@ -23,6 +23,7 @@ from evals.feedback import Asked, contexts, feedback_on, until_answered, until_f
 from evals.indexing import Report
 from evals.trulens_database import open_session
 from pipeline.answer import Answer, Retrieval
+from pipeline.condense import Said
 from pipeline.events import ChatEvent
 
 if TYPE_CHECKING:
@@ -180,7 +181,5 @@ def _recording(tru_app: Any, query: Query, *, run: str) -> Any:
 
 def _run(athena: Athena, query: Query, stop: Event) -> Iterator[ChatEvent]:
     """The question as a new conversation, after what was said before it."""
-    from llama_index.core.base.llms.types import ChatMessage
-
-    said = [ChatMessage(role=turn.role, content=turn.text) for turn in query.history]
-    return athena.chat_engine().run(query.text, stop=stop, chat_history=said)
+    said = [Said(turn.role == "user", turn.text) for turn in query.history]
+    return athena.chat().run(query.text, stop=stop, history=said)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import Stemmer
 
 if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
+    from pipeline.nodes import Node
 
 ANALYSER_VERSION = 1
 """Rises with every change of what `analyse` returns: lexical indexes of another version are made anew."""
@@ -41,7 +41,7 @@ def analyse(text: str) -> list[str]:
     return list(chain.from_iterable(map(_terms, _WORD.findall(text.lower()))))
 
 
-def lexical_text(node: TextNode) -> str:
+def lexical_text(node: Node) -> str:
     """What of a node is indexed: heading path, table header and text in one field, analysed."""
     metadata = node.metadata
     return lexical_terms(node.text, metadata.get("heading_path", ()), metadata.get("header", ""))
@@ -52,7 +52,7 @@ def lexical_terms(text: str, heading_path: Sequence[str], header: str = "") -> s
     return " ".join(_analysed(" ".join(heading_path)) + _analysed(header) + tuple(analyse(text)))
 
 
-def embedding_text(node: TextNode) -> str:
+def embedding_text(node: Node) -> str:
     """What of a node is embedded: its innermost headings, then its table's header and its text."""
     metadata = node.metadata
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])

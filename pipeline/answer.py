@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from llama_index.core.schema import NodeWithScore, TextNode
+from pipeline.nodes import Node, ScoredNode
 
+if TYPE_CHECKING:
     from pipeline.events import Step
 
 Mode = Literal["quote", "generate"]
@@ -19,18 +19,18 @@ TurnStatus = Literal["complete", "stopped", "failed"]
 class Passage:
     """One retrieved section: whole where it was merged, else through the sentences that were found."""
 
-    section: TextNode
-    sentences: tuple[NodeWithScore, ...]  # those found, best first, each with its fused score
+    section: Node
+    sentences: tuple[ScoredNode, ...]  # those found, best first, each with its fused score
     merged: bool
     score: float  # 0..1, the order of the results
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
 
     @property
-    def node(self) -> TextNode:
+    def node(self) -> Node:
         """The section where merged or nothing finer was found, else its best sentence."""
         if self.merged or not self.sentences:
             return self.section
-        return self.sentences[0].node  # type: ignore[return-value]
+        return self.sentences[0].node
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,7 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
         "closeness": _closeness(response, {passage.section.node_id for passage in head}),
         "coverage": max(_share(terms, _section_terms(passage)) for passage in head),
         "sentence_coverage": max(
-            (
-                _share(terms, _terms(hit.node.get_content(), passage))
-                for passage in head
-                for hit in passage.sentences
-            ),
+            (_share(terms, _terms(hit.node.text, passage)) for passage in head for hit in passage.sentences),
             default=0.0,
         ),
         "margin": _margin(passages),

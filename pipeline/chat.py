@@ -15,8 +15,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llama_index.core.base.llms.types import ChatMessage
-
 from pipeline import condense
 from pipeline.answer import Answer
 from pipeline.citations import cite
@@ -32,8 +30,7 @@ from pipeline.events import (
     TokenArrived,
 )
 from pipeline.extractive import choose_quotes
-from pipeline.history import TurnMemory
-from pipeline.llama_chat import EventChatEngine
+from pipeline.history import History
 from pipeline.locate import SentenceLocator
 from pipeline.models.generation import ChatStream, complete, stream_chat
 from pipeline.prompts import condense_prompt
@@ -53,9 +50,10 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.conversations import Conversations
+    from pipeline.messages import Message
     from pipeline.models.base import Encoder, ModelChoice
     from pipeline.persona import Persona
-    from pipeline.retrieve import HybridRetriever, RetrievalOptions
+    from pipeline.retrieve import HybridSearch, RetrievalOptions
     from pipeline.stores.base import DocumentStore
 
 CONDENSE_TIMEOUT_S = 20.0
@@ -66,18 +64,18 @@ NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
-class ChatEngine(EventChatEngine):
-    """LlamaIndex's condense-plus-context engine, bound to one stored conversation.
+class ChatRecipe:
+    """A chat that is bound to one stored conversation.
 
-    `run` yields typed events and keeps every turn, also one that was stopped or failed. `chat`,
-    `stream_chat` and their async twins are the same run seen through LlamaIndex's types. Without a
-    language model the answer is quotes. `on_end` hears of each turn when it is over, however it ended.
+    `run` yields typed events and keeps every turn, also one that was stopped or failed. Without a language
+    model the answer is quotes. `on_end` hears of each turn when it is over, however it ended.
+    `llama_chat.py` shows a chat as LlamaIndex's engine.
     """
 
     def __init__(
         self,
         *,
-        retriever: HybridRetriever,
+        hybrid_search: HybridSearch,
         options: RetrievalOptions,
         llm: LLM | None,
         choice: ModelChoice,
@@ -93,18 +91,16 @@ class ChatEngine(EventChatEngine):
         on_end: OnEnd | None = None,
     ) -> None:
         conversation = conversations.get(conversation_id) if conversation_id else None
-        memory = TurnMemory.of(conversation)
-        super().__init__(retriever=retriever, llm=llm, memory=memory)  # type: ignore[arg-type]
+        self.history = History.of(conversation)
         self.conversation_id = conversation_id or ""
-        self._searcher = retriever
+        self.hybrid_search = hybrid_search
+        self.llm = llm
         self._options = options
-        self._model = llm
         self._choice = choice
         self._store = store
         self._encoder = encoder
         self._conversations = conversations
         self._persona = persona
-        self._turns = memory
         self._quotes = quotes
         self._history_tokens = history_tokens
         self._prompt_tokens = max(512, context_window - max_answer_tokens)
@@ -117,14 +113,14 @@ class ChatEngine(EventChatEngine):
         self._retrieve(turn)
         if not turn.retrieval.answerability.answerable:
             return self._abstain(turn)
-        if self._model is None:
+        if self.llm is None:
             return self._quote(turn)
         return self._generate(turn)
 
     def _condense(self, turn: Turn) -> None:
         """The message and the history as one question that stands alone."""
         with turn.trace.step("condense", message=turn.message, messages=len(turn.history)) as step:
-            rewrite = partial(self._rewrite, stop=turn.stop) if self._model else None
+            rewrite = partial(self._rewrite, stop=turn.stop) if self.llm else None
             found = condense.condense(turn.history, turn.message, rewrite=rewrite)
             step.outputs.update(question=found.question, carried=found.carried, by=found.by)
             if found.problem and turn.stop.is_set():
@@ -135,15 +131,15 @@ class ChatEngine(EventChatEngine):
         turn.question = found.question
 
     def _rewrite(self, history: Sequence[condense.Said], message: str, *, stop: threading.Event) -> str:
-        assert self._model is not None  # noqa: S101  (only called with one)
+        assert self.llm is not None  # noqa: S101  (only called with one)
         recent = fitting_history(history, budget=self._history_tokens)
         prompt = condense_prompt(recent, message)
-        text = complete(self._model, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
+        text = complete(self.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
         return "" if stop.is_set() else text  # half a question finds something else
 
     def _retrieve(self, turn: Turn) -> None:
         """Passages and the verdict."""
-        turn.retrieval = self._searcher.search(
+        turn.retrieval = self.hybrid_search.search(
             turn.question, trace=turn.trace, options=self._options, stop=turn.stop
         )
         turn.notices += tuple(
@@ -201,17 +197,17 @@ class ChatEngine(EventChatEngine):
                 turn.message,
                 budget=Budget(self._prompt_tokens, self._options.context_tokens, self._history_tokens),
             )
-            step.outputs["messages"] = [{"role": m.role.value, "text": m.content} for m in prompt.messages]
-            step.outputs["tokens"] = sum(count_tokens(m.content or "") for m in prompt.messages)
+            step.outputs["messages"] = [{"role": m.role, "text": m.text} for m in prompt.messages]
+            step.outputs["tokens"] = sum(count_tokens(m.text) for m in prompt.messages)
             step.outputs["history_left_out"] = prompt.history_left_out
             turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
         return prompt
 
-    def _stream(self, turn: Turn, messages: Sequence[ChatMessage]) -> ChatStream:
-        assert self._model is not None  # noqa: S101  (only called with one)
+    def _stream(self, turn: Turn, messages: Sequence[Message]) -> ChatStream:
+        assert self.llm is not None  # noqa: S101  (only called with one)
         with (
             turn.trace.step("generate", model=self._choice.name) as step,
-            closing(stream_chat(self._model, messages, stop=turn.stop)) as stream,
+            closing(stream_chat(self.llm, messages, stop=turn.stop)) as stream,
         ):
             kept = time.monotonic()
             for piece in stream:
@@ -261,20 +257,20 @@ class ChatEngine(EventChatEngine):
         message: str,
         *,
         stop: threading.Event | None = None,
-        chat_history: list[ChatMessage] | None = None,
+        history: Sequence[condense.Said] | None = None,
     ) -> Iterator[ChatEvent]:
         """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`.
 
-        The work is done in a thread, so that events arrive while a step is at work. Leaving the iterator
-        early stops the run.
+        `history` takes the place of what was said before. The work is done in a thread, so that events
+        arrive while a step is at work. Leaving the iterator early stops the run.
         """
         stop = stop or threading.Event()
         message = message.encode(errors="replace").decode()  # half a surrogate pair cannot be stored
-        if chat_history is not None:
-            self._turns.set(chat_history)
+        if history is not None:
+            self.history.replace(history)
         events: queue.SimpleQueue[ChatEvent | None] = queue.SimpleQueue()
         turn = Turn(
-            message, self._turns.said(), stop, events.put, self._working, self._model_name, self._settings()
+            message, self.history.said(), stop, events.put, self._working, self._model_name, self._settings()
         )
         context = contextvars.copy_context()
         worker = threading.Thread(
@@ -294,7 +290,7 @@ class ChatEngine(EventChatEngine):
     def _work(self, turn: Turn, events: queue.SimpleQueue[ChatEvent | None]) -> None:
         try:
             answer = self._keep(turn, self._answer(turn))
-            self._turns.remember(turn.message, answer.text)
+            self.history.remember(turn.message, answer.text)
             events.put(AnswerFinished(answer))
         except AthenaError as error:
             self._keep_failed(turn, str(error))
@@ -318,7 +314,7 @@ class ChatEngine(EventChatEngine):
         kept = turn.partial or turn.answer(text=turn.text)
         with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said elsewhere
             self._keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
-            self._turns.remember(turn.message, kept.text)
+            self.history.remember(turn.message, kept.text)
 
     def _working(self, step: RunningStep) -> str:
         text = WORKING.get(step.name, step.name)
@@ -326,7 +322,7 @@ class ChatEngine(EventChatEngine):
 
     @property
     def _model_name(self) -> str:
-        return self._choice.name if self._model is not None else ""
+        return self._choice.name if self.llm is not None else ""
 
     def _settings(self) -> dict[str, object]:
         return asdict(self._options)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pipeline.answer import Citation, Passage
+from pipeline.nodes import Node
 from pipeline.provenance import quote_hash
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 # [1], [1, 2], [1-3], [^1], 【1】, [Source 1]; not inside code and not the text of a link: `[1](url)`.
 MARKER = re.compile(
@@ -41,7 +38,7 @@ class Piece:
     numbers: tuple[int, ...]
 
 
-Locate = Callable[[str, Passage], Sequence["TextNode"]]  # a sentence, a passage → the leaves that support it
+Locate = Callable[[str, Passage], Sequence[Node]]  # a sentence, a passage → the leaves that support it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def cite(
 
 
 def citation_of(
-    leaves: Sequence[TextNode], passage: Passage, *, marker: int, file_hash: str, verified: bool
+    leaves: Sequence[Node], passage: Passage, *, marker: int, file_hash: str, verified: bool
 ) -> Citation:
     """The citation of adjacent leaves of a passage: one exact span."""
     section = passage.section
@@ -165,9 +162,7 @@ def _resolved(
     return SPACED_MARKER.sub(replaced, sentence)
 
 
-def _marker(
-    leaf: TextNode, passage: Passage, file_hashes: Mapping[str, str], found: dict[str, Citation]
-) -> int:
+def _marker(leaf: Node, passage: Passage, file_hashes: Mapping[str, str], found: dict[str, Citation]) -> int:
     if leaf.node_id not in found:
         found[leaf.node_id] = citation_of(
             [leaf],

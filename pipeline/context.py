@@ -10,10 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
-
 from pipeline.answer import Passage
 from pipeline.condense import Said
+from pipeline.messages import Message
 from pipeline.prompts import system_prompt
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Budget:
 class Prompt:
     """The messages for the model, the sources in them, and what had to be left out."""
 
-    messages: tuple[ChatMessage, ...]
+    messages: tuple[Message, ...]
     sources: tuple[Source, ...]
     history_left_out: int = 0
     message_cut: bool = False
@@ -88,9 +87,9 @@ def assemble_prompt(
     kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
     header = system_prompt(persona.system_header, persona.tone, text)
     messages = (
-        ChatMessage(role=MessageRole.SYSTEM, content=header),
-        *(_chat_message(said) for said in kept),
-        ChatMessage(role=MessageRole.USER, content=asked),
+        Message("system", header),
+        *(Message("user" if said.by_user else "assistant", said.text) for said in kept),
+        Message("user", asked),
     )
     return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
 
@@ -129,10 +128,6 @@ def fitting_message(message: str, *, budget: int) -> str:
     return message if count_tokens(message) <= budget else _cut(message, budget)
 
 
-def _chat_message(said: Said) -> ChatMessage:
-    return ChatMessage(role=MessageRole.USER if said.by_user else MessageRole.ASSISTANT, content=said.text)
-
-
 def _text(passage: Passage, *, number: int) -> str:
     section = passage.section
     breadcrumb = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
@@ -159,9 +154,9 @@ def _with_surroundings(passage: Passage, offset: int) -> list[tuple[int, int]]:
     """Spans in the section of the found sentences, each widened to whole lines; touching ones joined."""
     text = passage.section.text
     spans: list[tuple[int, int]] = []
-    for hit in sorted(passage.sentences, key=lambda hit: hit.node.start_char_idx or 0):  # type: ignore[attr-defined]
-        start = (hit.node.start_char_idx or 0) - offset  # type: ignore[attr-defined]
-        end = (hit.node.end_char_idx or 0) - offset  # type: ignore[attr-defined]
+    for hit in sorted(passage.sentences, key=lambda hit: hit.node.start_char_idx or 0):
+        start = (hit.node.start_char_idx or 0) - offset
+        end = (hit.node.end_char_idx or 0) - offset
         start = text.rfind("\n\n", 0, start) + 2 if "\n\n" in text[:start] else 0
         stop = text.find("\n\n", end)
         end = len(text) if stop == -1 else stop

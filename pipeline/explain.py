@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from llama_index.core.schema import TextNode
-
 from pipeline.answer import Retrieval
 from pipeline.errors import UnknownDocument
 from pipeline.events import Step
 from pipeline.fusion import LISTS
+from pipeline.nodes import Node
 from pipeline.stores.base import SectionStore
 from pipeline.stores.globs import matches
 
@@ -66,7 +65,7 @@ def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: s
     return _follow(section, {step.name: step for step in retrieval.steps})
 
 
-def _find(sections: Sequence[TextNode], heading: str) -> TextNode | None:
+def _find(sections: Sequence[Node], heading: str) -> Node | None:
     """The section whose path, written `A > B`, or whose last heading is `heading`; case does not count."""
     wanted = heading.strip().casefold()
     for node in sections:
@@ -76,11 +75,11 @@ def _find(sections: Sequence[TextNode], heading: str) -> TextNode | None:
     return None
 
 
-def _named(sections: Sequence[TextNode]) -> list[TextNode]:
+def _named(sections: Sequence[Node]) -> list[Node]:
     return [node for node in sections if node.metadata["heading_path"]]
 
 
-def _follow(section: TextNode, steps: Mapping[str, Step]) -> Why:
+def _follow(section: Node, steps: Mapping[str, Step]) -> Why:
     lists = {name: _place(steps["search"].outputs[name], section.node_id) for name in LISTS}
     ranking = [item[0] for item in steps["fuse"].outputs["ranking"]]
     scores = {item[0]: item[1] for item in steps["fuse"].outputs["ranking"]}
@@ -114,7 +113,7 @@ def _rank(ranking: Sequence[str], scores: Mapping[str, float], section_id: str) 
     return Place(ranking.index(section_id) + 1, scores[section_id]) if section_id in scores else Place()
 
 
-def _verdict(section: TextNode, places: Places, steps: Mapping[str, Step]) -> tuple[str, str]:
+def _verdict(section: Node, places: Places, steps: Mapping[str, Step]) -> tuple[str, str]:
     if places.final is not None:
         return "", f"It was selected, in place {places.final}."
     if all(place.rank is None for place in places.lists.values()):

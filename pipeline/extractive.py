@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from llama_index.core.schema import TextNode
 
 from pipeline.analysis import analyse
 from pipeline.answer import Passage, Retrieval
 from pipeline.models.base import Encoder
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
 
@@ -29,7 +29,7 @@ class Quote:
     """One quoted span of a section: adjacent leaves in reading order."""
 
     passage: Passage
-    leaves: tuple[TextNode, ...]
+    leaves: tuple[Node, ...]
     score: float  # of its best sentence
 
     @property
@@ -54,7 +54,7 @@ class _Scored:
     """One sentence of a passage with its score."""
 
     passage: Passage
-    leaf: TextNode
+    leaf: Node
     position: int
     score: float
 
@@ -89,7 +89,7 @@ def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encode
 
 def _ranked(
     retrieval: Retrieval,
-    leaves: Mapping[str, Sequence[TextNode]],
+    leaves: Mapping[str, Sequence[Node]],
     vectors: Mapping[str, np.ndarray],
     *,
     question: np.ndarray,
@@ -106,7 +106,7 @@ def _ranked(
     return sorted(scored, key=lambda item: (-item.score, item.leaf.node_id))
 
 
-def _coverage(terms: Sequence[str], leaf: TextNode) -> float:
+def _coverage(terms: Sequence[str], leaf: Node) -> float:
     """The share of the question's content words that the sentence or its table's header has."""
     present = {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
     return sum(term in present for term in terms) / len(terms) if terms else 0.0
@@ -121,7 +121,7 @@ def _same(item: _Scored, other: _Scored, vectors: Mapping[str, np.ndarray]) -> b
     return float(np.dot(vectors[one.node_id], vectors[two.node_id])) >= SAME
 
 
-def _with_neighbours(position: int, leaves: Sequence[TextNode]) -> list[int]:
+def _with_neighbours(position: int, leaves: Sequence[Node]) -> list[int]:
     """The positions to quote: the sentence, the next and the former while short, a list it introduces.
 
     Of a short section all: half a procedure helps nobody.
@@ -143,7 +143,7 @@ def _with_neighbours(position: int, leaves: Sequence[TextNode]) -> list[int]:
     return positions
 
 
-def _list_after(position: int, leaves: Sequence[TextNode]) -> list[int]:
+def _list_after(position: int, leaves: Sequence[Node]) -> list[int]:
     """Positions of the list items, rows or code that follow an introduction."""
     followers = []
     for index in range(position + 1, min(len(leaves), position + 1 + MAX_LIST_ITEMS)):
@@ -153,7 +153,7 @@ def _list_after(position: int, leaves: Sequence[TextNode]) -> list[int]:
     return followers
 
 
-def _spans(passage: Passage, leaves: Sequence[TextNode], taken: Mapping[int, float]) -> list[Quote]:
+def _spans(passage: Passage, leaves: Sequence[Node], taken: Mapping[int, float]) -> list[Quote]:
     """The taken positions of one section as quotes, in reading order; touching ones are one."""
     runs: list[list[int]] = []
     for position in sorted(taken):

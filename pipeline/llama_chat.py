@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
+import threading
 from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import closing
 from typing import Any
@@ -11,29 +11,54 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
-from llama_index.core.schema import NodeWithScore
 
-from pipeline.answer import Retrieval
+from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
 from pipeline.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
+from pipeline.llama_memory import HistoryMemory, said_in
+from pipeline.llama_nodes import nodes_with_score
+from pipeline.llama_retriever import HybridRetriever
 
 
-class EventChatEngine(CondensePlusContextChatEngine):
-    """A condense-plus-context engine whose work is a run that yields events."""
+class ChatEngine(CondensePlusContextChatEngine):
+    """LlamaIndex's condense-plus-context engine over a chat: `run` yields events, the others are that run.
 
-    @abstractmethod
-    def run(self, message: str, *, chat_history: list[ChatMessage] | None = None) -> Iterator[ChatEvent]:
+    Its memory is the chat's history.
+    """
+
+    def __init__(self, recipe: ChatRecipe) -> None:
+        super().__init__(
+            retriever=HybridRetriever(recipe.hybrid_search),
+            llm=recipe.llm,  # type: ignore[arg-type]  # without one the answer is quotes
+            memory=HistoryMemory.of(recipe.history),
+        )
+        self._recipe = recipe
+
+    @property
+    def conversation_id(self) -> str:
+        """The stored conversation; "" before its first turn."""
+        return self._recipe.conversation_id
+
+    def run(
+        self,
+        message: str,
+        *,
+        stop: threading.Event | None = None,
+        chat_history: list[ChatMessage] | None = None,
+    ) -> Iterator[ChatEvent]:
         """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`."""
+        history = None if chat_history is None else said_in(chat_history)
+        return self._recipe.run(message, stop=stop, history=history)
 
     def chat(self, message: str, chat_history: list[ChatMessage] | None = None) -> AgentChatResponse:
         """The whole answer; raises the `AthenaError` that ended a run which failed."""
-        found: list[Retrieval] = []
+        nodes: list[Any] = []
         for event in self.run(message, chat_history=chat_history):
             match event:
                 case SourcesFound(retrieval=retrieval):
-                    found.append(retrieval)
+                    nodes = nodes_with_score(retrieval)
                 case AnswerFinished(answer=answer):
-                    return AgentChatResponse(response=answer.text, source_nodes=_nodes(found))
+                    return AgentChatResponse(response=answer.text, source_nodes=nodes)
                 case RunFailed() as failure:
                     raise _error_of(failure)
         raise AthenaError("The answer ended unexpectedly.", "Ask again.")
@@ -57,7 +82,7 @@ class EventChatEngine(CondensePlusContextChatEngine):
         for event in self.run(message, chat_history=chat_history):
             match event:
                 case SourcesFound(retrieval=retrieval):
-                    nodes += _nodes([retrieval])
+                    nodes += nodes_with_score(retrieval)
                 case TokenArrived(text=delta):
                     text += delta
                     yield _chunk(text, delta)
@@ -87,11 +112,6 @@ def _error_of(failure: RunFailed) -> AthenaError:
 
 def _chunk(text: str, delta: str) -> ChatResponse:
     return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
-
-
-def _nodes(found: list[Retrieval]) -> list[Any]:
-    passages = found[-1].passages if found else ()
-    return [NodeWithScore(node=passage.node, score=passage.score) for passage in passages]
 
 
 async def _async(chunks: Generator[ChatResponse, None, None]) -> AsyncGenerator[ChatResponse, None]:

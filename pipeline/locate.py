@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from llama_index.core.schema import TextNode
 
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.models.base import Encoder
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
 from pipeline.terms import content_terms
 
@@ -28,7 +28,7 @@ class SentenceLocator:
             [leaf.node_id for leaves in self._leaves.values() for leaf in leaves]
         )
 
-    def __call__(self, sentence: str, passage: Passage) -> list[TextNode]:
+    def __call__(self, sentence: str, passage: Passage) -> list[Node]:
         """The best leaf, and a second one where it adds words that the first lacks; in reading order."""
         leaves = self._leaves.get(passage.section.node_id, [])
         if not leaves:
@@ -46,13 +46,13 @@ class SentenceLocator:
                 covered |= added
         return sorted(chosen, key=lambda leaf: leaf.start_char_idx or 0)
 
-    def _score(self, leaf: TextNode, terms: set[str], vector: Vector) -> float:
+    def _score(self, leaf: Node, terms: set[str], vector: Vector) -> float:
         closeness = (
             float(np.dot(self._vectors[leaf.node_id], vector)) if leaf.node_id in self._vectors else 0.0
         )
         return closeness + (len(_shared(terms, leaf)) / len(terms) if terms else 0.0)
 
 
-def _shared(terms: set[str], leaf: TextNode) -> set[str]:
+def _shared(terms: set[str], leaf: Node) -> set[str]:
     """The terms that the leaf has, or the header of its table."""
     return terms & {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}

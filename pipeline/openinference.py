@@ -152,7 +152,7 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
     for number, passage in enumerate(passages[:MOST_DOCUMENTS]):
         section, at = passage.section, f"{prefix}.{number}.document"
         whole = passage.merged or not passage.sentences
-        text = section.text if whole else "\n".join(hit.node.get_content() for hit in passage.sentences)
+        text = section.text if whole else "\n".join(hit.node.text for hit in passage.sentences)
         about = {
             "source": section.metadata.get("source", ""),
             "heading_path": section.metadata.get("heading_path", []),

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from llama_index.core.schema import NodeWithScore, TextNode
 
 from pipeline.answer import Passage
 from pipeline.automerge import Merge, merge_sections
 from pipeline.fusion import Fused
+from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
 
 
@@ -51,7 +51,7 @@ def gather(
         for section_id, group in hits.items()
     }
     merges = merge_sections(
-        {section_id: [hit.node_id for hit in group] for section_id, group in hits.items()},
+        {section_id: [hit.node.node_id for hit in group] for section_id, group in hits.items()},
         siblings,
         simple_ratio_thresh=threshold,
     )
@@ -90,29 +90,27 @@ def _found(
 
 def _hits(
     found: Mapping[str, Mapping[str, float]], store: DocumentStore
-) -> dict[str, tuple[NodeWithScore, ...]]:
+) -> dict[str, tuple[ScoredNode, ...]]:
     """For each section its found sentences with their scores, best first."""
     nodes = store.sentences.get_many([node_id for scores in found.values() for node_id in scores])
     return {
         section_id: _ranked(
-            NodeWithScore(node=nodes[node_id], score=score)
-            for node_id, score in scores.items()
-            if node_id in nodes
+            ScoredNode(nodes[node_id], score) for node_id, score in scores.items() if node_id in nodes
         )
         for section_id, scores in found.items()
     }
 
 
 def _nearest(
-    leaves: Mapping[str, Sequence[TextNode]], *, store: DocumentStore, vector: Vector | None
-) -> dict[str, tuple[NodeWithScore, ...]]:
+    leaves: Mapping[str, Sequence[Node]], *, store: DocumentStore, vector: Vector | None
+) -> dict[str, tuple[ScoredNode, ...]]:
     """For each section its one sentence nearest to the query; nothing without a query vector."""
     if vector is None or not leaves:
         return {}
     vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
     return {
         section_id: _ranked(
-            NodeWithScore(node=leaf, score=max(0.0, float(np.dot(vectors[leaf.node_id], vector))))
+            ScoredNode(leaf, max(0.0, float(np.dot(vectors[leaf.node_id], vector))))
             for leaf in group
             if leaf.node_id in vectors
         )[:1]
@@ -120,5 +118,5 @@ def _nearest(
     }
 
 
-def _ranked(hits: Iterable[NodeWithScore]) -> tuple[NodeWithScore, ...]:
-    return tuple(sorted(hits, key=lambda hit: (-(hit.score or 0.0), hit.node.metadata["position"])))
+def _ranked(hits: Iterable[ScoredNode]) -> tuple[ScoredNode, ...]:
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.node.metadata["position"])))

@@ -44,7 +44,7 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
     """The nearest sections, each by its best sentence."""
     return tuple(
         citation_of(
-            [passage.sentences[0].node if passage.sentences else passage.section],  # type: ignore[list-item]
+            [passage.sentences[0].node if passage.sentences else passage.section],
             passage,
             marker=marker,
             file_hash=file_hashes.get(passage.section.metadata["source"], ""),

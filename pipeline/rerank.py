@@ -41,7 +41,7 @@ def passage_text(passage: Passage) -> str:
     if passage.merged or not passage.sentences:
         return f"{heading}\n{passage.section.text}"
     in_order = sorted(passage.sentences, key=lambda hit: hit.node.metadata["position"])
-    return f"{heading}\n" + " ".join(hit.node.get_content() for hit in in_order)
+    return f"{heading}\n" + " ".join(hit.node.text for hit in in_order)
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:

@@ -10,10 +10,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.schema import NodeWithScore, QueryBundle
-
 from pipeline import hyde
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.answerability import Calibration, judge
@@ -59,8 +55,8 @@ class Query:
     vector: Vector | None = None
 
 
-class HybridRetriever(BaseRetriever):
-    """Searches sections and sentences, lexically and densely; fulfils LlamaIndex's `BaseRetriever`."""
+class HybridSearch:
+    """Searches sections and sentences, lexically and densely; `llama_retriever.py` is LlamaIndex's way in."""
 
     def __init__(
         self,
@@ -72,9 +68,7 @@ class HybridRetriever(BaseRetriever):
         calibration: Calibration,
         cross_encoder: CrossEncoder | None = None,
         hypothesize: Hypothesize | None = None,
-        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__(callback_manager=callback_manager or CallbackManager([]))
         self._store = store
         self._encoder = encoder
         self._count_tokens = count_tokens
@@ -82,11 +76,6 @@ class HybridRetriever(BaseRetriever):
         self._cross_encoder = cross_encoder
         self._hypothesize = hypothesize
         self.options = options
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """LlamaIndex's way in: a node a passage, best first."""
-        retrieval = self.search(query_bundle.query_str)
-        return [NodeWithScore(node=passage.node, score=passage.score) for passage in retrieval.passages]
 
     def search(
         self,

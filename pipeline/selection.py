@@ -46,4 +46,4 @@ def select(
 def _text(passage: Passage) -> str:
     if passage.merged or not passage.sentences:
         return passage.section.text
-    return "\n".join(hit.node.get_content() for hit in passage.sentences)
+    return "\n".join(hit.node.text for hit in passage.sentences)

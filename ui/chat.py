@@ -81,7 +81,7 @@ def ask(question: str) -> None:
             conversation = athena.conversations.create(title_of(question)).info.id
             state.open_conversation(conversation)
         picked = picked_model()
-        engine = athena.chat_engine(conversation_id=conversation, llm=picked)
+        engine = athena.chat(conversation_id=conversation, llm=picked)
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
         st.session_state[ERROR] = str(error)

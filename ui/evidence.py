@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.answer import Answer, Citation
 from pipeline.errors import UnknownDocument
+from pipeline.nodes import Node
 from pipeline.provenance import Provenance, provenance
 from ui.markdown_tree import Span, Tree, markdown_tree
 from ui.state import OpenEvidence
 
 if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
-
     from pipeline.stores.base import SectionStore, StoredDocument
 
 View = dict[str, Any]
@@ -95,7 +94,7 @@ def _today(document: StoredDocument, fate: Provenance, whole: bool) -> Tree:
     return markdown_tree(document.text[start:end], spans=marks, base=start)
 
 
-def _section_at(document: StoredDocument, offset: int) -> TextNode | None:
+def _section_at(document: StoredDocument, offset: int) -> Node | None:
     """The section that holds an offset of the file."""
     for section in document.sections:
         if int(section.start_char_idx or 0) <= offset < int(section.end_char_idx or 0):

@@ -188,8 +188,8 @@ def _what_if(turn: Turn) -> None:
 
 
 def _both(question: str, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
-    retriever = state.athena().retriever
-    return retriever.search(question, options=before), retriever.search(question, options=after)
+    search = state.athena().hybrid_search.search
+    return search(question, options=before), search(question, options=after)
 
 
 def _options_of(answer: Answer) -> RetrievalOptions:

@@ -112,7 +112,7 @@ def ask(game: Game, question: str) -> None:
         if found is None:
             found = athena.conversations.create(f"Mission {level.number}: {level.title}")
             games.keep_conversation(level.id, found.info.id)
-        engine = athena.chat_engine(
+        engine = athena.chat(
             conversation_id=found.info.id, llm=picked_model(), persona=speaker(game, mission_persona())
         )
     except AthenaError as error:

@@ -19,7 +19,7 @@ from pipeline.persona import Persona
 from wiring import mission_persona
 
 if TYPE_CHECKING:
-    from pipeline.chat import ChatEngine
+    from pipeline.chat import ChatRecipe
     from wiring import Athena
 
 TELEMETRY = "What the ship's console shows at this moment:"
@@ -66,14 +66,14 @@ def assistant(athena: Athena) -> Ask:
 
     In the easier mode a language model is told the telemetry; it is not searched for.
     """
-    engine: ChatEngine | None = None
+    engine: ChatRecipe | None = None
 
     def ask(question: str, telemetry: str) -> str:
         from ui.terminal import ask_quietly
 
         nonlocal engine
         told = informed(mission_persona(), telemetry)
-        engine = athena.chat_engine(conversation_id=engine.conversation_id if engine else None, persona=told)
+        engine = athena.chat(conversation_id=engine.conversation_id if engine else None, persona=told)
         answer = ask_quietly(engine, question)
         sources = [f"[{c.marker}] {' > '.join([c.source, *c.heading_path])}" for c in answer.citations]
         return "\n".join([answer.text, "", *sources]).strip()

@@ -34,7 +34,7 @@ UNEXPECTED = RunFailed(
 
 
 class Engine(Protocol):
-    """What answers: `pipeline.chat.ChatEngine`, or a fake."""
+    """What answers: `pipeline.chat.ChatRecipe`, or a fake."""
 
     def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
         """Yield the events of one answer."""

@@ -47,7 +47,7 @@ STAGES = {
 
 
 class Engine(Protocol):
-    """What answers: `pipeline.chat.ChatEngine`, or a fake."""
+    """What answers: `pipeline.chat.ChatRecipe`, or a fake."""
 
     def run(self, message: str) -> Iterator[ChatEvent]:
         """Yield the events of one answer."""

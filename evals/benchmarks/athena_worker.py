@@ -98,15 +98,15 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 def search(athena: Athena, options: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of every question, whole and by step, without HyDE and reranker."""
-    retriever = athena.retriever_over(athena.store, None)
+    hybrid_search = athena.hybrid_search_over(athena.store, None)
     settings = replace(athena.options, hyde=False, rerank=False)
     questions = json.loads(options.questions.read_text(encoding="utf-8"))
     for question in questions[:WARM_UP]:
-        retriever.search(question, options=settings)
+        hybrid_search.search(question, options=settings)
     ms, steps = [], dict[str, list[float]]()
     for question in questions:
         started = time.perf_counter()
-        retrieval = retriever.search(question, options=settings)
+        retrieval = hybrid_search.search(question, options=settings)
         ms.append((time.perf_counter() - started) * 1000)
         for step in retrieval.steps:
             steps.setdefault(step.name, []).append(step.ms)

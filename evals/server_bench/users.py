@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 
 from pipeline.answer import Answer
-from pipeline.chat import ChatEngine
+from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
 from pipeline.events import AnswerFinished, RunFailed, TokenArrived
 from wiring import Athena, load_settings, open_athena
@@ -74,7 +74,7 @@ def run(athena: Athena, questions: Sequence[str], *, users: int, seconds: float)
     """Let `users` ask for `seconds`, each as soon as the last answer is there; begun answers are ended."""
     athena.warm_up(serving=True)  # as the app does
     for question in questions[:WARM_UP_QUESTIONS]:
-        ask(athena.chat_engine(), question, started=0.0)
+        ask(athena.chat(), question, started=0.0)
     started = time.monotonic()
     asked: list[Asked] = []
     numbers = count()
@@ -108,7 +108,7 @@ def _ask_on(
     while time.monotonic() - started < seconds:
         question = questions[next(numbers) % len(questions)]
         try:
-            outcome = ask(athena.chat_engine(), question, started=started)
+            outcome = ask(athena.chat(), question, started=started)
         except AthenaError as error:
             outcome = Asked(time.monotonic() - started, error=str(error))
         asked.append(outcome)
@@ -116,7 +116,7 @@ def _ask_on(
             time.sleep(PAUSE_AFTER_ERROR_S)
 
 
-def ask(engine: ChatEngine, question: str, *, started: float) -> Asked:
+def ask(engine: ChatRecipe, question: str, *, started: float) -> Asked:
     """Ask one question and time it."""
     begun = time.monotonic()
     first_word = 0.0

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pipeline.errors import ModelError, ModelTimeout
+from pipeline.messages import Message
 from pipeline.models.characters import CharacterJoiner
 from pipeline.models.failures import Server, interrupted, timed_out, translate, worth_retrying
 from pipeline.models.transport import HangUpTransport
 
 if TYPE_CHECKING:
-    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+    from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.llms import LLM
 
 logger = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ class ChatStream(Iterator[str]):
     def __init__(
         self,
         llm: LLM,
-        messages: Sequence[ChatMessage],
+        messages: Sequence[Message],
         *,
         stop: threading.Event,
         deadline_s: float | None = None,
@@ -193,11 +194,11 @@ class ChatStream(Iterator[str]):
         read = self._end.prompt_tokens
         if not read or self._server.provider != "ollama":
             return False  # OpenAI's servers refuse a prompt that is too long; a count of 0 is a cached prompt
-        estimate = sum(len(message.content or "") for message in self._messages) / CHARACTERS_A_TOKEN
+        estimate = sum(len(message.text) for message in self._messages) / CHARACTERS_A_TOKEN
         return read >= self._llm.metadata.context_window - 1 or read < WHOLE_PROMPT_SHARE * estimate
 
 
-def stream_chat(llm: LLM, messages: Sequence[ChatMessage], *, stop: threading.Event) -> ChatStream:
+def stream_chat(llm: LLM, messages: Sequence[Message], *, stop: threading.Event) -> ChatStream:
     """Stream the answer to some messages; setting `stop` ends it within about 0.1 s.
 
     One retry, only before the first token, on a failed connection, HTTP 429 or 5xx.
@@ -210,9 +211,7 @@ def complete(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event |
 
     When `stop` is set meanwhile, what had arrived by then comes back.
     """
-    from llama_index.core.base.llms.types import ChatMessage
-
-    stream = ChatStream(llm, [ChatMessage(prompt)], stop=stop or threading.Event(), deadline_s=timeout_s)
+    stream = ChatStream(llm, [Message("user", prompt)], stop=stop or threading.Event(), deadline_s=timeout_s)
     return "".join(stream)
 
 
@@ -227,7 +226,7 @@ class _Passing(Exception):
 class _Reader:
     """Reads one streamed answer in a daemon thread into a queue: responses, then None or an exception."""
 
-    def __init__(self, llm: LLM, messages: Sequence[ChatMessage], *, server: Server) -> None:
+    def __init__(self, llm: LLM, messages: Sequence[Message], *, server: Server) -> None:
         self.items: queue.SimpleQueue[ChatResponse | Exception | None] = queue.SimpleQueue()
         self._transport: HangUpTransport | None = None
         if isinstance(llm, ServedModel):
@@ -248,9 +247,12 @@ class _Reader:
         if self._transport:
             self._transport.hang_up()
 
-    def _read(self, llm: LLM, messages: Sequence[ChatMessage]) -> None:
+    def _read(self, llm: LLM, messages: Sequence[Message]) -> None:
+        from llama_index.core.base.llms.types import ChatMessage
+
         try:
-            for response in llm.stream_chat(messages):
+            chat = [ChatMessage(role=message.role, content=message.text) for message in messages]
+            for response in llm.stream_chat(chat):
                 self.items.put(response)
                 if self._left.is_set():
                     break

@@ -1,7 +1,7 @@
 """What a store must do: two protocols, and the records that cross them.
 
 `SectionStore` is the truth (documents, sections, manifest); `SentenceIndex` finds. Types of the backend
-behind them never cross this line: nodes are LlamaIndex's `TextNode`, vectors are NumPy arrays.
+behind them never cross this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # importing LlamaIndex takes seconds; an ingest with nothing to do never needs it
-    from llama_index.core.schema import TextNode
+from pipeline.nodes import Node, StoredNode
 
 Vector = NDArray[np.float32]  # (dimensions,), unit length
 Matrix = NDArray[np.float32]  # (rows, dimensions), unit length each
@@ -68,7 +67,7 @@ class StoredDocument:
 
     info: DocumentInfo
     text: str
-    sections: tuple[TextNode, ...]
+    sections: tuple[StoredNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +84,8 @@ class NewDocument:
     title: str
     hash: str
     text: str
-    sections: Sequence[TextNode]
-    sentences: Sequence[TextNode]
+    sections: Sequence[Node]
+    sentences: Sequence[Node]
     vectors: Mapping[str, Vector]
 
 
@@ -123,7 +122,7 @@ class SectionStore(Protocol):
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
 
     def delete_document(self, source: str) -> None:
@@ -139,10 +138,10 @@ class SentenceIndex(Protocol):
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sentences by id, in one call; an id that is not stored is missing from the result."""
 
-    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[TextNode]]:
+    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:

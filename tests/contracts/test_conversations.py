@@ -12,7 +12,7 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.conversations import Conversations, ConversationStore
 from pipeline.errors import UnknownConversation
-from pipeline.history import TurnMemory
+from pipeline.history import History
 from tests.contracts.conftest import BACKENDS
 from tests.pipeline.test_provenance import citing
 from tests.server_stores import server_addresses
@@ -114,7 +114,7 @@ class TestConversations:
         conversations.save_turn(id_, answer("One?", "Yes [1]."))
         conversations.save_turn(id_, replace(answer("Two?", " "), status="failed"))
         conversations.save_turn(id_, replace(answer("Three?", "Part"), status="stopped"))
-        said = TurnMemory.of(conversations.get(id_)).said()
+        said = History.of(conversations.get(id_)).said()
         assert [item.text for item in said] == ["One?", "Yes.", "Three?", "Part"]
 
     def test_a_conversation_that_is_deleted_meanwhile_takes_no_turn(

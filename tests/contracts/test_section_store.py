@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.schema import NodeRelationship
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentStore, NewDocument
@@ -55,9 +54,9 @@ class TestSectionStore:
     ) -> None:
         section_id = make_id("ecs/tank.md", "Tank")
         section = store.sections.get_many([section_id, "unknown"])[section_id]
-        assert section.relationships[NodeRelationship.SOURCE].node_id == tank.id
-        children = [child.node_id for child in section.child_nodes or []]
-        assert children == [make_id(section_id, 0), make_id(section_id, 1)]
+        assert section.document_id == tank.id
+        assert section.sentence_ids == (make_id(section_id, 0), make_id(section_id, 1))
+        assert section.section_id == ""
 
     def test_an_unknown_id_is_missing(self, store: DocumentStore, tank: NewDocument) -> None:
         ids = [node.node_id for node in tank.sections]

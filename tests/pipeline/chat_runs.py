@@ -1,4 +1,4 @@
-"""A chat engine over the small manual: real retrieval and conversations, only the models are fakes."""
+"""A chat over the small manual: real retrieval and conversations, only the models are fakes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Any
 
 from llama_index.core.llms import LLM
 
-from pipeline.answer import Answer
-from pipeline.chat import ChatEngine
+from pipeline.answer import Answer, Retrieval
+from pipeline.chat import ChatRecipe
 from pipeline.conversations import ConversationStore, Turn
 from pipeline.events import AnswerFinished, ChatEvent, RunFailed, Step, StepFinished
+from pipeline.llama_chat import ChatEngine
 from pipeline.models.base import ModelChoice
 from pipeline.persona import Persona
-from tests.pipeline.searching import ENCODER, make_retriever
+from pipeline.retrieve import HybridSearch
+from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.searching import ENCODER, make_search
 
 PERSONA = Persona(system_header="You answer from the ship's manuals.", tone="Be brief.")
 CONNECT = "Start Ollama and choose a model."
@@ -23,14 +26,14 @@ CONNECT = "Start Ollama and choose a model."
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """An engine with what a test looks at afterwards."""
+    """A chat with what a test looks at afterwards."""
 
-    engine: ChatEngine
+    recipe: ChatRecipe
     conversations: ConversationStore
 
     def ask(self, message: str, **given: Any) -> list[ChatEvent]:
         """All events of one run."""
-        return list(self.engine.run(message, **given))
+        return list(self.recipe.run(message, **given))
 
     def answer(self, message: str, **given: Any) -> Answer:
         """The answer of a run that went well."""
@@ -46,27 +49,49 @@ class Chat:
         return last
 
     @property
+    def engine(self) -> ChatEngine:
+        """The same chat as LlamaIndex sees it."""
+        return ChatEngine(self.recipe)
+
+    @property
     def turns(self) -> tuple[Turn, ...]:
         """The turns as they are stored."""
-        if not self.engine.conversation_id:
+        if not self.recipe.conversation_id:
             return ()
-        return self.conversations.get(self.engine.conversation_id).turns
+        return self.conversations.get(self.recipe.conversation_id).turns
 
 
 def make_chat(store: Any, conversations: ConversationStore, *, llm: LLM | None = None, **given: Any) -> Chat:
-    """An engine; `given` are its other arguments."""
+    """A chat; `given` are its other arguments."""
     name = llm.metadata.model_name if llm else ""
-    retriever = given.pop("retriever", None) or make_retriever(store)
+    hybrid_search = given.pop("hybrid_search", None) or make_search(store)
     known: dict[str, Any] = {
-        "options": retriever.options,
+        "options": hybrid_search.options,
         "choice": ModelChoice("language model", name, "local" if llm else "none", "", "" if llm else CONNECT),
         "store": store,
         "encoder": ENCODER,
         "conversation_id": None,
         "persona": PERSONA,
     }
-    engine = ChatEngine(retriever=retriever, llm=llm, conversations=conversations, **known | given)
-    return Chat(engine, conversations)
+    recipe = ChatRecipe(hybrid_search=hybrid_search, llm=llm, conversations=conversations, **known | given)
+    return Chat(recipe, conversations)
+
+
+class Failing(HybridSearch):
+    """A search whose search raises what it was given."""
+
+    error: BaseException
+
+    def search(self, question: str, **given: Any) -> Retrieval:
+        raise self.error
+
+
+def failing(store: EmbeddedStore, error: BaseException) -> Failing:
+    hybrid_search = make_search(store)
+    hybrid_search.__class__ = Failing
+    assert isinstance(hybrid_search, Failing)
+    hybrid_search.error = error
+    return hybrid_search
 
 
 def steps_of(events: Sequence[ChatEvent]) -> list[Step]:
@@ -80,11 +105,11 @@ def step_named(answer: Answer, name: str) -> Step:
     return found
 
 
-def stop_after(engine: ChatEngine, message: str, kind: type, count: int = 1) -> list[ChatEvent]:
+def stop_after(recipe: ChatRecipe, message: str, kind: type, count: int = 1) -> list[ChatEvent]:
     """The events of a run whose reader presses stop at the nth event of a kind."""
     stop = threading.Event()
     events = []
-    for event in engine.run(message, stop=stop):
+    for event in recipe.run(message, stop=stop):
         events.append(event)
         count -= isinstance(event, kind)
         if count == 0:

@@ -1,4 +1,4 @@
-"""A chat engine over the small manual, with a model that says what it is told to."""
+"""A chat over the small manual, with a model that says what it is told to."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answer import Answer
-from pipeline.chat import ChatEngine
+from pipeline.chat import ChatRecipe
 from pipeline.conversations import ConversationStore
 from pipeline.events import AnswerFinished, ChatEvent, StepFinished
 from pipeline.models.base import ModelChoice
 from pipeline.persona import Persona
 from pipeline.stores.embedded import EmbeddedStore
-from tests.pipeline.searching import ENCODER, make_retriever
+from tests.pipeline.searching import ENCODER, make_search
 
 CHOICE = ModelChoice("language model", "fake/model", "ollama", "a fake")
 NO_CHOICE = ModelChoice("language model", "", "none", "nothing answers", "Start a model.")
 QUESTION = "What does the cabin fan do?"
 
 
-def make_engine(
+def make_recipe(
     store: EmbeddedStore, conversations: ConversationStore, *, llm: Any = None, **given: Any
-) -> ChatEngine:
-    """An engine; keywords are those of `ChatEngine`, or options of the search."""
+) -> ChatRecipe:
+    """A chat; keywords are those of `ChatRecipe`, or options of the search."""
     names = ("conversation_id", "quotes", "history_tokens", "max_answer_tokens", "context_window", "persona")
     own = {name: given.pop(name) for name in names if name in given}
-    retriever = make_retriever(store, **{"rerank": False} | given)
-    return ChatEngine(
-        retriever=retriever,
-        options=retriever.options,
+    hybrid_search = make_search(store, **{"rerank": False} | given)
+    return ChatRecipe(
+        hybrid_search=hybrid_search,
+        options=hybrid_search.options,
         llm=llm,
         choice=CHOICE if llm else NO_CHOICE,
         store=store,

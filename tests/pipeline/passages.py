@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llama_index.core.schema import NodeWithScore, TextNode
-
 from pipeline.answer import Passage
+from pipeline.nodes import ScoredNode, StoredNode
 
 
 def make_passage(
@@ -19,21 +18,24 @@ def make_passage(
     heading_path: Sequence[str] = ("Manual", "Fan"),
 ) -> Passage:
     """A passage; `sentences` are (position, text, score), best first."""
-    section = TextNode(
-        id_=section_id,
+    section = StoredNode(
+        node_id=section_id,
         text=text or f"Text of {section_id}.",
         start_char_idx=0,
         end_char_idx=100,
         metadata={"source": "fan.md", "heading_path": list(heading_path), "start_line": 3, "end_line": 9},
+        document_id="fan.md",
     )
     hits = tuple(
-        NodeWithScore(
-            node=TextNode(
-                id_=f"{section_id}/{position}",
+        ScoredNode(
+            node=StoredNode(
+                node_id=f"{section_id}/{position}",
                 text=sentence,
                 start_char_idx=position * 10,
                 end_char_idx=position * 10 + len(sentence),
                 metadata={**section.metadata, "position": position, "start_line": 4, "end_line": 4},
+                document_id="fan.md",
+                section_id=section_id,
             ),
             score=value,
         )

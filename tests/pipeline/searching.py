@@ -1,4 +1,4 @@
-"""A small manual in a real store, and a retriever over it; only the models are fakes."""
+"""A small manual in a real store, and a search over it; only the models are fakes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answerability import Calibration
-from pipeline.retrieve import HybridRetriever, RetrievalOptions
+from pipeline.retrieve import HybridSearch, RetrievalOptions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingesting import run_ingest
@@ -70,11 +70,11 @@ def make_store(
     return store
 
 
-def make_retriever(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridRetriever:
-    """A retriever; keywords that are options of a search go there."""
+def make_search(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridSearch:
+    """A search; keywords that are options of a search go there."""
     names = RetrievalOptions.__dataclass_fields__
     options = {name: given.pop(name) for name in list(given) if name in names}
-    return HybridRetriever(
+    return HybridSearch(
         store=store,
         encoder=encoder,
         count_tokens=lambda text: len(text.split()),

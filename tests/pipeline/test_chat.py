@@ -13,7 +13,7 @@ from pipeline.context import count_tokens
 from pipeline.conversations import ConversationStore
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
-from tests.pipeline.chatting import QUESTION, answered, make_engine, open_conversations
+from tests.pipeline.chatting import QUESTION, answered, make_recipe, open_conversations
 
 REPLY = "The cabin fan moves the air [1]."
 
@@ -29,8 +29,8 @@ def test_a_message_longer_than_the_window_is_cut_and_said(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     llm = FakeLLM([REPLY])
-    engine = make_engine(manual, conversations, llm=llm, context_window=1024, max_answer_tokens=256)
-    answer = answered(engine.run("The cabin fan moves the air. " * 400))
+    recipe = make_recipe(manual, conversations, llm=llm, context_window=1024, max_answer_tokens=256)
+    answer = answered(recipe.run("The cabin fan moves the air. " * 400))
     assert MESSAGE_CUT in answer.notices
     assert sum(count_tokens(str(m.content)) for m in llm.messages[-1]) <= 1024 - 256
 
@@ -40,7 +40,7 @@ def test_an_empty_turn_is_left_out_of_the_next_prompt(
 ) -> None:
     stop = threading.Event()
     stop.set()
-    engine = make_engine(manual, conversations, llm=FakeLLM([REPLY], repeat=True))
-    assert answered(engine.run(QUESTION, stop=stop)).text == ""
-    for again in (engine, make_engine(manual, conversations, conversation_id=engine.conversation_id)):
-        assert again.chat_history == []
+    recipe = make_recipe(manual, conversations, llm=FakeLLM([REPLY], repeat=True))
+    assert answered(recipe.run(QUESTION, stop=stop)).text == ""
+    for again in (recipe, make_recipe(manual, conversations, conversation_id=recipe.conversation_id)):
+        assert again.history.said() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import threading
@@ -13,14 +12,12 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
-from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 
-from pipeline.answer import Answer, Retrieval
+from pipeline.answer import Answer
+from pipeline.condense import Said
 from pipeline.conversations import ConversationStore
 from pipeline.errors import (
-    AthenaError,
     ModelTimeout,
-    ModelUnavailable,
     StoreError,
     UnknownConversation,
 )
@@ -33,11 +30,11 @@ from pipeline.events import (
     TokenArrived,
 )
 from pipeline.models.generation import complete
-from pipeline.retrieve import HybridRetriever, RetrievalOptions
+from pipeline.retrieve import RetrievalOptions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
-from tests.pipeline.chat_runs import CONNECT, PERSONA, Chat, make_chat, step_named, steps_of, stop_after
-from tests.pipeline.searching import FILES, make_retriever
+from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, step_named, steps_of, stop_after
+from tests.pipeline.searching import FILES, make_search
 
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
@@ -51,23 +48,6 @@ def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
     store = ConversationStore(tmp_path / "conversations.sqlite")
     yield store
     store.close()
-
-
-class Failing(HybridRetriever):
-    """A retriever whose search raises what it was given."""
-
-    error: BaseException
-
-    def search(self, question: str, **given: Any) -> Retrieval:
-        raise self.error
-
-
-def failing(store: EmbeddedStore, error: BaseException) -> Failing:
-    retriever = make_retriever(store)
-    retriever.__class__ = Failing
-    assert isinstance(retriever, Failing)
-    retriever.error = error
-    return retriever
 
 
 class Going(FakeLLM):
@@ -160,8 +140,8 @@ def test_what_is_stored_is_what_was_answered(manual: EmbeddedStore, conversation
     assert turn.id == answer.turn_id
     assert (turn.answer.text, turn.answer.citations) == (answer.text, answer.citations)
     assert [step.name for step in turn.answer.steps] == [step.name for step in answer.steps]
-    assert turn.answer.settings["top_k"] == chat.engine._options.top_k
-    assert answer.conversation_id == chat.engine.conversation_id
+    assert turn.answer.settings["top_k"] == chat.recipe._options.top_k
+    assert answer.conversation_id == chat.recipe.conversation_id
     assert conversations.list()[0].title == QUESTION
 
 
@@ -309,8 +289,10 @@ def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
     def hypothesize(question: str, stop: threading.Event) -> str:
         raise ModelTimeout("The model took too long.", "Choose a smaller one.")
 
-    retriever = make_retriever(manual, hyde=True, hypothesize=hypothesize)
-    answer = make_chat(manual, conversations, llm=FakeLLM([REPLY]), retriever=retriever).answer(question)
+    hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize)
+    answer = make_chat(manual, conversations, llm=FakeLLM([REPLY]), hybrid_search=hybrid_search).answer(
+        question
+    )
     assert answer.notices == (
         "The search went without a hypothetical answer: The model took too long. Choose a smaller one.",
     )
@@ -330,15 +312,15 @@ def test_a_long_history_loses_its_oldest_turns(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     history = [
-        ChatMessage(f"{role} {number} " + "word " * 100, role=role)
+        Said(by_user, f"{by_user} {number} " + "word " * 100)
         for number in range(20)
-        for role in (MessageRole.USER, MessageRole.ASSISTANT)
+        for by_user in (True, False)
     ]
     llm = FakeLLM([QUESTION, REPLY])
     chat = make_chat(manual, conversations, llm=llm, history_tokens=500)
-    answer = chat.answer(QUESTION, chat_history=history)
+    answer = chat.answer(QUESTION, history=history)
     sent = llm.messages[-1]
-    assert [message.content for message in sent[1:-1]] == [message.content for message in history[-4:]]
+    assert [message.content for message in sent[1:-1]] == [said.text for said in history[-4:]]
     assert step_named(answer, "prompt").outputs["history_left_out"] == 36
 
 
@@ -347,8 +329,8 @@ def test_nothing_is_longer_than_the_models_context(
 ) -> None:
     llm = FakeLLM([QUESTION, REPLY])
     chat = make_chat(manual, conversations, llm=llm, context_window=1500, max_answer_tokens=300)
-    history = [ChatMessage("word " * 3000, role=MessageRole.USER)]
-    answer = chat.answer(QUESTION + " please" * 4000, chat_history=history)
+    history = [Said(True, "word " * 3000)]
+    answer = chat.answer(QUESTION + " please" * 4000, history=history)
     assert step_named(answer, "prompt").outputs["tokens"] <= 1200
     assert any("only its beginning was sent" in notice for notice in answer.notices)
 
@@ -406,16 +388,16 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     broken = make_chat(
-        manual, conversations, retriever=failing(manual, StoreError("Cannot read it.", "Mend it."))
+        manual, conversations, hybrid_search=failing(manual, StoreError("Cannot read it.", "Mend it."))
     )
     failure = broken.failure("Why is it red?")
     assert (failure.message, failure.fix, failure.partial) == ("Cannot read it.", "Mend it.", "")
     (turn,) = broken.turns
     assert (turn.answer.status, turn.answer.text) == ("failed", "")
     assert turn.answer.notices == ("Cannot read it. Mend it.",)
-    assert broken.engine.chat_history == []
-    again = make_chat(manual, conversations, conversation_id=broken.engine.conversation_id)
-    assert again.engine.chat_history == []
+    assert broken.recipe.history.said() == []
+    again = make_chat(manual, conversations, conversation_id=broken.recipe.conversation_id)
+    assert again.recipe.history.said() == []
     assert step_named(again.answer(QUESTION), "condense").outputs["by"] == "as asked"
     assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
 
@@ -423,10 +405,10 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
 def test_a_fault_of_ours_is_raised_in_the_callers_thread(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
-    chat = make_chat(manual, conversations, retriever=failing(manual, ValueError("a bug")))
+    chat = make_chat(manual, conversations, hybrid_search=failing(manual, ValueError("a bug")))
     with pytest.raises(ValueError, match="a bug"):
         chat.ask(QUESTION)
-    assert chat.engine.chat_history == []
+    assert chat.recipe.history.said() == []
     (turn,) = chat.turns
     assert turn.answer.status == "failed"
     assert "ended unexpectedly" in turn.answer.notices[-1]
@@ -437,9 +419,9 @@ def test_a_conversation_that_is_deleted_meanwhile_is_said(
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     events: list[ChatEvent] = []
-    for event in chat.engine.run(QUESTION):
+    for event in chat.recipe.run(QUESTION):
         if isinstance(event, StepStarted) and event.name == "generate":
-            conversations.delete(chat.engine.conversation_id)
+            conversations.delete(chat.recipe.conversation_id)
         events.append(event)
     assert isinstance(events[-1], RunFailed)
     assert "may have been deleted" in events[-1].message
@@ -454,7 +436,7 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
     started = time.monotonic()
-    events = stop_after(chat.engine, QUESTION, TokenArrived, count=8)
+    events = stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
     assert time.monotonic() - started < 2.5, "300 words take 3 s"
     assert isinstance(events[-1], AnswerFinished)
     answer = events[-1].answer
@@ -470,22 +452,22 @@ def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.2))
-    events = stop_after(chat.engine, QUESTION, SourcesFound)
+    events = stop_after(chat.recipe, QUESTION, SourcesFound)
     assert isinstance(events[-1], AnswerFinished)
     assert (events[-1].answer.status, events[-1].answer.text) == ("stopped", "")
     assert [turn.answer.status for turn in chat.turns] == ["stopped"]
-    assert chat.engine.chat_history == [], "a question without an answer is left out"
+    assert chat.recipe.history.said() == [], "a question without an answer is left out"
 
 
 def test_a_stop_while_the_model_condenses_takes_effect_at_once(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM(["word " * 100], pause_s=0.1, repeat=True))
-    history = [ChatMessage(QUESTION, role=MessageRole.USER), ChatMessage("4000", role=MessageRole.ASSISTANT)]
+    history = [Said(True, QUESTION), Said(False, "4000")]
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     started = time.monotonic()
-    answer = chat.answer("does it hum?", stop=stop, chat_history=history)
+    answer = chat.answer("does it hum?", stop=stop, history=history)
     assert time.monotonic() - started < 4, "100 words take 10 s"
     assert answer.status == "stopped"
     assert "word word" not in answer.condensed_question
@@ -499,12 +481,12 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     slow = FakeLLM(["word " * 100], pause_s=0.1, repeat=True)
-    retriever = make_retriever(
+    hybrid_search = make_search(
         manual,
         hyde=True,
         hypothesize=lambda question, stop: complete(slow, question, timeout_s=60, stop=stop),
     )
-    chat = make_chat(manual, conversations, llm=slow, retriever=retriever)
+    chat = make_chat(manual, conversations, llm=slow, hybrid_search=hybrid_search)
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     started = time.monotonic()
@@ -516,7 +498,7 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
 
 def test_leaving_the_events_stops_the_run(manual: EmbeddedStore, conversations: ConversationStore) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
-    events = chat.engine.run(QUESTION)
+    events = chat.recipe.run(QUESTION)
     for event in events:
         if isinstance(event, TokenArrived):
             break
@@ -546,7 +528,7 @@ def test_what_is_written_is_kept_meanwhile(
     monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
     written, kept = "", ""
-    for event in chat.engine.run(QUESTION):
+    for event in chat.recipe.run(QUESTION):
         if isinstance(event, TokenArrived):
             written += event.text
             if len(written) > len(LONG) / 2:
@@ -564,9 +546,9 @@ def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG * 10], pause_s=0.01))
     started = time.monotonic()
     events: list[ChatEvent] = []
-    for event in chat.engine.run(QUESTION):
-        if isinstance(event, TokenArrived) and chat.engine.conversation_id and conversations.list():
-            conversations.delete(chat.engine.conversation_id)
+    for event in chat.recipe.run(QUESTION):
+        if isinstance(event, TokenArrived) and chat.recipe.conversation_id and conversations.list():
+            conversations.delete(chat.recipe.conversation_id)
         events.append(event)
     assert isinstance(events[-1], RunFailed)
     assert time.monotonic() - started < 5, "3,000 words take 30 s"
@@ -590,7 +572,7 @@ def test_a_turn_is_kept_before_its_first_word(
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     seen = []
-    for event in chat.engine.run(QUESTION):
+    for event in chat.recipe.run(QUESTION):
         if isinstance(event, TokenArrived) and not seen:
             seen = [(turn.question, turn.answer.status) for turn in chat.turns]
     assert seen == [(QUESTION, "stopped")]
@@ -603,7 +585,7 @@ def test_a_turn_is_kept_before_its_first_word(
 def test_a_stored_conversation_goes_on(manual: EmbeddedStore, conversations: ConversationStore) -> None:
     first = make_chat(manual, conversations)
     first.answer("The LN2 tank shows OFFLINE, what do I check?")
-    second = make_chat(manual, conversations, conversation_id=first.engine.conversation_id)
+    second = make_chat(manual, conversations, conversation_id=first.recipe.conversation_id)
     answer = second.answer("and if that does not help?")
     assert "LN2 tank" in answer.condensed_question
     assert len(second.turns) == 2
@@ -637,86 +619,6 @@ def test_options_reach_the_search(manual: EmbeddedStore, conversations: Conversa
     assert {passage.section.metadata["source"] for passage in found.passages} == {"comms.md"}
 
 
-# -- LlamaIndex's ways in -------------------------------------------------------------------------------
-
-
-def roles(chat: Chat) -> list[str]:
-    return [message.role.value for message in chat.engine.chat_history]
-
-
-def test_chat_gives_the_answer_and_its_sources(
-    manual: EmbeddedStore, conversations: ConversationStore
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
-    response = chat.engine.chat(QUESTION)
-    assert isinstance(response, AgentChatResponse)
-    assert response.response == CITED
-    assert "hums" in response.source_nodes[0].text
-    assert roles(chat) == ["user", "assistant"]
-    chat.engine.reset()
-    assert chat.engine.chat_history == []
-
-
-def test_chat_takes_a_history(manual: EmbeddedStore, conversations: ConversationStore) -> None:
-    chat = make_chat(manual, conversations)
-    history = [
-        ChatMessage("The LN2 tank shows OFFLINE, what do I check?", role=MessageRole.USER),
-        ChatMessage("The breaker.", role=MessageRole.ASSISTANT),
-    ]
-    chat.engine.chat("and if that does not help?", chat_history=history)
-    assert "LN2 tank" in chat.turns[0].answer.condensed_question
-    assert roles(chat) == ["user", "assistant", "user", "assistant"]
-
-
-def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(
-    manual: EmbeddedStore, conversations: ConversationStore
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
-    response = chat.engine.stream_chat(QUESTION)
-    assert isinstance(response, StreamingAgentChatResponse)
-    pieces = list(response.response_gen)
-    assert len(pieces) > 5
-    assert "".join(pieces) == REPLY
-    assert response.response == REPLY
-    assert response.source_nodes
-    assert roles(chat) == ["user", "assistant"]
-
-
-def test_quotes_stream_in_one_piece(manual: EmbeddedStore, conversations: ConversationStore) -> None:
-    chat = make_chat(manual, conversations)
-    (piece,) = chat.engine.stream_chat(QUESTION).response_gen
-    assert "4000 rpm" in piece
-    assert piece == chat.turns[0].answer.text
-
-
-def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: ConversationStore) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY]))
-
-    async def both() -> tuple[str, str]:
-        whole = await chat.engine.achat(QUESTION)
-        stream = await chat.engine.astream_chat(QUESTION)
-        return whole.response, "".join([piece async for piece in stream.async_response_gen()])
-
-    whole, streamed = asyncio.run(both())
-    assert "4000 rpm [1]" in whole
-    assert streamed == REPLY
-    assert roles(chat) == ["user", "assistant", "user", "assistant"]
-
-
-@pytest.mark.parametrize("way", ["chat", "stream"])
-@pytest.mark.parametrize("kind", [ModelUnavailable, StoreError, UnknownConversation])
-def test_failures_are_raised_as_they_are_and_leave_no_orphan(
-    manual: EmbeddedStore, conversations: ConversationStore, way: str, kind: type[AthenaError]
-) -> None:
-    chat = make_chat(manual, conversations, retriever=failing(manual, kind("It is gone.", "Start it.")))
-    with pytest.raises(kind, match=r"It is gone\. Start it\."):
-        if way == "chat":
-            chat.engine.chat(QUESTION)
-        else:
-            list(chat.engine.stream_chat(QUESTION).response_gen)
-    assert chat.engine.chat_history == []
-
-
 # -- killed ---------------------------------------------------------------------------------------------
 
 WRITING = """
@@ -732,7 +634,7 @@ chat = make_chat(
     make_store(folder), ConversationStore(folder / "conversations.sqlite"),
     llm=FakeLLM(["It hums at 4000 rpm [1]. " + "word " * 9000], pause_s=0.01),
 )
-for event in chat.engine.run(sys.argv[2]):
+for event in chat.recipe.run(sys.argv[2]):
     if isinstance(event, TokenArrived):
         print(event.text, flush=True)
 """

@@ -72,8 +72,8 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     prompt = assemble_prompt(
         Persona(), passages, history, message, budget=Budget(prompt=budget, sources=2500, history=2000)
     )
-    assert sum(count_tokens(item.content or "") for item in prompt.messages) <= budget
-    assert prompt.messages[0].role.value == "system"
+    assert sum(count_tokens(item.text) for item in prompt.messages) <= budget
+    assert prompt.messages[0].role == "system"
     sent = [item.content for item in prompt.messages[1:-1]]
     assert sent == [said.text for said in history[len(history) - len(sent) :]]
     assert prompt.history_left_out == len(history) - len(sent)

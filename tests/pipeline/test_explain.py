@@ -11,13 +11,13 @@ from pipeline.explain import Place, Why, why
 from pipeline.fusion import LISTS
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
-from tests.pipeline.searching import make_retriever, make_store, section_named
+from tests.pipeline.searching import make_search, make_store, section_named
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 
 
 def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUESTION, **given: object) -> Why:
-    retrieval = make_retriever(store, **given).search(question)
+    retrieval = make_search(store, **given).search(question)
     return why(retrieval, sections=store.sections, source=source, heading=heading)
 
 
@@ -34,7 +34,7 @@ def test_a_selected_section(manual: EmbeddedStore) -> None:
 
 
 def test_its_ranks_are_those_of_the_steps(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual, cross_encoder=FakeCrossEncoder(lambda text: -len(text) / 50)).search(
+    retrieval = make_search(manual, cross_encoder=FakeCrossEncoder(lambda text: -len(text) / 50)).search(
         QUESTION
     )
     reason = why(retrieval, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan")
@@ -121,7 +121,7 @@ def test_too_far_down_to_be_fetched(tmp_path: Path) -> None:
     store = make_store(
         tmp_path, {"fans.md": "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))}
     )
-    retrieval = make_retriever(store, top_k=3).search("fan")
+    retrieval = make_search(store, top_k=3).search("fan")
     ranking = outputs(retrieval, "fuse")["ranking"]
     for place, heading in ((21, "merge"), (20, "select"), (4, "select"), (3, "")):
         section = store.sections.get_many([ranking[place - 1][0]])[ranking[place - 1][0]]

@@ -12,13 +12,13 @@ from pipeline.answer import Retrieval
 from pipeline.extractive import MAX_LIST_ITEMS, MOST_WORDS, WORTH_QUOTING, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.ingesting import run_ingest
-from tests.pipeline.searching import ENCODER, make_retriever, make_store
+from tests.pipeline.searching import ENCODER, make_search, make_store
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 
 
 def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Quote]:
-    return choose_quotes(make_retriever(store).search(question), store=store, encoder=ENCODER, limit=limit)
+    return choose_quotes(make_search(store).search(question), store=store, encoder=ENCODER, limit=limit)
 
 
 def texts(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[str]:
@@ -188,13 +188,13 @@ def test_a_longer_limit_only_adds(manual: EmbeddedStore, monkeypatch: pytest.Mon
 
 def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:
     assert texts(manual, QUESTION, limit=3)
-    empty = make_retriever(manual, paths="nowhere/*").search(QUESTION)
+    empty = make_search(manual, paths="nowhere/*").search(QUESTION)
     assert choose_quotes(empty, store=manual, encoder=ENCODER, limit=3) == []
 
 
 def test_a_section_that_vanished_meanwhile_is_not_quoted(tmp_path: Path) -> None:
     store = make_store(tmp_path)
-    retrieval: Retrieval = make_retriever(store).search("Which way does the antenna point?")
+    retrieval: Retrieval = make_search(store).search("Which way does the antenna point?")
     store.sections.delete_document("comms.md")
     quotes = choose_quotes(retrieval, store=store, encoder=ENCODER, limit=9)
     assert all(quote.passage.section.metadata["source"] != "comms.md" for quote in quotes)

@@ -7,7 +7,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from llama_index.core.schema import QueryBundle
 
 from pipeline.answer import Retrieval
 from pipeline.answerability import judge
@@ -20,7 +19,7 @@ from pipeline.stores.base import SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
 from tests.pipeline.ingesting import manifest_of
-from tests.pipeline.searching import CALIBRATION, ENCODER, FILES, make_retriever, make_store, section_named
+from tests.pipeline.searching import CALIBRATION, ENCODER, FILES, make_search, make_store, section_named
 
 STEPS = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
 QUESTION = "Why does the LN2 tank show OFFLINE?"
@@ -44,10 +43,10 @@ def forbidden(question: str) -> str:
 
 
 def test_the_steps_in_order_with_details_that_are_json(manual: EmbeddedStore) -> None:
-    retriever = make_retriever(
+    hybrid_search = make_search(
         manual, hyde=True, hypothesize=lambda *_: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
     )
-    retrieval = retriever.search(QUESTION)
+    retrieval = hybrid_search.search(QUESTION)
     assert [step.name for step in retrieval.steps] == STEPS
     assert {step.status for step in retrieval.steps} == {"ok"}
     for found in retrieval.steps:
@@ -56,7 +55,7 @@ def test_the_steps_in_order_with_details_that_are_json(manual: EmbeddedStore) ->
 
 
 def test_the_right_section_comes_first(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual).search(QUESTION)
+    retrieval = make_search(manual).search(QUESTION)
     assert retrieval.question == QUESTION
     assert headings(retrieval)[0] == "LN2 tank"
     assert retrieval.answerability.answerable
@@ -65,11 +64,11 @@ def test_the_right_section_comes_first(manual: EmbeddedStore) -> None:
 
 
 def test_a_question_of_other_words_is_not_answerable(manual: EmbeddedStore) -> None:
-    assert not make_retriever(manual).search("Who won the football cup final?").answerability.answerable
+    assert not make_search(manual).search("Who won the football cup final?").answerability.answerable
 
 
 def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual, top_k=2, candidates=5).search(QUESTION)
+    retrieval = make_search(manual, top_k=2, candidates=5).search(QUESTION)
     outputs = {found.name: found.outputs for found in retrieval.steps}
     tank = section_named(manual, "LN2 tank")
 
@@ -115,44 +114,20 @@ def test_a_trace_given_goes_on_and_the_retrieval_has_its_own_steps(manual: Embed
     trace = Trace(on_start=lambda step: heard.append(step.name))
     with trace.step("condense"):
         pass
-    retrieval = make_retriever(manual).search(QUESTION, trace=trace)
+    retrieval = make_search(manual).search(QUESTION, trace=trace)
     assert [step.name for step in trace.steps] == ["condense", *STEPS] == heard
     assert [step.name for step in retrieval.steps] == STEPS
 
 
-def test_options_of_one_search_leave_the_retrievers_alone(manual: EmbeddedStore) -> None:
-    retriever = make_retriever(manual, top_k=3)
-    assert len(retriever.search(QUESTION, options=RetrievalOptions(top_k=1)).passages) == 1
-    assert len(retriever.search(QUESTION).passages) == 3
-
-
-def test_as_a_llama_index_retriever(manual: EmbeddedStore) -> None:
-    retriever = make_retriever(manual, top_k=3)
-    nodes = retriever.retrieve(QUESTION)
-    passages = retriever.search(QUESTION).passages
-    assert [(node.node.node_id, node.score) for node in nodes] == [
-        (passage.node.node_id, passage.score) for passage in passages
-    ]
-    assert len(nodes) == 3
-    assert [node.node_id for node in retriever.retrieve(QueryBundle(QUESTION))] == [
-        node.node_id for node in nodes
-    ]
-
-
-async def _retrieve_later(retriever: object) -> list[str]:
-    return [node.node_id for node in await retriever.aretrieve(QUESTION)]  # type: ignore[attr-defined]
-
-
-def test_as_an_asynchronous_llama_index_retriever(manual: EmbeddedStore) -> None:
-    import asyncio
-
-    retriever = make_retriever(manual)
-    assert asyncio.run(_retrieve_later(retriever)) == [node.node_id for node in retriever.retrieve(QUESTION)]
+def test_options_of_one_search_leave_the_searchs_own_alone(manual: EmbeddedStore) -> None:
+    hybrid_search = make_search(manual, top_k=3)
+    assert len(hybrid_search.search(QUESTION, options=RetrievalOptions(top_k=1)).passages) == 1
+    assert len(hybrid_search.search(QUESTION).passages) == 3
 
 
 def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path / "empty")
-    retrieval = make_retriever(store, cross_encoder=FakeCrossEncoder([])).search(QUESTION)
+    retrieval = make_search(store, cross_encoder=FakeCrossEncoder([])).search(QUESTION)
     assert retrieval.passages == ()
     assert (retrieval.answerability.probability, retrieval.answerability.answerable) == (0.0, False)
     assert [step.name for step in retrieval.steps] == STEPS
@@ -161,7 +136,7 @@ def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", "\x00", "\ud800", '"AND (', "a" * 5000, "*:* OR NOT"])
 def test_no_question_breaks_it(manual: EmbeddedStore, question: str) -> None:
-    retrieval = make_retriever(manual).search(question)
+    retrieval = make_search(manual).search(question)
     assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 6
 
 
@@ -170,7 +145,7 @@ def test_an_index_of_another_model_is_refused(tmp_path: Path) -> None:
     other = FakeEncoder(name="another")
     store = EmbeddedStore(tmp_path / "store", manifest=manifest_of(other))
     with pytest.raises(ManifestMismatch, match="another"):
-        make_retriever(store, encoder=other).search(QUESTION)
+        make_search(store, encoder=other).search(QUESTION)
     store.close()
 
 
@@ -202,7 +177,7 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
         asked.append(question)
         return f"  {HYPOTHESIS}\n"
 
-    retrieval = make_retriever(store, hyde=True, hypothesize=hypothesize).search(QUESTION)
+    retrieval = make_search(store, hyde=True, hypothesize=hypothesize).search(QUESTION)
     assert asked == [QUESTION]
     assert step(retrieval, "hyde").outputs == {"hypothesis": HYPOTHESIS}
     assert step(retrieval, "hyde").inputs == {"question": QUESTION}
@@ -214,22 +189,22 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
 
 def test_the_hypothesis_is_embedded_as_a_passage(manual: EmbeddedStore) -> None:
     encoder = FakeEncoder()
-    make_retriever(manual, encoder=encoder, hyde=True, hypothesize=lambda *_: HYPOTHESIS).search(QUESTION)
+    make_search(manual, encoder=encoder, hyde=True, hypothesize=lambda *_: HYPOTHESIS).search(QUESTION)
     assert encoder.texts == [HYPOTHESIS]
 
 
 def test_the_hypothesis_joins_the_words_where_it_should(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
-    retriever = make_retriever(
+    hybrid_search = make_search(
         store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda *_: HYPOTHESIS
     )
-    retrieval = retriever.search(QUESTION)
+    retrieval = hybrid_search.search(QUESTION)
     assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == step(retrieval, "search").inputs["text"]
     assert "Radio" in headings(retrieval)
 
 
 def test_without_a_hypothesis_the_words_are_the_question(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual, hyde=False, hyde_lexical=True).search(QUESTION)
+    retrieval = make_search(manual, hyde=False, hyde_lexical=True).search(QUESTION)
     assert step(retrieval, "search").inputs["text"].strip() == QUESTION
 
 
@@ -244,7 +219,7 @@ def test_without_a_hypothesis_the_words_are_the_question(manual: EmbeddedStore) 
 def test_hyde_is_skipped_and_says_why(
     manual: EmbeddedStore, options: dict[str, object], hypothesize: object, why: str
 ) -> None:
-    retrieval = make_retriever(manual, hypothesize=hypothesize, **options).search(QUESTION)
+    retrieval = make_search(manual, hypothesize=hypothesize, **options).search(QUESTION)
     assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == ("skipped", why)
     assert headings(retrieval)[0] == "LN2 tank"
 
@@ -262,8 +237,8 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
     def hypothesize(question: str, stop: threading.Event) -> str:
         raise error
 
-    failed = make_retriever(manual, hyde=True, hypothesize=hypothesize).search(QUESTION)
-    plain = make_retriever(manual, hyde=False).search(QUESTION)
+    failed = make_search(manual, hyde=True, hypothesize=hypothesize).search(QUESTION)
+    plain = make_search(manual, hyde=False).search(QUESTION)
     assert (step(failed, "hyde").status, step(failed, "hyde").detail) == ("failed", str(error))
     assert [(p.section.node_id, p.score) for p in failed.passages] == [
         (p.section.node_id, p.score) for p in plain.passages
@@ -272,7 +247,7 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
 
 def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
-    retrieval = make_retriever(store, hyde=True, hypothesize=lambda *_: " \n").search(QUESTION)
+    retrieval = make_search(store, hyde=True, hypothesize=lambda *_: " \n").search(QUESTION)
     assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == (
         "failed",
         "the model wrote nothing",
@@ -288,8 +263,8 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
         return "half a"
 
     reranker = FakeCrossEncoder(lambda _: 0.5)
-    retriever = make_retriever(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
-    retrieval = retriever.search(QUESTION, stop=stop)
+    hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
+    retrieval = hybrid_search.search(QUESTION, stop=stop)
     for name in ("hyde", "rerank"):
         assert (step(retrieval, name).status, step(retrieval, name).detail) == ("skipped", "stopped")
     assert "hypothesis" not in step(retrieval, "hyde").outputs
@@ -299,8 +274,8 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
 def test_nothing_is_asked_of_the_model_after_a_stop(manual: EmbeddedStore) -> None:
     stop, asked = threading.Event(), list[object]()
     stop.set()
-    retriever = make_retriever(manual, hyde=True, hypothesize=lambda *given: asked.append(given) or "")
-    assert step(retriever.search(QUESTION, stop=stop), "hyde").detail == "stopped"
+    hybrid_search = make_search(manual, hyde=True, hypothesize=lambda *given: asked.append(given) or "")
+    assert step(hybrid_search.search(QUESTION, stop=stop), "hyde").detail == "stopped"
     assert not asked
 
 
@@ -311,7 +286,7 @@ def test_nothing_is_asked_of_the_model_after_a_stop(manual: EmbeddedStore) -> No
 def test_alpha_0_and_1_search_one_way_only(
     manual: EmbeddedStore, alpha: float, used: str, unused: str
 ) -> None:
-    retrieval = make_retriever(manual, alpha=alpha).search(QUESTION)
+    retrieval = make_search(manual, alpha=alpha).search(QUESTION)
     outputs = step(retrieval, "search").outputs
     assert outputs[f"{used}_sections"]
     assert outputs[f"{used}_sentences"]
@@ -322,12 +297,12 @@ def test_alpha_0_and_1_search_one_way_only(
 
 
 def test_alpha_0_finds_only_what_shares_a_word(manual: EmbeddedStore) -> None:
-    assert headings(make_retriever(manual, alpha=0.0).search("antenna")) == ["Radio"]
-    assert len(make_retriever(manual, alpha=1.0).search("antenna").passages) == 7
+    assert headings(make_search(manual, alpha=0.0).search("antenna")) == ["Radio"]
+    assert len(make_search(manual, alpha=1.0).search("antenna").passages) == 7
 
 
 def test_the_shares_of_the_levels_weigh_the_lists(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual, alpha=0.4, bm25_section_share=1.0, dense_section_share=0.25).search(
+    retrieval = make_search(manual, alpha=0.4, bm25_section_share=1.0, dense_section_share=0.25).search(
         QUESTION
     )
     assert step(retrieval, "fuse").inputs == pytest.approx(
@@ -336,7 +311,7 @@ def test_the_shares_of_the_levels_weigh_the_lists(manual: EmbeddedStore) -> None
 
 
 def test_candidates_bound_each_list(manual: EmbeddedStore) -> None:
-    outputs = step(make_retriever(manual, candidates=2).search(QUESTION), "search").outputs
+    outputs = step(make_search(manual, candidates=2).search(QUESTION), "search").outputs
     assert len(outputs["dense_sections"]) == 2
     assert len(outputs["dense_sentences"]) == 4  # twice as many: several belong to one section
 
@@ -351,7 +326,7 @@ def test_candidates_bound_each_list(manual: EmbeddedStore) -> None:
     ],
 )
 def test_a_glob_limits_the_search(manual: EmbeddedStore, glob: str | None, sources: set[str]) -> None:
-    retrieval = make_retriever(manual, paths=glob, candidates=50).search("the fan, the pump and the ground")
+    retrieval = make_search(manual, paths=glob, candidates=50).search("the fan, the pump and the ground")
     assert {passage.section.metadata["source"] for passage in retrieval.passages} == sources
 
 
@@ -360,7 +335,7 @@ def test_a_glob_limits_the_search(manual: EmbeddedStore, glob: str | None, sourc
 
 def test_the_threshold_decides_what_is_merged(manual: EmbeddedStore) -> None:
     def merged(threshold: float) -> set[str]:
-        retrieval = make_retriever(manual, simple_ratio_thresh=threshold, candidates=1).search(QUESTION)
+        retrieval = make_search(manual, simple_ratio_thresh=threshold, candidates=1).search(QUESTION)
         return {p.section.metadata["heading_path"][-1] for p in retrieval.passages if p.merged}
 
     assert "LN2 tank" in merged(0.0)
@@ -368,7 +343,7 @@ def test_the_threshold_decides_what_is_merged(manual: EmbeddedStore) -> None:
 
 
 def test_a_section_of_one_sentence_is_never_merged(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual, simple_ratio_thresh=0.0).search("oxygen tank")
+    retrieval = make_search(manual, simple_ratio_thresh=0.0).search("oxygen tank")
     (oxygen,) = [p for p in retrieval.passages if p.section.metadata["heading_path"][-1:] == ["Oxygen tank"]]
     assert not oxygen.merged
     assert oxygen.node.text == "The oxygen tank feeds the cabin."
@@ -382,10 +357,10 @@ def prefers(word: str) -> FakeCrossEncoder:
 
 
 def test_the_cross_encoder_moves_what_it_prefers(manual: EmbeddedStore) -> None:
-    plain = make_retriever(manual).search(QUESTION)
+    plain = make_search(manual).search(QUESTION)
     assert headings(plain)[0] != "Breakers"
     cross_encoder = prefers("Reset a breaker")
-    retrieval = make_retriever(manual, cross_encoder=cross_encoder, rerank_weight=0.9).search(QUESTION)
+    retrieval = make_search(manual, cross_encoder=cross_encoder, rerank_weight=0.9).search(QUESTION)
     assert headings(retrieval)[0] == "Breakers"
     assert retrieval.passages[0].rerank_score == pytest.approx(1, abs=1e-3)
     outputs = step(retrieval, "rerank").outputs
@@ -399,7 +374,7 @@ def test_the_cross_encoder_moves_what_it_prefers(manual: EmbeddedStore) -> None:
 
 def test_it_reads_the_first_top_n_only(manual: EmbeddedStore) -> None:
     cross_encoder = FakeCrossEncoder(lambda _: 0.0)
-    retrieval = make_retriever(manual, cross_encoder=cross_encoder, rerank_top_n=2).search(QUESTION)
+    retrieval = make_search(manual, cross_encoder=cross_encoder, rerank_top_n=2).search(QUESTION)
     assert [len(texts) for _, texts in cross_encoder.calls] == [2]
     scores = [score for _, _, score in step(retrieval, "rerank").outputs["after"]]
     assert scores == [0.5, 0.5, *[None] * (len(scores) - 2)]
@@ -412,7 +387,7 @@ def test_it_reads_the_first_top_n_only(manual: EmbeddedStore) -> None:
 def test_reranking_is_skipped_and_says_why(
     manual: EmbeddedStore, rerank: bool, cross_encoder: FakeCrossEncoder | None, why: str
 ) -> None:
-    retrieval = make_retriever(manual, rerank=rerank, cross_encoder=cross_encoder).search(QUESTION)
+    retrieval = make_search(manual, rerank=rerank, cross_encoder=cross_encoder).search(QUESTION)
     assert (step(retrieval, "rerank").status, step(retrieval, "rerank").detail) == ("skipped", why)
     assert {passage.rerank_score for passage in retrieval.passages} == {None}
     assert cross_encoder is None or cross_encoder.calls == []
@@ -420,37 +395,37 @@ def test_reranking_is_skipped_and_says_why(
 
 def test_a_failing_cross_encoder_is_a_failed_step_and_not_an_error(manual: EmbeddedStore) -> None:
     error = ModelUnavailable("The file is gone.", "Download it again.")
-    retrieval = make_retriever(manual, cross_encoder=FakeCrossEncoder(error)).search(QUESTION)
+    retrieval = make_search(manual, cross_encoder=FakeCrossEncoder(error)).search(QUESTION)
     assert (step(retrieval, "rerank").status, step(retrieval, "rerank").detail) == ("failed", str(error))
-    assert headings(retrieval) == headings(make_retriever(manual).search(QUESTION))
+    assert headings(retrieval) == headings(make_search(manual).search(QUESTION))
 
 
 # -- selecting and judging ----------------------------------------------------------------------------
 
 
 def test_the_token_budget_drops_what_does_not_fit(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual, context_tokens=1, top_k=5).search(QUESTION)
+    retrieval = make_search(manual, context_tokens=1, top_k=5).search(QUESTION)
     assert headings(retrieval) == ["LN2 tank"]
     assert all("do not fit" in reason for _, reason in step(retrieval, "select").outputs["dropped"])
 
 
 def test_the_verdict_is_on_all_that_was_found_and_not_on_what_was_selected(manual: EmbeddedStore) -> None:
-    many = make_retriever(manual, top_k=7).search(QUESTION)
-    one = make_retriever(manual, top_k=1).search(QUESTION)
+    many = make_search(manual, top_k=7).search(QUESTION)
+    one = make_search(manual, top_k=1).search(QUESTION)
     assert many.answerability == one.answerability
 
 
 def test_more_passages_than_are_fetched_by_default(tmp_path: Path) -> None:
     text = "\n".join(f"# Fan {number}\n\nFan {number} hums.\n" for number in range(40))
     store = make_store(tmp_path, {"fans.md": text})
-    assert len(make_retriever(store, top_k=35).search("fan").passages) == 35
-    few = make_retriever(store, top_k=3).search("fan")
+    assert len(make_search(store, top_k=35).search("fan").passages) == 35
+    few = make_search(store, top_k=3).search("fan")
     assert len(step(few, "merge").outputs["nodes"]) == 20  # what is further down, nobody reads
     store.close()
 
 
 def test_the_probability_is_the_calibrations(manual: EmbeddedStore) -> None:
-    retrieval = make_retriever(manual).search(QUESTION)
+    retrieval = make_search(manual).search(QUESTION)
     coverage = retrieval.answerability.signals["coverage"]
     assert coverage == 1.0
     assert retrieval.answerability.probability == pytest.approx(CALIBRATION.probability({"coverage": 1.0}))

@@ -32,7 +32,7 @@ from tests.fake_llm import FakeLLM
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.chat_runs import Chat, make_chat, stop_after
 from tests.pipeline.otlp_receiver import OtlpReceiver, Received, ReceivedSpan
-from tests.pipeline.searching import make_retriever
+from tests.pipeline.searching import make_search
 from wiring import Athena
 
 ROOT = Path(__file__).parent.parent.parent
@@ -165,14 +165,14 @@ def test_kinds_without_a_model(manual: EmbeddedStore, conversations: Conversatio
 
 def test_kinds_with_models(manual: EmbeddedStore, conversations: ConversationStore) -> None:
     reranker = FakeCrossEncoder(lambda text: 3.0 if "4000" in text else -3.0)
-    retriever = make_retriever(
+    hybrid_search = make_search(
         manual,
         hyde=True,
         hypothesize=lambda question, stop: "It hums at 3000 rpm.",
         cross_encoder=reranker,
     )
     llm = FakeLLM([REPLY, "At how many rpm does the cabin fan hum when it is new?", REPLY])
-    with traced(manual, conversations, llm=llm, retriever=retriever) as (chat, received):
+    with traced(manual, conversations, llm=llm, hybrid_search=hybrid_search) as (chat, received):
         chat.ask(QUESTION)
         chat.ask("And when it is new?")
     first, second = (received.steps(root) for root in sorted(received.roots, key=lambda span: span.start))
@@ -282,8 +282,8 @@ def test_a_turn_that_breaks_off_is_an_error_with_its_reason(
 def test_a_step_that_fails_in_a_turn_that_goes_on(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
-    retriever = make_retriever(manual, cross_encoder=FakeCrossEncoder(ModelError("The reranker is gone.")))
-    received = one_turn(manual, conversations, retriever=retriever)
+    hybrid_search = make_search(manual, cross_encoder=FakeCrossEncoder(ModelError("The reranker is gone.")))
+    received = one_turn(manual, conversations, hybrid_search=hybrid_search)
     assert received.root.status == "OK"
     reranking = received.steps()["rerank"]
     assert (reranking.kind, reranking.status) == ("RERANKER", "ERROR")
@@ -300,13 +300,13 @@ def test_a_step_that_fails_in_a_turn_that_goes_on(
 def test_a_turn_that_never_found_anything(
     manual: EmbeddedStore, conversations: ConversationStore, error: Exception, message: str
 ) -> None:
-    retriever = make_retriever(manual)
+    hybrid_search = make_search(manual)
 
     def fail(*args: object, **given: object) -> None:
         raise error
 
-    retriever.search = fail  # type: ignore[method-assign, assignment]
-    with traced(manual, conversations, retriever=retriever) as (chat, received), suppress(KeyError):
+    hybrid_search.search = fail  # type: ignore[method-assign, assignment]
+    with traced(manual, conversations, hybrid_search=hybrid_search) as (chat, received), suppress(KeyError):
         chat.ask(QUESTION)
     assert (received.root.status, received.root.message) == ("ERROR", message)
     assert list(received.steps()) == ["condense"]

@@ -6,16 +6,14 @@ import itertools
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.errors import StoreError, UnknownDocument
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
 from pipeline.stores.nodes import metadata_json, sentences_by_section
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 STORED_VECTORS = np.dtype("<f2")
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""
@@ -175,11 +173,11 @@ def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
     return int(row[0]) - count
 
 
-def _columns(node: TextNode) -> tuple[object, ...]:
+def _columns(node: Node) -> tuple[object, ...]:
     return node.node_id, node.start_char_idx, node.end_char_idx, metadata_json(node), node.text
 
 
-def _packed(document: NewDocument, nodes: Iterable[TextNode]) -> bytes:
+def _packed(document: NewDocument, nodes: Iterable[Node]) -> bytes:
     try:
         rows = [document.vectors[node.node_id] for node in nodes]
     except KeyError as error:

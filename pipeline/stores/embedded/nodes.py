@@ -1,16 +1,13 @@
-"""From rows to LlamaIndex's nodes: the queries, and what their columns mean."""
+"""From rows to nodes: the queries, and what their columns mean."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
-from pipeline.stores.nodes import StoredNode, section_node, sentence_node
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
+from pipeline.nodes import StoredNode
 
 SECTIONS_BY_ID = """
     SELECT section.id, section.start, section.end, section.metadata, section.text, document.id, section.number
@@ -43,21 +40,24 @@ SENTENCES_OF_SECTIONS = """
 """
 
 
-def section_nodes(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]]) -> list[TextNode]:
-    """Section nodes of the rows of a `SECTIONS…` query, each with its document and its sentences."""
+Row = tuple[Any, ...]
+
+
+def section_nodes(connection: sqlite3.Connection, rows: Iterable[Row]) -> list[StoredNode]:
+    """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences."""
     found = list(rows)
-    children: dict[object, list[str]] = {}
+    sentences: dict[int, list[str]] = {}
     numbers = json.dumps([row[6] for row in found])
     for section, sentence_id in connection.execute(CHILDREN, (numbers,)):
-        children.setdefault(section, []).append(sentence_id)
-    return [section_node(_stored(row), children.get(row[6], ())) for row in found]
+        sentences.setdefault(section, []).append(sentence_id)
+    return [_node(row, sentence_ids=tuple(sentences.get(row[6], ()))) for row in found]
 
 
-def sentence_nodes(rows: Iterable[tuple[object, ...]]) -> list[TextNode]:
-    """Sentence nodes of the rows of a `SENTENCES…` query, each with its document and its section."""
-    return [sentence_node(_stored(row), str(row[6])) for row in rows]
+def sentence_nodes(rows: Iterable[Row]) -> list[StoredNode]:
+    """Sentences of the rows of a `SENTENCES…` query, each with its document and its section."""
+    return [_node(row, section_id=row[6]) for row in rows]
 
 
-def _stored(row: tuple[object, ...]) -> StoredNode:
+def _node(row: Row, *, section_id: str = "", sentence_ids: tuple[str, ...] = ()) -> StoredNode:
     node_id, start, end, metadata, text, document_id = row[:6]
-    return StoredNode(str(node_id), start, end, str(metadata), str(text), str(document_id))  # type: ignore[arg-type]
+    return StoredNode(node_id, text, json.loads(metadata), start, end, document_id, section_id, sentence_ids)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import find_info, list_infos, read_manifest, read_state
 from pipeline.stores.embedded.nodes import SECTIONS_BY_ID, SECTIONS_OF_DOCUMENT, section_nodes
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 
 class EmbeddedSections:
@@ -38,7 +35,7 @@ class EmbeddedSections:
             sections = section_nodes(connection, connection.execute(SECTIONS_OF_DOCUMENT, (build, source)))
         return StoredDocument(info, text, tuple(sections))
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
         with self._pool.borrow() as connection, snapshot(connection):
             parameters = (read_state(connection).visible, json.dumps(list(node_ids)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     SENTENCES_PER_SECTION,
     Hit,
@@ -28,9 +28,6 @@ from pipeline.stores.embedded.nodes import SENTENCES_BY_ID, SENTENCES_OF_SECTION
 from pipeline.stores.embedded.vectors import Scored, VectorIndex, unpack
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import REBUILD, check_manifest
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 # CROSS JOIN keeps SQLite from reading the whole build instead (12 ms at 100,000 sentences).
 _IDS: Mapping[Level, str] = {
@@ -90,22 +87,21 @@ class EmbeddedSentences:
                 self._check(stored, request)
                 return self._search(connection, state, request)
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sentences by id, in one call; an id that is not stored is missing from the result."""
         with self._pool.borrow() as connection, snapshot(connection):
             parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
             nodes = sentence_nodes(connection.execute(SENTENCES_BY_ID, parameters))
         return {node.node_id: node for node in nodes}
 
-    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[TextNode]]:
+    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""
         with self._pool.borrow() as connection, snapshot(connection):
             parameters = (read_state(connection).visible, json.dumps(list(section_ids)))
             nodes = sentence_nodes(connection.execute(SENTENCES_OF_SECTIONS, parameters))
-        found: dict[str, list[TextNode]] = {}
+        found: dict[str, list[StoredNode]] = {}
         for node in nodes:
-            parent = node.parent_node
-            found.setdefault(parent.node_id if parent else "", []).append(node)
+            found.setdefault(node.section_id, []).append(node)
         return found
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:

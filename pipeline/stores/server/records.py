@@ -8,19 +8,18 @@ exists once: a writer who lost his place cannot show anything more, as his succe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from pipeline.errors import StoreError
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, NewDocument
-from pipeline.stores.nodes import StoredNode, metadata_json, section_node, sentences_by_section
+from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 ROWS_AN_INSERT = 500
 DUPLICATE = 11000  # MongoDB's error code
@@ -136,17 +135,17 @@ def read_sections(mongo: MongoServer, where: Mapping[str, Any]) -> Iterator[Docu
         yield from sections.find(where).sort("order", 1)
 
 
-def section_of(stored: Document, document_id: str) -> TextNode:
+def section_of(stored: Document, document_id: str) -> StoredNode:
     """The node of a section's record."""
-    node = StoredNode(
-        id=stored["node"],
-        start=stored["start"],
-        end=stored["end"],
-        metadata=stored["metadata"],
+    return StoredNode(
+        node_id=stored["node"],
         text=stored["text"],
+        metadata=json.loads(stored["metadata"]),
+        start_char_idx=stored["start"],
+        end_char_idx=stored["end"],
         document_id=document_id,
+        sentence_ids=tuple(stored["children"]),
     )
-    return section_node(node, stored["children"])
 
 
 def info_of(document: NewDocument, indexed_at: float) -> DocumentInfo:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.errors import UnknownDocument
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.records import read_sections, read_text, section_of
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import MAX_CHARACTERS, section_cache
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 MAX_CHARACTERS_AT_ONCE = MAX_CHARACTERS // 2
 """Of the documents that are read before anybody asks for them: headings make some of it twice."""
@@ -52,10 +50,10 @@ class ServerSections:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
         return document
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
 
-        def read(snapshot: Snapshot) -> dict[str, TextNode]:
+        def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             records = self._cache.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in records]
             read = self._read(snapshot, missing)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     SENTENCES_PER_SECTION,
     Hit,
@@ -20,16 +21,12 @@ from pipeline.stores.base import (
 )
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import REBUILD, check_manifest
-from pipeline.stores.nodes import StoredNode, sentence_node
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.queries import Fetched, Found
 from pipeline.stores.server.schema import LEVELS
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import LeafCache, Leaves
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
 
@@ -52,10 +49,10 @@ class ServerSentences:
         """Search sections and sentences by BM25 and by vector."""
         return self._snapshots.read(lambda snapshot: self._search(snapshot, request))
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, TextNode]:
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sentences by id, in one call; an id that is not stored is missing from the result."""
 
-        def read(snapshot: Snapshot) -> dict[str, TextNode]:
+        def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             kept = self._leaves.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in kept]
             found = [*kept.values(), *self._fetch(snapshot, ("sentence",), "node", missing)]
@@ -63,13 +60,13 @@ class ServerSentences:
 
         return self._snapshots.read(read)
 
-    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[TextNode]]:
+    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call.
 
         Their vectors are fetched and kept with them: whoever wants all sentences compares them.
         """
 
-        def read(snapshot: Snapshot) -> dict[str, list[TextNode]]:
+        def read(snapshot: Snapshot) -> dict[str, list[StoredNode]]:
             kept = self._leaves.of_sections(section_ids, snapshot.documents)
             missing = [section_id for section_id in section_ids if section_id not in kept]
             fetched = _by_section(self._fetch(snapshot, ("sentence",), "section", missing, with_vectors=True))
@@ -184,15 +181,15 @@ def _by_section(found: Iterable[Fetched]) -> dict[str, Leaves]:
     }
 
 
-def _sentence(item: Fetched, snapshot: Snapshot) -> TextNode:
+def _sentence(item: Fetched, snapshot: Snapshot) -> StoredNode:
     properties = item.properties
     start, end = properties.get("start"), properties.get("end")
-    stored = StoredNode(
-        id=str(properties["node"]),
-        start=None if start is None else int(start),
-        end=None if end is None else int(end),
-        metadata=str(properties["metadata"]),
+    return StoredNode(
+        node_id=str(properties["node"]),
         text=str(properties["text"]),
+        metadata=json.loads(str(properties["metadata"])),
+        start_char_idx=None if start is None else int(start),
+        end_char_idx=None if end is None else int(end),
         document_id=snapshot.documents[str(properties["version"])].id,
+        section_id=str(properties["section"]),
     )
-    return sentence_node(stored, str(properties["section"]))

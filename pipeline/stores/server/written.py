@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weaviate.classes.data import DataObject
 
 from pipeline.analysis import lexical_text
 from pipeline.errors import StoreError
+from pipeline.nodes import Node
 from pipeline.stores.base import Level, NewDocument
 from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.batches import NodeObject, object_id
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
@@ -30,7 +28,7 @@ def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeOb
     }
 
 
-def _sentences(section_id: str, sentences: list[TextNode]) -> Iterator[tuple[TextNode, dict[str, Any]]]:
+def _sentences(section_id: str, sentences: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     for position, node in enumerate(sentences):
         yield (
             node,
@@ -45,7 +43,7 @@ def _sentences(section_id: str, sentences: list[TextNode]) -> Iterator[tuple[Tex
         )
 
 
-def _object(document: NewDocument, version: str, node: TextNode, properties: dict[str, Any]) -> NodeObject:
+def _object(document: NewDocument, version: str, node: Node, properties: dict[str, Any]) -> NodeObject:
     vector = document.vectors.get(node.node_id)
     if vector is None:
         problem = f"Cannot store '{document.source}': node {node.node_id} has no vector."

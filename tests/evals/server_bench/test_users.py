@@ -45,7 +45,7 @@ class FakeAthena:
     def warm_up(self, *, serving: bool) -> None:
         self.serves = serving
 
-    def chat_engine(self) -> FakeEngine:
+    def chat(self) -> FakeEngine:
         self.opened += 1
         if self.fails and self.opened > users.WARM_UP_QUESTIONS:
             raise StoreError("The server is gone.", "Start it.")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.messages import Message
 from pipeline.models import generation
 from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete, stream_chat
@@ -22,7 +22,7 @@ from tests.fake_llm import FakeLLM
 from tests.servers import ModelServer, OllamaServer, OpenAIServer, Reply
 
 LIMITS = {"context_window": 4096, "max_answer_tokens": 256, "temperature": 0.1, "connect_timeout_s": 2.0}
-QUESTION = [ChatMessage("Be brief.", role=MessageRole.SYSTEM), ChatMessage("Which valve?")]
+QUESTION = [Message("system", "Be brief."), Message("user", "Which valve?")]
 Model = AthenaOllama | AthenaOpenAI
 
 
@@ -248,7 +248,9 @@ class TestOllama:
     ) -> None:
         with OllamaServer() as server:
             server.reply_with(Reply(prompt_tokens=counted))
-            stream = stream_chat(model_of(server), [ChatMessage("x" * characters)], stop=threading.Event())
+            stream = stream_chat(
+                model_of(server), [Message("user", "x" * characters)], stop=threading.Event()
+            )
             list(stream)
         assert stream.generation is not None
         assert stream.generation.prompt_truncated is truncated

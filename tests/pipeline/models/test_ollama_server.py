@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
+from pipeline.messages import Message
 from pipeline.models.generation import stream_chat
 from pipeline.models.llm import LanguageModelOptions, choose_language_model, list_language_models
 from pipeline.models.ollama_llm import AthenaOllama, ollama_model
@@ -45,9 +45,9 @@ def model(*, url: str = URL, context_window: int = 2048, max_answer_tokens: int 
     )
 
 
-def question(words: int = 3) -> list[ChatMessage]:
+def question(words: int = 3) -> list[Message]:
     text = " ".join(["the tank is open"] * words)
-    return [ChatMessage("Be brief.", role=MessageRole.SYSTEM), ChatMessage(text)]
+    return [Message("system", "Be brief."), Message("user", text)]
 
 
 def test_it_is_listed_and_chosen() -> None:

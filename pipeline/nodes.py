@@ -1,0 +1,81 @@
+"""Nodes: a section or a sentence with its place in the file, as the pipeline reads it.
+
+Attributes have the names of LlamaIndex's `TextNode`, so that what the readers make are `Node`s as they are;
+what a store gives back are `StoredNode`s. `pipeline/llama_nodes.py` makes `TextNode`s of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class NodeReference(Protocol):
+    """Another node, by its id."""
+
+    @property
+    def node_id(self) -> str:
+        """Its id."""
+
+
+class Node(Protocol):
+    """A section or a sentence; offsets count characters of the file after a byte order mark."""
+
+    @property
+    def node_id(self) -> str:
+        """Its id, a uuid5."""
+
+    @property
+    def text(self) -> str:
+        """What the file has between the offsets."""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """`source`, `heading_path`, lines; of a sentence also `position`, `kind`, `siblings`, `header`."""
+
+    @property
+    def start_char_idx(self) -> int | None:
+        """Offset of the first character."""
+
+    @property
+    def end_char_idx(self) -> int | None:
+        """Offset after the last character."""
+
+    @property
+    def parent_node(self) -> NodeReference | None:
+        """The section of a sentence; None for a section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference by id alone."""
+
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNode:
+    """A node as a store gives it back, with the document and the nodes that it belongs with."""
+
+    node_id: str
+    text: str
+    metadata: Mapping[str, Any]
+    start_char_idx: int | None
+    end_char_idx: int | None
+    document_id: str
+    section_id: str = ""  # of a sentence
+    sentence_ids: tuple[str, ...] = ()  # of a section, in order
+
+    @property
+    def parent_node(self) -> Reference | None:
+        """The section of a sentence; None for a section."""
+        return Reference(self.section_id) if self.section_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredNode:
+    """A found node and its score, higher is better."""
+
+    node: Node
+    score: float
