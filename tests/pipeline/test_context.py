@@ -74,8 +74,8 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     )
     assert sum(count_tokens(item.text) for item in prompt.messages) <= budget
     assert prompt.messages[0].role == "system"
-    sent = [item.content for item in prompt.messages[1:-1]]
+    sent = [item.text for item in prompt.messages[1:-1]]
     assert sent == [said.text for said in history[len(history) - len(sent) :]]
     assert prompt.history_left_out == len(history) - len(sent)
-    assert prompt.message_cut == (prompt.messages[-1].content != message)
+    assert prompt.message_cut == (prompt.messages[-1].text != message)
     assert [source.number for source in prompt.sources] == list(range(1, len(prompt.sources) + 1))
