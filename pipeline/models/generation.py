@@ -6,23 +6,22 @@ be silent: the reader is left behind, its connection is shut down, and it ends b
 
 from __future__ import annotations
 
-import contextvars
 import logging
 import queue
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from pipeline.errors import ModelError, ModelTimeout
 from pipeline.messages import Message
 from pipeline.models.characters import CharacterJoiner
+from pipeline.models.deltas import Delta, ServedModel
 from pipeline.models.failures import Server, interrupted, timed_out, translate, worth_retrying
-from pipeline.models.transport import HangUpTransport
+from pipeline.models.reader import AnswerReader
 
 if TYPE_CHECKING:
-    from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.llms import LLM
 
 logger = logging.getLogger(__name__)
@@ -33,18 +32,6 @@ SILENCE_GRACE_S = 1.0  # the transport's own timeout should speak first; this on
 CHARACTERS_A_TOKEN = 4.0
 # A prompt that was read whole has at least this share of the estimated tokens, whatever the tokenizer.
 WHOLE_PROMPT_SHARE = 0.6
-
-
-@runtime_checkable
-class ServedModel(Protocol):
-    """A language model on a server: `AthenaOllama`, `AthenaOpenAI`."""
-
-    @property
-    def server(self) -> Server:
-        """Where it is, for error messages."""
-
-    def through(self, transport: HangUpTransport) -> LLM:
-        """The same model, talking through connections that can be hung up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +113,7 @@ class ChatStream(Iterator[str]):
     def _attempt(self) -> Iterator[str]:
         """One call of the model; raises `_Passing` where a second one may do better."""
         self._end = _End(marked=isinstance(self._llm, ServedModel))
-        reader = _Reader(self._llm, self._messages, server=self._server)
+        reader = AnswerReader(self._llm, self._messages)
         try:
             yield from self._pieces_of(reader)
         except ModelError:
@@ -138,31 +125,30 @@ class ChatStream(Iterator[str]):
         finally:
             reader.hang_up()
 
-    def _pieces_of(self, reader: _Reader) -> Iterator[str]:
+    def _pieces_of(self, reader: AnswerReader) -> Iterator[str]:
         characters = CharacterJoiner()
-        for response in self._responses(reader):
-            self._end.note(response)
-            if piece := characters.join(response.delta or ""):
+        for deltas in self._arrivals(reader):
+            for delta in deltas:
+                self._end.note(delta)
+            if piece := characters.join("".join(delta.text for delta in deltas)):
                 self.text += piece
                 yield piece
         if not self._stop.is_set() and self._end.missing:
             raise interrupted(self._server, "the connection ended without an end of the answer")
 
-    def _responses(self, reader: _Reader) -> Iterator[ChatResponse]:
-        """Responses until the end, a stop, or too long a silence."""
+    def _arrivals(self, reader: AnswerReader) -> Iterator[list[Delta]]:
+        """What has arrived since the last look, until the end, a stop, or too long a silence."""
         heard = time.monotonic()
         while not self._stop.is_set():
             try:
-                item = reader.items.get(timeout=POLL_S)
+                deltas = reader.take(timeout_s=POLL_S)
             except queue.Empty:
                 self._check_patience(heard)
                 continue
-            if item is None:
+            if not deltas:
                 return
-            if isinstance(item, Exception):
-                raise item
             heard = time.monotonic()
-            yield item
+            yield deltas
             self._check_patience(heard)
 
     def _check_patience(self, heard: float) -> None:
@@ -223,49 +209,8 @@ class _Passing(Exception):
         self.error = error
 
 
-class _Reader:
-    """Reads one streamed answer in a daemon thread into a queue: responses, then None or an exception."""
-
-    def __init__(self, llm: LLM, messages: Sequence[Message], *, server: Server) -> None:
-        self.items: queue.SimpleQueue[ChatResponse | Exception | None] = queue.SimpleQueue()
-        self._transport: HangUpTransport | None = None
-        if isinstance(llm, ServedModel):
-            self._transport = HangUpTransport(
-                connect_timeout_s=server.connect_timeout_s, read_timeout_s=server.timeout_s
-            )
-            llm = llm.through(self._transport)
-        self._left = threading.Event()
-        # The caller's context goes along, so that traces of the model's call hang under the caller's span.
-        context = contextvars.copy_context()
-        threading.Thread(
-            target=context.run, args=(self._read, llm, messages), name="athena-llm", daemon=True
-        ).start()
-
-    def hang_up(self) -> None:
-        """Leave the reader behind and end its connection."""
-        self._left.set()
-        if self._transport:
-            self._transport.hang_up()
-
-    def _read(self, llm: LLM, messages: Sequence[Message]) -> None:
-        from llama_index.core.base.llms.types import ChatMessage
-
-        try:
-            chat = [ChatMessage(role=message.role, content=message.text) for message in messages]
-            for response in llm.stream_chat(chat):
-                self.items.put(response)
-                if self._left.is_set():
-                    break
-            self.items.put(None)
-        except Exception as error:  # noqa: BLE001 - the caller's thread raises it
-            self.items.put(error)
-        finally:
-            if self._transport:
-                self._transport.close()
-
-
 class _End:
-    """What a stream says about its own end, in Ollama's words or OpenAI's; other models say nothing."""
+    """What a stream has said of its own end; models of unknown protocols say nothing."""
 
     def __init__(self, *, marked: bool = False) -> None:
         self.reason = ""
@@ -278,26 +223,12 @@ class _End:
         """True where the protocol marks its end and this stream has not."""
         return self._marked and not self.reason
 
-    def note(self, response: ChatResponse) -> None:
-        """Read one response's raw part."""
-        raw = response.raw
-        if isinstance(raw, dict) and "done" in raw:
-            self._note_ollama(raw)
-        elif hasattr(raw, "choices"):
-            self._note_openai(raw)
-
-    def _note_ollama(self, raw: dict[str, Any]) -> None:
-        self._marked = True
-        if raw["done"]:
-            self.reason = raw.get("done_reason") or "stop"
-            self.prompt_tokens, self.answer_tokens = raw.get("prompt_eval_count"), raw.get("eval_count")
-
-    def _note_openai(self, raw: Any) -> None:
-        self._marked = True
-        if raw.choices and raw.choices[0].finish_reason:
-            self.reason = raw.choices[0].finish_reason
-        if getattr(raw, "usage", None):
-            self.prompt_tokens, self.answer_tokens = raw.usage.prompt_tokens, raw.usage.completion_tokens
+    def note(self, delta: Delta) -> None:
+        """Keep what one message says of it; the counts may come after the reason."""
+        self._marked = self._marked or delta.marked
+        self.reason = delta.reason or self.reason
+        if delta.prompt_tokens is not None or delta.answer_tokens is not None:
+            self.prompt_tokens, self.answer_tokens = delta.prompt_tokens, delta.answer_tokens
 
 
 def _local_server(llm: LLM) -> Server:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import httpx
-from llama_index.core.llms import LLM
 from llama_index.llms.openai_like import OpenAILike
 
+from pipeline.messages import Message
+from pipeline.models.deltas import Delta, model_deltas
 from pipeline.models.failures import Server
 from pipeline.models.transport import HangUpTransport
 
@@ -24,12 +26,12 @@ class AthenaOpenAI(OpenAILike):  # type: ignore[misc]
         """Where it is, for error messages."""
         return Server("openai", str(self.api_base), self.model, self.timeout, self.connect_timeout)
 
-    def through(self, transport: HangUpTransport) -> LLM:
-        """The same model, talking through connections that can be hung up."""
+    def deltas(self, messages: Sequence[Message], transport: HangUpTransport) -> Iterator[Delta]:
+        """Stream an answer through connections that can be hung up."""
         copy: AthenaOpenAI = self.model_copy()
         copy._client = None
         copy._http_client = httpx.Client(transport=transport, follow_redirects=True)
-        return copy
+        return model_deltas(copy, messages)
 
 
 def openai_model(

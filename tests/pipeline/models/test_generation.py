@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import httpx
 import pytest
-from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models import generation
+from pipeline.models import generation, reader
+from pipeline.models.deltas import Delta, model_deltas
 from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete, stream_chat
 from pipeline.models.ollama_llm import AthenaOllama, ollama_model
@@ -47,7 +47,7 @@ def start(server: ModelServer, **kwargs: float) -> ChatStream:
 def test_streams_pieces_and_counts(server: ModelServer) -> None:
     server.reply_with(Reply(["Close ", "the ", "valve."], prompt_tokens=21))
     stream = start(server)
-    assert list(stream) == ["Close ", "the ", "valve."]
+    assert "".join(stream) == "Close the valve."
     assert stream.generation is not None
     assert stream.generation.text == stream.text == "Close the valve."
     assert stream.generation.finish_reason == "stop"
@@ -96,8 +96,38 @@ def test_stop_between_pieces(server: ModelServer) -> None:
     for count, _ in enumerate(stream):
         if count == 2:
             stop.set()
-    assert stream.text == "a a a "
+    assert stream.text.startswith("a a a ") and len(stream.text) < 100
     assert server.hung_up.wait(2)
+
+
+def test_pieces_that_are_there_already_come_as_one(server: ModelServer) -> None:
+    server.reply_with(Reply(["a "] * 400, delay_s=0.005))
+    stream = start(server)
+    pieces = list(stream)
+    assert "".join(pieces) == stream.text == "a " * 400
+    assert pieces[0] == "a "  # at once
+    assert len(pieces) < 200
+
+
+def test_resting_makes_an_answer_at_most_a_tenth_later(server: ModelServer) -> None:
+    server.reply_with(Reply(["a "] * 50, delay_s=0.02))
+    stream = start(server)
+    list(stream)
+    assert stream.generation is not None and stream.generation.seconds < 1.5
+
+
+def test_a_stop_does_not_wait_for_the_rest(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "LONGEST_REST_S", 10.0)
+    monkeypatch.setattr(reader, "REST_SHARE", 1000.0)
+    server.reply_with(Reply(["a "] * 200, delay_s=0.02))
+    stop = threading.Event()
+    stream = stream_chat(model_of(server), QUESTION, stop=stop)
+    next(stream)
+    stop.set()
+    stopped = time.monotonic()
+    list(stream)
+    assert server.hung_up.wait(2)
+    assert server.hung_up_at - stopped < 0.3
 
 
 @pytest.mark.parametrize(
@@ -298,8 +328,8 @@ class _Unhurried(FakeLLM):
     def server(self) -> Server:
         return Server("ollama", "http://far.away", "slow", timeout_s=0.1)
 
-    def through(self, transport: HangUpTransport) -> LLM:
-        return self
+    def deltas(self, messages: Sequence[Message], transport: HangUpTransport) -> Iterator[Delta]:
+        return model_deltas(self, messages)
 
 
 def test_a_silence_that_the_transport_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
