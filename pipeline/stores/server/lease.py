@@ -46,6 +46,7 @@ class WriterLease:
         self.check()
         with self._mongo.collection("state") as states:
             done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
+        self._mongo.state_written_at = time.monotonic()
         if done.matched_count == 0:
             self._lost = True
             self.check()

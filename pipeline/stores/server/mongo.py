@@ -44,6 +44,7 @@ class MongoServer:
         self._lock = threading.Lock()
         self._client: pymongo.MongoClient[Document] | None = None
         self._has_indexes = False
+        self.state_written_at = 0.0  # when this process last changed what is visible, by its monotonic clock
 
     @contextmanager
     def database(self) -> Iterator[Database[Document]]:

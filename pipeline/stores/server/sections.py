@@ -30,8 +30,7 @@ class ServerSections:
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
-        infos = self._snapshots.read(lambda snapshot: snapshot.documents.values())
-        return sorted(infos, key=lambda info: info.source)
+        return list(self._snapshots.remember(_documents) or self._snapshots.read(_documents))
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
@@ -53,17 +52,24 @@ class ServerSections:
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
 
+        def nodes(records: Mapping[str, Document], snapshot: Snapshot) -> dict[str, StoredNode]:
+            return {
+                node_id: section_of(record, snapshot.documents[record["version"]].id)
+                for node_id, record in records.items()
+            }
+
+        def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
+            records = self._cache.get_many(node_ids, snapshot.documents)
+            return nodes(records, snapshot) if len(records) == len(set(node_ids)) else None
+
         def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             records = self._cache.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in records]
             read = self._read(snapshot, missing)
             self._cache.put(read)
-            return {
-                node_id: section_of(record, snapshot.documents[record["version"]].id)
-                for node_id, record in (records | read).items()
-            }
+            return nodes(records | read, snapshot)
 
-        return self._snapshots.read(read)
+        return self._snapshots.remember(remember) or self._snapshots.read(read)
 
     def warm_up(self) -> None:
         """Read all sections in one query and keep them, where there is room for all."""
@@ -81,7 +87,7 @@ class ServerSections:
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
-        return self._snapshots.read(_manifest)
+        return self._snapshots.remember(_manifest) or self._snapshots.read(_manifest)
 
     def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Document]:
         """The records of some sections, of visible versions."""
@@ -94,6 +100,10 @@ class ServerSections:
         """The records that a filter means, of visible versions, by id."""
         records = read_sections(self._servers.mongo, where)
         return {record["node"]: record for record in records if record["version"] in snapshot.documents}
+
+
+def _documents(snapshot: Snapshot) -> tuple[DocumentInfo, ...]:
+    return snapshot.by_source
 
 
 def _manifest(snapshot: Snapshot) -> Manifest | None:

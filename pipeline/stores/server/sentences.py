@@ -66,36 +66,45 @@ class ServerSentences:
         Their vectors are fetched and kept with them: whoever wants all sentences compares them.
         """
 
-        def read(snapshot: Snapshot) -> dict[str, list[StoredNode]]:
-            kept = self._leaves.of_sections(section_ids, snapshot.documents)
-            missing = [section_id for section_id in section_ids if section_id not in kept]
-            fetched = _by_section(self._fetch(snapshot, ("sentence",), "section", missing, with_vectors=True))
-            self._leaves.put(fetched)
-            found = kept | fetched
+        def nodes(found: Mapping[str, Leaves], snapshot: Snapshot) -> dict[str, list[StoredNode]]:
             return {
                 section_id: [_sentence(item, snapshot) for item in found[section_id].by_id.values()]
                 for section_id in section_ids
                 if section_id in found
             }
 
-        return self._snapshots.read(read)
+        def remember(snapshot: Snapshot) -> dict[str, list[StoredNode]] | None:
+            kept = self._leaves.of_sections(section_ids, snapshot.documents)
+            return nodes(kept, snapshot) if len(kept) == len(set(section_ids)) else None
+
+        def read(snapshot: Snapshot) -> dict[str, list[StoredNode]]:
+            kept = self._leaves.of_sections(section_ids, snapshot.documents)
+            missing = [section_id for section_id in section_ids if section_id not in kept]
+            fetched = _by_section(self._fetch(snapshot, ("sentence",), "section", missing, with_vectors=True))
+            self._leaves.put(fetched)
+            return nodes(kept | fetched, snapshot)
+
+        return self._snapshots.remember(remember) or self._snapshots.read(read)
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
 
+        def remember(snapshot: Snapshot) -> dict[str, Vector] | None:
+            kept = self._leaves.get_many(node_ids, snapshot.documents)
+            return _vectors(kept.values()) if len(kept) == len(set(node_ids)) else None
+
         def read(snapshot: Snapshot) -> dict[str, Vector]:
             kept = self._leaves.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in kept]
-            found = [*kept.values(), *self._fetch(snapshot, LEVELS, "node", missing, with_vectors=True)]
-            return {str(item.properties["node"]): item.vector for item in found if item.vector is not None}
+            return _vectors(
+                [*kept.values(), *self._fetch(snapshot, LEVELS, "node", missing, with_vectors=True)]
+            )
 
-        return self._snapshots.read(read)
+        return self._snapshots.remember(remember) or self._snapshots.read(read)
 
     def count(self) -> int:
         """How many sentences are indexed."""
-        return self._snapshots.read(
-            lambda snapshot: sum(info.sentences for info in snapshot.documents.values())
-        )
+        return self._snapshots.remember(_count) or self._snapshots.read(_count)
 
     def _fetch(
         self,
@@ -168,6 +177,14 @@ def _versions(snapshot: Snapshot, glob: str | None) -> list[str] | None:
 
 def _ranking(found: Mapping[tuple[str, Level], Sequence[Found]], way: str, level: Level) -> Ranking:
     return tuple(Hit(item.node_id, item.section_id, item.score) for item in found.get((way, level), ()))
+
+
+def _count(snapshot: Snapshot) -> int:
+    return snapshot.sentences
+
+
+def _vectors(found: Iterable[Fetched]) -> dict[str, Vector]:
+    return {str(item.properties["node"]): item.vector for item in found if item.vector is not None}
 
 
 def _by_section(found: Iterable[Fetched]) -> dict[str, Leaves]:
