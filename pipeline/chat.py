@@ -32,7 +32,6 @@ from pipeline.events import (
 from pipeline.extractive import choose_quotes
 from pipeline.history import History
 from pipeline.locate import SentenceLocator
-from pipeline.models.generation import ChatStream, complete, stream_chat
 from pipeline.prompts import condense_prompt
 from pipeline.replies import (
     NO_MODEL,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from pipeline.conversations import Conversations
     from pipeline.messages import Message
     from pipeline.models.base import Encoder, ModelChoice
+    from pipeline.models.generation import ChatStream
     from pipeline.persona import Persona
     from pipeline.retrieve import HybridSearch, RetrievalOptions
     from pipeline.stores.base import DocumentStore
@@ -131,6 +131,8 @@ class ChatRecipe:
         turn.question = found.question
 
     def _rewrite(self, history: Sequence[condense.Said], message: str, *, stop: threading.Event) -> str:
+        from pipeline.models.generation import complete
+
         assert self.llm is not None  # noqa: S101  (only called with one)
         recent = fitting_history(history, budget=self._history_tokens)
         prompt = condense_prompt(recent, message)
@@ -204,6 +206,8 @@ class ChatRecipe:
         return prompt
 
     def _stream(self, turn: Turn, messages: Sequence[Message]) -> ChatStream:
+        from pipeline.models.generation import stream_chat
+
         assert self.llm is not None  # noqa: S101  (only called with one)
         with (
             turn.trace.step("generate", model=self._choice.name) as step,

@@ -11,9 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import Encoder, EncoderOptions, ModelChoice
 from pipeline.models.onnx import (
@@ -31,6 +28,8 @@ from pipeline.models.onnx import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
@@ -70,12 +69,16 @@ class OnnxEncoder:
 
     def encode_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question: shape (dimensions,), unit length."""
+        import numpy as np
+
         return np.asarray(self._embed_batch(tokenize(self._tokenizer, [text]))[0])
 
     def encode_passages(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:
         """Embed passages: shape (len(texts), dimensions), unit length; `on_progress` gets the number done."""
+        import numpy as np
+
         ids = tokenize(self._tokenizer, texts)
         batches = equal_length_batches([len(row) for row in ids], batch_tokens=self._batch_tokens)
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
@@ -94,6 +97,8 @@ class OnnxEncoder:
 
     def _embed_batch(self, rows: list[TokenIds]) -> NDArray[np.float32]:
         """Vectors of texts of one length."""
+        import numpy as np
+
         inputs = model_inputs(self._session, np.stack(rows))
         hidden = np.asarray(self._session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
         means = hidden.mean(axis=1)

@@ -1,7 +1,7 @@
 """What went wrong with a model's server, in the words of our error tree: the URL, the model, the command.
 
-Failures come from three libraries (httpx, ollama, openai); none of them is imported here, so that a
-failure of one is understood without the others being installed.
+Failures come from three libraries (httpx, ollama, openai); none of them is imported with this module, so
+that a failure of one is understood without the others being installed, and a quoted answer needs none.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
-
-import httpx
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 
@@ -107,6 +105,8 @@ def _look_at_log(server: Server) -> str:
 
 def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     """Say in our tree what an exception of httpx, ollama or openai means; `begun`: text had arrived."""
+    import httpx
+
     if isinstance(error, ModelError):
         return error
     causes = list(_causes(error))
@@ -129,6 +129,8 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
 
 def worth_retrying(error: Exception) -> bool:
     """True for what may pass by itself: no connection, HTTP 429 and 5xx; not for silence or refusals."""
+    import httpx
+
     status, _ = _status(error)
     if status:
         return status == RETRIED_STATUS or status >= 500
@@ -149,6 +151,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _status(error: Exception) -> tuple[int, str]:
     """HTTP status and the server's own words; 0 where there was no HTTP error."""
+    import httpx
+
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code, error_text(error.response.text)
     status = getattr(error, "status_code", None)  # ollama.ResponseError, openai.APIStatusError

@@ -1,20 +1,20 @@
 """Which language model there is: Ollama's, then OpenAI's, then a compatible server's, else none.
 
-Nothing here imports LlamaIndex before a model is found: without one, it is never needed for this.
+Nothing here imports LlamaIndex before a model is found, nor httpx before a server is asked that may be
+there: without one, neither is ever needed, and both take long.
 """
 
 from __future__ import annotations
 
 import re
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import httpx
+from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
-from pipeline.models.failures import Server, translate
-from pipeline.models.transport import trusted
+from pipeline.models.failures import Server, translate, unreachable
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -25,6 +25,7 @@ HOW_TO_CONNECT = (
     "Start Ollama (`ollama serve`, then `ollama pull llama3.2`), or set ATHENA_OPENAI_API_KEY "
     "or ATHENA_OPENAI_BASE_URL."
 )
+THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 EMBEDDING_MODEL = re.compile(r"embed|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
 
@@ -173,6 +174,12 @@ def _openai_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listi
 
 
 def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _Listing:
+    if refusal := _refusal(server):
+        return _Listing(problem=unreachable(server, refusal))
+    import httpx
+
+    from pipeline.models.transport import trusted
+
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         url = server.url.rstrip("/") + path
@@ -181,3 +188,17 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
         return _Listing(tuple(str(row[name]) for row in response.json()[key] or ()))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
         return _Listing(problem=translate(error, server=server, begun=False))
+
+
+def _refusal(server: Server) -> str:
+    """Why nothing can be there, where a port of this machine is closed; else "": httpx finds out."""
+    address = urlsplit(server.url)
+    try:
+        host, port = address.hostname, address.port
+        if host in THIS_MACHINE and port:
+            socket.create_connection((host, port), timeout=server.timeout_s).close()
+    except ConnectionRefusedError as error:
+        return str(error)
+    except (OSError, ValueError):
+        return ""
+    return ""

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from pipeline.nodes import Node, StoredNode
 
-Vector = NDArray[np.float32]  # (dimensions,), unit length
-Matrix = NDArray[np.float32]  # (rows, dimensions), unit length each
+if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"  # (dimensions,), unit length
+Matrix: TypeAlias = "NDArray[np.float32]"  # (rows, dimensions), unit length each
 Level = Literal["section", "sentence"]
 
 SENTENCES_PER_SECTION = 2

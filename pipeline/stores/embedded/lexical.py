@@ -27,8 +27,8 @@ from pipeline.analysis import ANALYSER_VERSION
 from pipeline.stores.base import Level
 from pipeline.stores.embedded.documents import State, changes_since
 from pipeline.stores.embedded.lexical_rows import rows_of_build, rows_of_documents
+from pipeline.stores.embedded.scored import Scored
 from pipeline.stores.embedded.tantivy_index import change_index, create_index, open_searcher, search_index
-from pipeline.stores.embedded.vectors import Scored
 
 LEXICAL_FORMAT: Final = f"1.{ANALYSER_VERSION}.{version('tantivy')}"
 LEVELS: Final[tuple[Level, ...]] = ("section", "sentence")

@@ -6,8 +6,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
 
-import numpy as np
-
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
 from pipeline.nodes import StoredNode
@@ -25,7 +23,8 @@ from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.nodes import SENTENCES_BY_ID, SENTENCES_OF_SECTIONS, sentence_nodes
-from pipeline.stores.embedded.vectors import Scored, VectorIndex, unpack
+from pipeline.stores.embedded.scored import Scored
+from pipeline.stores.embedded.vectors import VectorIndex
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import REBUILD, check_manifest
 
@@ -106,6 +105,8 @@ class EmbeddedSentences:
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
+        from pipeline.stores.embedded.rows import unpack
+
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
             manifest = read_manifest(connection, state.visible)
@@ -118,7 +119,7 @@ class EmbeddedSentences:
                 section: unpack(vectors, manifest.dimensions)
                 for section, vectors in connection.execute(_VECTORS, (sections,))
             }
-        return {node_id: packed[section][row].astype(np.float32) for node_id, section, row in places}
+        return {node_id: packed[section][row].astype("float32") for node_id, section, row in places}
 
     def count(self) -> int:
         """How many sentences are indexed."""

@@ -11,7 +11,7 @@ import tantivy
 
 from pipeline.errors import StoreError
 from pipeline.stores.embedded.lexical_rows import LexicalRow
-from pipeline.stores.embedded.vectors import Scored
+from pipeline.stores.embedded.scored import Scored
 
 _HEAP_BYTES = 32_000_000  # of the writer; tantivy's least is 15 MB a thread
 

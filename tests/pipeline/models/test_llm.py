@@ -193,11 +193,11 @@ def test_the_picker_without_anything_has_none() -> None:
     assert list_language_models(options=LanguageModelOptions(ollama_url=NOWHERE)) == ["none"]
 
 
-def test_looking_in_vain_does_not_import_llamaindex() -> None:
+def test_looking_in_vain_imports_neither_llamaindex_nor_httpx() -> None:
     code = (
         "import sys\n"
         "from pipeline.models.llm import *\n"
         f"choose_language_model('auto', options=LanguageModelOptions(ollama_url={NOWHERE!r}))\n"
-        "assert not [name for name in sys.modules if name.startswith('llama_index')]\n"
+        "assert not [name for name in sys.modules if name.startswith(('llama_index', 'httpx'))]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -7,7 +7,6 @@ import ssl
 import httpx
 import pytest
 
-from pipeline.models import llm
 from pipeline.models.llm import LanguageModelOptions, list_language_models
 from pipeline.models.transport import HangUpTransport, trusted
 
@@ -34,6 +33,6 @@ def test_listing_models_reads_no_certificates(monkeypatch: pytest.MonkeyPatch) -
         given.append(verify)
         raise httpx.ConnectError("nobody there")
 
-    monkeypatch.setattr(llm.httpx, "get", refuse)
-    assert list_language_models(options=LanguageModelOptions(ollama_url="http://127.0.0.1:9")) == ["none"]
+    monkeypatch.setattr(httpx, "get", refuse)
+    assert list_language_models(options=LanguageModelOptions(ollama_url="http://nobody.test:9")) == ["none"]
     assert given == [trusted()]
