@@ -1,7 +1,8 @@
 """`make bench-server`: many users at once on the server stores, and ingest beside the embedded store.
 
 `python -m evals.server_bench [--seconds 600] [--users 20] [--only users|ingest]` needs the servers of
-`scripts/servers.sh` and writes docs/benchmarks-server.json and .md.
+`scripts/servers.sh` and writes docs/benchmarks-server.json and .md. For a short look: `--only users
+--folder docs_corpus --seconds 60 --single-seconds 30 --together-seconds 30 --out /tmp`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--users", type=int, default=default.users, help="how many ask at once")
     parser.add_argument("--seconds", type=float, default=default.seconds, help="how long they ask")
     parser.add_argument("--single-seconds", type=float, default=default.single_seconds)
+    parser.add_argument("--together-seconds", type=float, default=default.together_seconds)
     parser.add_argument("--words-per-second", type=float, default=default.words_per_second)
     parser.add_argument("--ingests", type=int, default=default.ingests)
     servers = Path(os.environ.get("ATHENA_SERVERS_HOME") or ROOT / ".servers")
@@ -71,9 +73,7 @@ def run(options: argparse.Namespace) -> Results:
             f"There is nothing to measure with: '{options.folder}' does not exist.",
             "Name a folder of Markdown with --folder.",
         )
-    effort = Effort(
-        options.seconds, options.users, options.single_seconds, options.words_per_second, options.ingests
-    )
+    effort = Effort(**{field.name: getattr(options, field.name) for field in fields(Effort)})
     with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch, own_corner() as addresses:
         machine = _machine(addresses)
         results = load_results(options.out / f"{NAME}.json", machine)

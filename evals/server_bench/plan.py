@@ -1,4 +1,4 @@
-"""What is measured, in which order: ingest into both stores, then one user, then many."""
+"""What is measured, in which order: ingest into both stores, then one user, then many, then all in step."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from evals.benchmarks.plan import Runs, Say
 from evals.benchmarks.processes import run_measured
 from evals.server_bench.ferretdb import index_ids
 from evals.server_bench.servers import remove, settings
+from evals.server_bench.steady_model import SPREAD
 from pipeline.stores.server import ServerAddresses
 
 QUESTIONS = 500
+SINGLE_WORDS_PER_SECOND = 300.0
+RAMP_UP_S = 6.0  # about as long as an answer takes
 ROOT = Path(__file__).parents[2]
 Report = dict[str, list[Any]]  # what `users` writes
 
@@ -31,9 +34,36 @@ class Effort:
 
     seconds: float = 600.0
     users: int = 20
-    single_seconds: float = 120.0
+    single_seconds: float = 100.0
+    together_seconds: float = 100.0
     words_per_second: float = 30.0
     ingests: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """How users come and ask, and how the language model answers them."""
+
+    name: str
+    users: int
+    seconds: float
+    words_per_second: float
+    spread: float = SPREAD  # of the answers' lengths
+    ramp_seconds: float = 0.0  # in which the users come
+
+
+def patterns(effort: Effort) -> tuple[Pattern, ...]:
+    """One user; many who come one after the other, with answers of different lengths; many in step.
+
+    The single user's answers are streamed fast, so that his questions are many enough for a percentile: a
+    search of his own never meets one.
+    """
+    rate = effort.words_per_second
+    return (
+        Pattern("single", 1, effort.single_seconds, SINGLE_WORDS_PER_SECOND),
+        Pattern("many", effort.users, effort.seconds, rate, ramp_seconds=RAMP_UP_S),
+        Pattern("together", effort.users, effort.together_seconds, rate, spread=0.0),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +110,15 @@ def users(bench: ServerBench) -> Runs:
     bench.server.ingest(bench.folder, bench.work / "server")
     runs.facts["indexed_collections"] = index_ids(bench.addresses, bench.mongodb_files)
     runs.facts |= {"folder": bench.folder.name, "users": effort.users, "seconds": effort.seconds}
-    runs.facts["words_per_second"] = effort.words_per_second
+    runs.facts |= {
+        "words_per_second": effort.words_per_second,
+        "together_seconds": effort.together_seconds,
+    }
     questions = _questions(bench)
-    with _steady_model(effort.words_per_second) as model_url:
-        for name, number, seconds in (
-            ("single", 1, effort.single_seconds),
-            ("many", effort.users, effort.seconds),
-        ):
-            bench.say(f"{number} at once for {seconds:g} s")
-            report = _load(bench, questions, model_url, users=number, seconds=seconds)
-            _keep(bench, runs, name, report)
+    for pattern in patterns(effort):
+        bench.say(f"{pattern.name}: {pattern.users} at once for {pattern.seconds:g} s")
+        with _steady_model(pattern) as model_url:
+            _keep(bench, runs, pattern.name, _load(bench, questions, model_url, pattern))
     return runs
 
 
@@ -102,11 +131,12 @@ def _questions(bench: ServerBench) -> Path:
 
 
 @contextmanager
-def _steady_model(words_per_second: float) -> Iterator[str]:
+def _steady_model(pattern: Pattern) -> Iterator[str]:
     """A language model in a process of its own, so that it takes nothing from the app's."""
     command = [sys.executable, "-m", "evals.server_bench.steady_model"]
+    options = ("--words-per-second", str(pattern.words_per_second), "--spread", str(pattern.spread))
     process = subprocess.Popen(
-        [*command, "--words-per-second", str(words_per_second)],
+        [*command, *options],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -118,7 +148,7 @@ def _steady_model(words_per_second: float) -> Iterator[str]:
         process.communicate()
 
 
-def _load(bench: ServerBench, questions: Path, model_url: str, *, users: int, seconds: float) -> Report:
+def _load(bench: ServerBench, questions: Path, model_url: str, pattern: Pattern) -> Report:
     report = bench.work / "users-report.json"
     environment = bench.server.environment() | {
         "ATHENA_OLLAMA_URL": model_url,
@@ -126,8 +156,10 @@ def _load(bench: ServerBench, questions: Path, model_url: str, *, users: int, se
         "ATHENA_DATA_DIR": str(bench.work / "server"),
         "PYTHONPATH": os.fspath(ROOT),
     }
-    options = ("--questions", questions, "--users", str(users), "--seconds", str(seconds), "--report", report)
-    command: list[str | Path] = [sys.executable, "-m", "evals.server_bench.users", *options]
+    numbers = {"users": pattern.users, "seconds": pattern.seconds, "ramp-seconds": pattern.ramp_seconds}
+    options = [text for name, number in numbers.items() for text in (f"--{name}", str(number))]
+    files: list[str | Path] = ["--questions", questions, "--report", report]
+    command: list[str | Path] = [sys.executable, "-m", "evals.server_bench.users", *files, *options]
     run_measured(command, cwd=bench.work, env=environment)
     loaded: Report = json.loads(report.read_text(encoding="utf-8"))
     return loaded

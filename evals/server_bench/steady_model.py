@@ -15,8 +15,15 @@ from typing import Any
 
 NAME = "steady:latest"
 WORDS = (
-    "The documentation answers this [1]. It names the setting, its default and the command that changes it, "
-    "and it says what to check first when the result is not the expected one [2]. "
+    "The documentation answers this in the section that bears its name [1]. Set the option to the value "
+    "that your version lists, then restart the service and read its log [2]. Where the value is "
+    "missing, the default applies, and nothing is reported [1]. Two of the settings exclude each other: "
+    "the later one in the file wins [3]. Before you change anything, keep a copy of the old file, "
+    "because there is no way back [2]. The command shows what is in use at the moment, with the place "
+    "that each value comes from [4]. An error here most often means that the name was written with a "
+    "capital letter [3]. If the result is not the expected one, compare it with the example at the end "
+    "of the page [1]. Larger installations should raise the limit step by step and watch the memory "
+    "meanwhile [4]. "
 )
 ANSWER_WORDS = 90
 SPREAD = 0.5

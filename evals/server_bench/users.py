@@ -1,6 +1,6 @@
 """An app's process with users who ask all the time: what each answer took, and the memory meanwhile.
 
-python -m evals.server_bench.users --questions FILE --users 20 --seconds 600 --report FILE
+python -m evals.server_bench.users --questions FILE --users 20 --seconds 600 --ramp-seconds 6 --report FILE
 
 Settings come from the environment, as for the app.
 """
@@ -28,7 +28,6 @@ RETRIEVAL_STEPS = frozenset({"embed", "search", "fuse", "merge", "rerank", "answ
 
 WARM_UP_QUESTIONS = 3
 SAMPLE_EVERY_S = 2.0
-RAMP_UP_S = 6.0  # in which the users come, one after the other: about as long as an answer takes
 PAUSE_AFTER_ERROR_S = 1.0  # else one failure would be counted thousands of times
 STATM = Path("/proc/self/statm")
 
@@ -59,18 +58,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--users", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--ramp-seconds", type=float, default=0.0, help="in which the users come")
     options = parser.parse_args(arguments)
     questions = json.loads(options.questions.read_text(encoding="utf-8"))
     athena = open_athena(load_settings())
     try:
-        load = run(athena, questions, users=options.users, seconds=options.seconds)
+        load = run(
+            athena,
+            questions,
+            users=options.users,
+            seconds=options.seconds,
+            ramp_seconds=options.ramp_seconds,
+        )
     finally:
         athena.close()
     report = {"asked": [asdict(item) for item in load.asked], "memory_mb": load.memory_mb}
     options.report.write_text(json.dumps(report), encoding="utf-8")
 
 
-def run(athena: Athena, questions: Sequence[str], *, users: int, seconds: float) -> Load:
+def run(
+    athena: Athena, questions: Sequence[str], *, users: int, seconds: float, ramp_seconds: float = 0.0
+) -> Load:
     """Let `users` ask for `seconds`, each as soon as the last answer is there; begun answers are ended."""
     athena.warm_up(serving=True)  # as the app does
     for question in questions[:WARM_UP_QUESTIONS]:
@@ -86,7 +94,7 @@ def run(athena: Athena, questions: Sequence[str], *, users: int, seconds: float)
     ]
     for thread in threads:
         thread.start()
-        time.sleep(RAMP_UP_S / users)
+        time.sleep(ramp_seconds / users)
     memory = list(_memory_until(started + seconds))
     for thread in threads:
         thread.join()

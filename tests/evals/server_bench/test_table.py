@@ -18,13 +18,15 @@ FACTS = {
     "single_errors": 0,
     "many_answers": 40,
     "many_errors": 0,
+    "together_seconds": 100.0,
+    "together_answers": 5,
+    "together_errors": 0,
 }
 RUNS = {
     "single.retrieval_ms": [10.0, 20.0, 30.0],
     "many.retrieval_ms": [20.0, 40.0, 89.0],
-    "single.first_word_s": [1.0],
+    "together.retrieval_ms": [60.0, 90.0, 300.0],
     "many.first_word_s": [2.0],
-    "single.answer_s": [4.0],
     "many.answer_s": [5.0],
     "many.memory_mb": [100.0, 300.0, 310.0, 320.0, 320.0],
 }
@@ -44,6 +46,23 @@ def test_users_without_errors_and_below_three_times_hold() -> None:
     high = rows["retrieval, p95"]
     assert (high.one, high.many, high.ratio, high.holds) == ("30 ms", "89 ms", "3.0×", True)
     assert rows["retrieval, p50"].ratio == "2.0×"
+    assert (rows["whole answer, p50"].one, rows["whole answer, p50"].many) == ("", "5.0 s")
+
+
+def test_users_in_step_are_told_with_their_errors_and_without_a_target() -> None:
+    rows = {row.what: row for row in user_rows(USERS)}
+    assert rows["answers and errors, 20 users in step for 100 s"].holds is True
+    high = rows["retrieval in step, p95"]
+    assert (high.one, high.many, high.ratio, high.holds) == ("30 ms", "300 ms", "10.0×", None)
+    failed = replace(USERS, facts=FACTS | {"together_errors": 1})
+    assert [row.holds for row in user_rows(failed)][:2] == [True, False]
+
+
+def test_a_record_of_before_has_no_users_in_step() -> None:
+    facts = {name: fact for name, fact in FACTS.items() if not name.startswith("together")}
+    runs = {name: run for name, run in RUNS.items() if not name.startswith("together")}
+    rows = {row.what: row for row in user_rows(replace(USERS, facts=facts, runs=runs))}
+    assert "retrieval, p95" in rows and not [what for what in rows if "in step" in what]
 
 
 def test_three_times_exactly_does_not_hold() -> None:

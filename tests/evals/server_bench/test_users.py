@@ -59,7 +59,6 @@ class FakeAthena:
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "SAMPLE_EVERY_S", 0.05)
     monkeypatch.setattr(users, "PAUSE_AFTER_ERROR_S", 0.1)
-    monkeypatch.setattr(users, "RAMP_UP_S", 0.02)
 
 
 def test_a_search_is_timed_without_the_language_model() -> None:
@@ -86,7 +85,7 @@ def test_whatever_goes_wrong_is_an_error(events: tuple[ChatEvent, ...], error: s
 
 
 def test_all_users_ask_until_the_time_is_over() -> None:
-    load = run(FakeAthena(), ["a", "b"], users=4, seconds=0.5)  # type: ignore[arg-type]
+    load = run(FakeAthena(), ["a", "b"], users=4, seconds=0.5, ramp_seconds=0.02)  # type: ignore[arg-type]
     assert len(load.asked) >= 4
     assert not [item for item in load.asked if item.error]
     assert 3 <= len(load.memory_mb) <= 10

@@ -1,4 +1,4 @@
-"""How often the state is looked at: for what is read always, for what is remembered seldom, never too late."""
+"""How often the state is looked at: for what is read always, for what is remembered seldom, but in time."""
 
 from __future__ import annotations
 
