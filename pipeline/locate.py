@@ -10,6 +10,7 @@ from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
+from pipeline.recent_vectors import passage_vectors
 from pipeline.stores.base import DocumentStore, Vector
 from pipeline.terms import content_terms
 
@@ -23,6 +24,7 @@ class SentenceLocator:
 
     def __init__(self, passages: Sequence[Passage], *, store: DocumentStore, encoder: Encoder) -> None:
         self._encoder = encoder
+        self._terms: dict[str, set[str]] = {}  # by leaf: many sentences are compared with each
         self._leaves = store.sentences.of_sections([passage.section.node_id for passage in passages])
         self._vectors: Mapping[str, Vector] = store.sentences.vectors(
             [leaf.node_id for leaves in self._leaves.values() for leaf in leaves]
@@ -34,13 +36,14 @@ class SentenceLocator:
         if not leaves:
             return []
         terms = set(content_terms(sentence))
-        vector = self._encoder.encode_query(sentence)
+        # As a passage: it states something, and is compared the same way when it is verified.
+        (vector,) = passage_vectors([sentence], encoder=self._encoder)
         ranked = sorted(leaves, key=lambda leaf: -self._score(leaf, terms, vector))
-        chosen, covered = [ranked[0]], _shared(terms, ranked[0])
+        chosen, covered = [ranked[0]], self._shared(terms, ranked[0])
         for leaf in ranked[1:]:
             if len(chosen) == MOST_SPANS or len(covered) >= ENOUGH * len(terms):
                 break
-            added = _shared(terms, leaf) - covered
+            added = self._shared(terms, leaf) - covered
             if len(added) >= WORTH_ADDING * len(terms):
                 chosen.append(leaf)
                 covered |= added
@@ -50,9 +53,10 @@ class SentenceLocator:
         closeness = (
             float(np.dot(self._vectors[leaf.node_id], vector)) if leaf.node_id in self._vectors else 0.0
         )
-        return closeness + (len(_shared(terms, leaf)) / len(terms) if terms else 0.0)
+        return closeness + (len(self._shared(terms, leaf)) / len(terms) if terms else 0.0)
 
-
-def _shared(terms: set[str], leaf: Node) -> set[str]:
-    """The terms that the leaf has, or the header of its table."""
-    return terms & {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
+    def _shared(self, terms: set[str], leaf: Node) -> set[str]:
+        """The terms that the leaf has, or the header of its table."""
+        if leaf.node_id not in self._terms:
+            self._terms[leaf.node_id] = {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
+        return terms & self._terms[leaf.node_id]

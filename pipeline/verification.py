@@ -17,6 +17,7 @@ from pipeline.answer import Citation, Support
 from pipeline.citations import Piece, without_markers
 from pipeline.facts import facts_of, missing_numbers
 from pipeline.models.base import Encoder
+from pipeline.recent_vectors import passage_vectors
 from pipeline.terms import content_terms
 
 THRESHOLD = 0.4
@@ -38,11 +39,13 @@ def verify(
 ) -> tuple[Support, ...]:
     """Check every sentence of an answer against the spans that it cites."""
     by_marker = {citation.marker: citation for citation in citations}
-    return tuple(
-        _checked(text, piece, [by_marker[n] for n in piece.numbers if n in by_marker], encoder)
+    stated = [
+        (piece, [by_marker[number] for number in piece.numbers if number in by_marker])
         for piece in pieces
         if piece.numbers or states_something(text[piece.start : piece.end])
-    )
+    ]
+    _embed_together([_compared(text, piece, cited) for piece, cited in stated if cited], encoder)
+    return tuple(_checked(text, piece, cited, encoder) for piece, cited in stated)
 
 
 def states_something(sentence: str) -> bool:
@@ -64,7 +67,7 @@ def support_signals(sentence: str, spans: str, *, encoder: Encoder) -> tuple[flo
     terms = content_terms(sentence)
     present = set(analyse(spans))
     coverage = sum(term in present for term in terms) / len(terms) if terms else 1.0
-    vectors = encoder.encode_passages([sentence, spans])
+    vectors = passage_vectors([sentence, spans], encoder=encoder)
     return max(0.0, float(np.dot(vectors[0], vectors[1]))), coverage
 
 
@@ -85,13 +88,24 @@ def missing_facts(sentence: str, quotes: Sequence[str], *, around: str = "") -> 
     return tuple(dict.fromkeys(missing))
 
 
-def _checked(text: str, piece: Piece, cited: Sequence[Citation], encoder: Encoder) -> Support:
+def _compared(text: str, piece: Piece, cited: Sequence[Citation]) -> tuple[str, str]:
+    """The sentence without its markers, and what it cites in one text."""
     sentence = without_markers(text[piece.start : piece.end])
+    return sentence, "\n".join(citation.quote for citation in cited)
+
+
+def _embed_together(compared: Sequence[tuple[str, str]], encoder: Encoder) -> None:
+    """Embed all texts that will be compared in one call: texts of one length, and one request to a server."""
+    passage_vectors([text for pair in compared for text in pair], encoder=encoder)
+
+
+def _checked(text: str, piece: Piece, cited: Sequence[Citation], encoder: Encoder) -> Support:
     if not cited:
         return Support(piece.start, piece.end, (), supported=False, score=0.0)
+    sentence, spans = _compared(text, piece, cited)
     quotes = [citation.quote for citation in cited]
     around = "\n".join([*(" ".join(citation.heading_path) for citation in cited), *map(_table_header, cited)])
-    score = support_score(sentence, "\n".join(quotes), encoder=encoder)
+    score = support_score(sentence, spans, encoder=encoder)
     missing = missing_facts(sentence, quotes, around=around)
     markers = tuple(citation.marker for citation in cited)
     return Support(piece.start, piece.end, markers, score >= THRESHOLD and not missing, score, missing)

@@ -67,10 +67,18 @@ class SteadyModel(ThreadingHTTPServer):
         """A client that hangs up is no news."""
 
 
-def words(count: int) -> Iterator[str]:
-    """`count` words of the text, from its beginning as often as it takes."""
+def words(count: int, *, seed: int = 0) -> Iterator[str]:
+    """`count` words of the text, from its beginning as often as it takes.
+
+    A seed puts other words of it in the place of every fifth: answers should have no sentence in common.
+    """
     text = WORDS.split()
-    return (text[number % len(text)] + " " for number in range(count))
+    plain = [word for word in text if word.isalpha()]
+    for number in range(count):
+        word = text[number % len(text)]
+        if seed and number % 5 == 2 and word.isalpha():
+            word = plain[(seed // (number + 1) + number) % len(plain)]
+        yield word + " "
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -87,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         due = time.monotonic()
-        for word in words(self.server.length_for(prompt)):
+        for word in words(self.server.length_for(prompt), seed=zlib.crc32(prompt)):
             due += self.server.pause_s  # by the clock, so that a late word does not make the next ones late
             time.sleep(max(0.0, due - time.monotonic()))
             self._chunk(_line(word, done=False))

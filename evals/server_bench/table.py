@@ -26,8 +26,8 @@ How it was measured:
   SQLite stands in the place of MongoDB, so no number here is MongoDB's. FerretDB's own indexes of ids are
   never used by its queries; the benchmark adds one that is. All other queries read whole collections.
 - **Users** are threads of one app process. Each asks a question about a heading in a new conversation, as
-  soon as its last answer is complete, with every setting at its default and no cross-encoder. The hypothesis and
-  the answer come from a process that streams words at a fixed rate by Ollama's protocol; most sentences cite.
+  soon as its last answer is complete, with every setting at its default and no cross-encoder. Hypothesis and
+  answer come from a process that streams words at a fixed rate by Ollama's protocol; most sentences cite.
 - **Two patterns**: many users come within six seconds and get 45 to 135 words, 30 a second; *in step*, they
   come at once and get 90 words each, so that all search in the same moment, which two cores can only do one
   after the other. The target is for the first.

@@ -33,7 +33,8 @@ def test_it_streams_its_words_at_its_rate(server: SteadyModel) -> None:
     started = time.monotonic()
     text = complete(llm, "Anything", timeout_s=20, stop=threading.Event())
     took = time.monotonic() - started
-    assert text.split() == [word.strip() for word in words(WORDS)]
+    same = [given == word.strip() for given, word in zip(text.split(), words(WORDS), strict=True)]
+    assert 0.7 * WORDS < sum(same) < WORDS
     assert took >= WORDS / PER_SECOND
 
 
@@ -53,6 +54,12 @@ def test_many_at_once_take_as_long_as_one(server: SteadyModel) -> None:
         thread.join()
     assert len(set(texts)) == 1 and len(texts) == 10
     assert time.monotonic() - started < 10 * WORDS / PER_SECOND  # one after the other would take this long
+
+
+def test_answers_to_different_prompts_have_no_sentence_in_common() -> None:
+    one, other = ("".join(words(150, seed=seed)).split(".") for seed in (123_456_789, 2_123_456_789))
+    assert not {sentence for sentence in one if len(sentence) > 30} & set(other)
+    assert "".join(words(150, seed=5)).count("[") == "".join(words(150)).count("[") > 5
 
 
 def test_the_length_of_an_answer_is_the_prompts_own() -> None:
