@@ -100,15 +100,6 @@ def test_stop_between_pieces(server: ModelServer) -> None:
     assert server.hung_up.wait(2)
 
 
-def test_pieces_that_are_there_already_come_as_one(server: ModelServer) -> None:
-    server.reply_with(Reply(["a "] * 400, delay_s=0.005))
-    stream = start(server)
-    pieces = list(stream)
-    assert "".join(pieces) == stream.text == "a " * 400
-    assert pieces[0] == "a "  # at once
-    assert len(pieces) < 200
-
-
 def test_resting_makes_an_answer_at_most_a_tenth_later(server: ModelServer) -> None:
     server.reply_with(Reply(["a "] * 50, delay_s=0.02))
     stream = start(server)
@@ -330,6 +321,23 @@ class _Unhurried(FakeLLM):
 
     def deltas(self, messages: Sequence[Message], transport: HangUpTransport) -> Iterator[Delta]:
         return model_deltas(self, messages)
+
+
+def test_what_is_there_already_is_taken_at_once() -> None:
+    taken = reader.AnswerReader(_Unhurried(["a b c d"]), [Message("user", "Which valve?")])  # type: ignore[arg-type]
+    first = taken.take(timeout_s=5)
+    deadline = time.monotonic() + 5
+    while taken._items.qsize() + len(first) < 5 and time.monotonic() < deadline:  # four words and the end
+        time.sleep(0.01)
+    rest = taken.take(timeout_s=5) if len(first) < 4 else []
+    assert "".join(delta.text for delta in [*first, *rest]) == "a b c d"
+    assert taken.take(timeout_s=5) == []
+
+
+def test_a_model_of_no_server_is_taken_piece_by_piece() -> None:
+    taken = reader.AnswerReader(FakeLLM(["a b c d"]), [Message("user", "Which valve?")])
+    time.sleep(0.2)
+    assert [len(taken.take(timeout_s=5)) for _ in range(5)] == [1, 1, 1, 1, 0]
 
 
 def test_a_silence_that_the_transport_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
