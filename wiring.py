@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from evals.datasets import Query
     from pipeline.answer import Retrieval
-    from pipeline.batches import SentenceParser
     from pipeline.chat import ChatRecipe
     from pipeline.conversations import Conversations
     from pipeline.diagnosis import Diagnosis
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch, RetrievalOptions
     from pipeline.stores.base import DocumentStore
     from pipeline.stores.server import OrphanReport, ServerAddresses, ServerStore
+    from readers.cutting import MarkdownCutter, SentenceCutter
 
 MISSION_PERSONA = Path(__file__).with_name("mission") / "persona.toml"
 LOCAL_EMBEDDINGS = ("bundled", "sentence-transformers")
@@ -140,8 +140,7 @@ class Athena:
             paths,
             store=self.store,
             corpus=Corpus(find_files, read_source, document_id, ReaderError),
-            make_reader=_make_reader,
-            make_parser=self.make_parser,
+            make_cutter=self._make_cutter,
             make_encoder=lambda: self.encoder,
             manifest=self.manifest,
             max_bytes=int(self.settings.max_file_mb * 1_000_000),
@@ -155,13 +154,16 @@ class Athena:
         """Remove a document from the index; raises `UnknownDocument`."""
         self.store.sections.delete_document(source)
 
-    def make_parser(self) -> SentenceParser:
-        """The parser that cuts sections into sentences no longer than the embedding model reads."""
-        from readers.sentences import PunktSentenceParser
+    def sentence_cutter(self) -> SentenceCutter:
+        """Cuts sections into sentences no longer than the embedding model reads."""
+        from readers.cutting import SentenceCutter
 
-        return PunktSentenceParser(
-            count_tokens=self.encoder.count_tokens, max_tokens=max(8, self.encoder.max_tokens - 2)
-        )
+        return SentenceCutter(self.encoder.count_tokens, max_tokens=max(8, self.encoder.max_tokens - 2))
+
+    def _make_cutter(self) -> MarkdownCutter:
+        from readers.cutting import MarkdownCutter
+
+        return MarkdownCutter(self.sentence_cutter())
 
     # -- models -------------------------------------------------------------------------------------
 
@@ -544,9 +546,3 @@ def _tracing() -> None:
             f"ATHENA_PHOENIX_URL needs the package '{error.name}', which is not installed.",
             "Install the extra: `pip install 'athena-docs[tracing]'`, or leave the setting empty.",
         ) from error
-
-
-def _make_reader() -> Any:
-    from readers.markdown import MarkdownReader
-
-    return MarkdownReader()

@@ -184,7 +184,7 @@ def _beir(athena: Athena, folder: Path, split: str, scratch: Path) -> Collection
     indexed = index_corpus(
         load_corpus(folder),
         store=store,
-        parser=athena.make_parser(),
+        cutter=athena.sentence_cutter(),
         encoder=athena.encoder,
         manifest=athena.manifest,
     )

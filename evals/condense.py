@@ -125,9 +125,9 @@ def retrieval_scores(athena: Athena, folder: Path, scratch: Path) -> Iterator[tu
     """Each way's nDCG@10 over the questions with a history, and on how many it changed the message."""
     store = EmbeddedStore(scratch / folder.name)
     try:
-        parser, encoder = athena.make_parser(), athena.encoder
+        cutter, encoder = athena.sentence_cutter(), athena.encoder
         indexed = index_corpus(
-            load_corpus(folder), store=store, parser=parser, encoder=encoder, manifest=athena.manifest
+            load_corpus(folder), store=store, cutter=cutter, encoder=encoder, manifest=athena.manifest
         )
         hybrid_search = athena.hybrid_search_over(store, None)
         options = replace(athena.options, top_k=DEPTH, context_tokens=10**9)

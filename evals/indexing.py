@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
-
 from evals.datasets import Document
 from pipeline.analysis import embedding_text
-from pipeline.batches import SentenceParser
 from pipeline.models.base import Encoder
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Manifest, NewDocument
+from readers.cutting import SentenceCutter
 from readers.ids import document_id, section_id
+from readers.nodes import Section
 
 CHUNK = 1000  # documents whose texts are embedded together
 
@@ -36,7 +36,7 @@ def index_corpus(
     documents: Sequence[Document],
     *,
     store: DocumentStore,
-    parser: SentenceParser,
+    cutter: SentenceCutter,
     encoder: Encoder,
     manifest: Manifest,
     report: Report | None = None,
@@ -48,7 +48,7 @@ def index_corpus(
     sentences = 0
     with store.writing(manifest):
         for first in range(0, len(documents), CHUNK):
-            for new in _embedded(documents[first : first + CHUNK], parser=parser, encoder=encoder):
+            for new in _embedded(documents[first : first + CHUNK], cutter=cutter, encoder=encoder):
                 store.replace(new)
                 names[new.sections[0].node_id] = new.source
                 sentences += len(new.sentences)
@@ -58,17 +58,17 @@ def index_corpus(
 
 
 def _embedded(
-    documents: Sequence[Document], *, parser: SentenceParser, encoder: Encoder
+    documents: Sequence[Document], *, cutter: SentenceCutter, encoder: Encoder
 ) -> Iterator[NewDocument]:
     parsed = []
+    nodes: list[Node] = []
     for document in documents:
-        section = _section(document)
-        parsed.append(
-            (document, section, [_text(node) for node in parser.get_nodes_from_documents([section])])
-        )
-    nodes = [node for _, section, leaves in parsed for node in (section, *leaves)]
-    vectors = encoder.encode_passages([embedding_text(node) for node in nodes])
-    by_id = {node.node_id: vector for node, vector in zip(nodes, vectors, strict=True)}
+        section = section_of(document)
+        leaves = cutter.cut(section)
+        parsed.append((document, section, leaves))
+        nodes += [section, *leaves]
+    rows = encoder.encode_passages([embedding_text(node) for node in nodes])
+    vectors = {node.node_id: vector for node, vector in zip(nodes, rows, strict=True)}
     for document, section, leaves in parsed:
         yield NewDocument(
             id=document_id(document.id),
@@ -79,17 +79,17 @@ def _embedded(
             text=section.text,
             sections=[section],
             sentences=leaves,
-            vectors={node.node_id: by_id[node.node_id] for node in (section, *leaves)},
+            vectors={id_: vectors[id_] for id_ in (section.node_id, *(leaf.node_id for leaf in leaves))},
         )
 
 
-def _section(document: Document) -> TextNode:
+def section_of(document: Document) -> Section:
     """The document as one section; one without text is found by its title."""
     text = document.text if document.text.strip() else document.title or document.id
     path = [document.title] if document.title.strip() else []
     owner = document_id(document.id)
-    return TextNode(
-        id_=section_id(owner, path, 0),
+    return Section(
+        node_id=section_id(owner, path, 0),
         text=text,
         start_char_idx=0,
         end_char_idx=len(text),
@@ -102,13 +102,8 @@ def _section(document: Document) -> TextNode:
             "end_line": text.count("\n") + 1,
             "hash": hashlib.sha256(f"{document.title}\n{text}".encode()).hexdigest(),
         },
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=owner)},
+        document_id=owner,
     )
-
-
-def _text(node: BaseNode) -> TextNode:
-    assert isinstance(node, TextNode)  # noqa: S101  (what our parser makes)
-    return node
 
 
 def section_names(store: DocumentStore) -> dict[str, str]:

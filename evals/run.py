@@ -136,7 +136,7 @@ def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
     return index_corpus(
         load_corpus(folder),
         store=athena.store,
-        parser=athena.make_parser(),
+        cutter=athena.sentence_cutter(),
         encoder=athena.encoder,
         manifest=athena.manifest,
         report=_bar(report, "Indexing"),

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llama_index.core.schema import TextNode
 from typer import echo
 
 from evals.datasets import load_corpus, load_qrels
-from evals.indexing import _section as section_of
+from evals.indexing import section_of
 from evals.metrics import auroc
 from pipeline.facts import COMMAND, IDENTIFIER, facts_of
 from pipeline.models.base import Encoder
@@ -35,6 +34,8 @@ from pipeline.verification import (
     states_something,
     support_signals,
 )
+from readers.cutting import MarkdownCutter
+from readers.nodes import Section, Sentence
 
 if TYPE_CHECKING:
     from evals.datasets import Document
@@ -76,7 +77,7 @@ class Sentences:
     """The sentences of a collection's documents, cut once."""
 
     def __init__(self, athena: Athena, documents: Sequence[Document]) -> None:
-        self._parser = athena.make_parser()
+        self._cutter = athena.sentence_cutter()
         self._documents = {document.id: document for document in documents}
         self._known: dict[str, tuple[str, ...]] = {}
 
@@ -84,8 +85,7 @@ class Sentences:
         """Those of one document, in order."""
         if document_id not in self._known:
             section = section_of(self._documents[document_id])
-            nodes = self._parser.get_nodes_from_documents([section])
-            self._known[document_id] = tuple(node.text for node in nodes if isinstance(node, TextNode))
+            self._known[document_id] = tuple(sentence.text for sentence in self._cutter.cut(section))
         return self._known[document_id]
 
 
@@ -127,14 +127,8 @@ def mtrag(athena: Athena, folder: Path, chance: random.Random) -> Iterator[Writt
 
 
 def _split(athena: Athena, text: str) -> list[str]:
-    node = TextNode(
-        text=text,
-        start_char_idx=0,
-        end_char_idx=len(text),
-        metadata={"source": "answer", "heading_path": [], "start_line": 1, "end_line": 1},
-    )
-    leaves = athena.make_parser().get_nodes_from_documents([node])
-    return [leaf.text for leaf in leaves if isinstance(leaf, TextNode)]
+    section = Section("answer", text, {}, 0, len(text), document_id="")
+    return [sentence.text for sentence in athena.sentence_cutter().cut(section)]
 
 
 def _best(sentence: str, spans: Sequence[str], encoder: Encoder) -> str:
@@ -305,19 +299,16 @@ def print_facts(sentences: Sequence[str], chance: random.Random) -> None:
 
 def manual_sentences(athena: Athena, corpus: Path) -> list[str]:
     """The prose and list items of the manuals."""
-    from readers.markdown import MarkdownReader
-
-    reader, parser = MarkdownReader(), athena.make_parser()
+    cutter = MarkdownCutter(athena.sentence_cutter())
     texts: list[str] = []
     for path in sorted(corpus.rglob("*.md")):
-        sections = reader.read(path.read_text(encoding="utf-8"), source=path.name)
-        leaves = parser.get_nodes_from_documents(sections)
-        texts += [leaf.text for leaf in leaves if isinstance(leaf, TextNode) and _is_prose(leaf)]
+        _, sentences = cutter.cut(path.read_text(encoding="utf-8"), source=path.name)
+        texts += [sentence.text for sentence in sentences if _is_prose(sentence)]
     return texts
 
 
-def _is_prose(leaf: TextNode) -> bool:
-    return leaf.metadata["kind"] in ("prose", "list_item")
+def _is_prose(sentence: Sentence) -> bool:
+    return sentence.metadata["kind"] in ("prose", "list_item")
 
 
 def main() -> None:

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Protocol
 
 from pipeline.analysis import embedding_text
 from pipeline.corpus import Candidate, FileText
 from pipeline.errors import UnknownDocument
 from pipeline.models.base import Encoder
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, NewDocument, Vector
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import BaseNode, TextNode
 
 BATCH_TEXTS = 4096
 """Texts that are embedded together at least, where there are as many: enough to sort them by length."""
 
 
-class SectionReader(Protocol):
-    """Cuts a document into sections."""
+class Cutter(Protocol):
+    """Cuts a document into its two levels."""
 
-    def read(self, text: str, *, source: str) -> list[TextNode]:
-        """The sections, in order."""
-
-
-class SentenceParser(Protocol):
-    """Cuts sections into sentences: any of LlamaIndex's node parsers."""
-
-    def get_nodes_from_documents(self, documents: Sequence[Any]) -> Sequence[BaseNode]:
-        """The sentences, in order, each with its PARENT."""
+    def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
+        """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +33,8 @@ class Prepared:
 
     candidate: Candidate
     file: FileText
-    sections: Sequence[TextNode]
-    sentences: Sequence[TextNode]
+    sections: Sequence[Node]
+    sentences: Sequence[Node]
     texts: Mapping[str, str]
     known: Mapping[str, Vector]
 
@@ -57,14 +48,11 @@ def prepare(
     candidate: Candidate,
     file: FileText,
     *,
-    reader: SectionReader,
-    parser: SentenceParser,
+    cutter: Cutter,
     known: Mapping[str, Vector],
 ) -> Prepared:
     """Cut a document into sections and sentences."""
-    sections = reader.read(file.text, source=candidate.source)
-    leaves = parser.get_nodes_from_documents(sections) if sections else []
-    sentences = cast("Sequence[TextNode]", leaves)
+    sections, sentences = cutter.cut(file.text, source=candidate.source)
     texts = {node.node_id: embedding_text(node) for node in (*sections, *sentences)}
     return Prepared(candidate, file, sections, sentences, texts, known)
 

@@ -1,7 +1,7 @@
 """The first recipe: files → what changed → sections → sentences → vectors → store.
 
-A document whose file has the hash that it was indexed with is read no further: neither LlamaIndex nor a
-model is imported for it. Of one that changed, what reads the same as before keeps its vector.
+A document whose file has the hash that it was indexed with is read no further: no model is opened for it.
+Of one that changed, what reads the same as before keeps its vector.
 Each document is stored whole or not at all; whatever ends an ingest, the next one completes it.
 A rebuild makes the index anew beside the old one, which is searched until the new one is complete.
 Documents of folders that are not named this time come along, from the text in the index.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pipeline.batches import SectionReader, SentenceParser
+from pipeline.batches import Cutter
 from pipeline.corpus import Corpus, Problem, find_documents, vanished, without_collisions
 from pipeline.ingest_run import IngestReport, IngestRun, Makers, Progress, Stopped
 from pipeline.models.base import Encoder
@@ -26,8 +26,7 @@ def ingest(
     *,
     store: DocumentStore,
     corpus: Corpus,
-    make_reader: Callable[[], SectionReader],
-    make_parser: Callable[[], SentenceParser],
+    make_cutter: Callable[[], Cutter],
     make_encoder: Callable[[], Encoder],
     manifest: Manifest,
     max_bytes: int,
@@ -38,7 +37,7 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    Reader, parser and encoder are made only when a document has changed. Documents given a `root` belong
+    Cutter and encoder are made only when a document has changed. Documents given a `root` belong
     to that instead of to their folder, and none is taken for deleted. `should_stop` is asked before each
     document and while embedding; what was stored by then stays.
 
@@ -46,7 +45,7 @@ def ingest(
         ManifestMismatch: the index was made with another model or splitter; `rebuild` makes it anew.
         StoreError: the store cannot be written.
     """
-    makers = Makers(make_reader, make_parser, make_encoder)
+    makers = Makers(make_cutter, make_encoder)
     with store.writing(manifest, rebuild=rebuild) as writing:
         run = IngestRun(store, corpus=corpus, makers=makers, on_progress=on_progress, should_stop=should_stop)
         found = find_documents(paths, corpus=corpus, max_bytes=max_bytes, root=root)

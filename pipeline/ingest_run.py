@@ -10,9 +10,8 @@ from typing import Literal
 
 from pipeline.batches import (
     Batch,
+    Cutter,
     Prepared,
-    SectionReader,
-    SentenceParser,
     finished,
     known_vectors,
     prepare,
@@ -54,8 +53,7 @@ class IngestReport:
 class Makers:
     """What makes a changed document's nodes and vectors; each is made when the first one has changed."""
 
-    reader: Callable[[], SectionReader]
-    parser: Callable[[], SentenceParser]
+    cutter: Callable[[], Cutter]
     encoder: Callable[[], Encoder]
 
 
@@ -78,7 +76,7 @@ class IngestRun:
         self._started = time.perf_counter()
         self._store = store
         self._corpus = corpus
-        self._makers = Makers(cache(makers.reader), cache(makers.parser), cache(makers.encoder))
+        self._makers = Makers(cache(makers.cutter), cache(makers.encoder))
         self._on_progress = on_progress or (lambda _: None)
         self._should_stop = should_stop or (lambda: False)
         self._indexed = {info.source: info for info in store.sections.documents()}
@@ -134,9 +132,7 @@ class IngestRun:
                 self._unchanged.append(candidate.source)
                 continue
             known = {} if rebuild or info is None else known_vectors(self._store, candidate.source)
-            yield prepare(
-                candidate, file, reader=self._makers.reader(), parser=self._makers.parser(), known=known
-            )
+            yield prepare(candidate, file, cutter=self._makers.cutter(), known=known)
 
     def embedded(self, documents: Iterable[Prepared]) -> Iterator[tuple[Prepared, Mapping[str, Vector]]]:
         """The documents with the vectors of their nodes, many embedded at once."""

@@ -1,4 +1,4 @@
-"""Leaf nodes for spans of a parent node: ids, offsets in the file, relationships."""
+"""The sentences of a section from spans of its text: ids, offsets in the file, metadata."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
-
 from readers.blocks import Kind, line_starts
 from readers.ids import sentence_id
+from readers.nodes import Section, Sentence
 
 INHERITED = ("source", "title", "heading_path")
-EXCLUDED_FROM_EMBEDDING = ("source", "title", "position", "siblings", "kind", "start_line", "end_line")
-EXCLUDED_FROM_PROMPT = ("title", "position", "siblings", "kind", "start_line", "end_line")
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf to be: `text[start:end]` of the parent's own text."""
+    """A leaf to be: `text[start:end]` of the section's own text."""
 
     kind: Kind
     start: int
@@ -27,62 +24,32 @@ class Leaf:
     header: str | None = None
 
 
-def build_leaves(
-    parent: BaseNode, leaves: Sequence[Leaf], *, link_neighbours: bool = False
-) -> list[TextNode]:
-    """A node per leaf, in order, and the parent's CHILD relationships.
-
-    Offsets count in the file if the parent knows its own (`start_char_idx`), else in its text.
-    """
-    build = _LeafBuilder(parent, siblings=len(leaves))
-    nodes = [build(leaf, position) for position, leaf in enumerate(leaves)]
-    infos = [RelatedNodeInfo(node_id=node.node_id) for node in nodes]
-    if infos:
-        parent.relationships[NodeRelationship.CHILD] = infos
-    if link_neighbours:
-        for node, before in zip(nodes[1:], infos, strict=False):
-            node.relationships[NodeRelationship.PREVIOUS] = before
-        for node, after in zip(nodes, infos[1:], strict=False):
-            node.relationships[NodeRelationship.NEXT] = after
-    return nodes
+def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
+    """A sentence per leaf, in order."""
+    build = _SentenceBuilder(section, siblings=len(leaves))
+    return [build(leaf, position) for position, leaf in enumerate(leaves)]
 
 
-def offset_of(node: BaseNode) -> int:
-    """Where the node's text starts in its file; 0 if it does not say."""
-    offset = getattr(node, "start_char_idx", None)
-    if offset is None:
-        offset = node.metadata.get("start_char_idx", 0)
-    return offset if isinstance(offset, int) else 0
+class _SentenceBuilder:
+    """Builds the sentences of one section."""
 
-
-class _LeafBuilder:
-    """Builds the leaves of one parent."""
-
-    def __init__(self, parent: BaseNode, *, siblings: int) -> None:
-        self._text = parent.get_content()
-        self._id = parent.node_id
-        self._offset = offset_of(parent)
+    def __init__(self, section: Section, *, siblings: int) -> None:
+        self._section = section
         self._siblings = siblings
-        self._first_line = int(parent.metadata.get("start_line", 1))
-        self._line_starts = line_starts(self._text)
-        self._inherited = {key: parent.metadata[key] for key in INHERITED if key in parent.metadata}
-        self._relationships: dict[NodeRelationship, Any] = {
-            NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())
-        }
-        if parent.source_node is not None:
-            self._relationships[NodeRelationship.SOURCE] = parent.source_node
+        self._first_line = int(section.metadata.get("start_line", 1))
+        self._line_starts = line_starts(section.text)
+        self._inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
 
-    def __call__(self, leaf: Leaf, position: int) -> TextNode:
-        """The node of `leaf`."""
-        return TextNode(
-            id_=sentence_id(self._id, position),
-            text=self._text[leaf.start : leaf.end],
-            start_char_idx=self._offset + leaf.start,
-            end_char_idx=self._offset + leaf.end,
+    def __call__(self, leaf: Leaf, position: int) -> Sentence:
+        """The sentence of `leaf`."""
+        section = self._section
+        return Sentence(
+            node_id=sentence_id(section.node_id, position),
+            text=section.text[leaf.start : leaf.end],
             metadata=self._metadata(leaf, position),
-            excluded_embed_metadata_keys=list(EXCLUDED_FROM_EMBEDDING),
-            excluded_llm_metadata_keys=list(EXCLUDED_FROM_PROMPT),
-            relationships=dict(self._relationships),
+            start_char_idx=section.start_char_idx + leaf.start,
+            end_char_idx=section.start_char_idx + leaf.end,
+            parent_node=section,
         )
 
     def _metadata(self, leaf: Leaf, position: int) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
-from importlib import resources
-from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
@@ -148,9 +148,10 @@ class _Tokenizer(PunktSentenceTokenizer):  # type: ignore[misc]
 
 
 def _load_model() -> PunktParameters:
-    folder: Traversable = resources.files("llama_index.core")
-    for name in _MODEL:
-        folder = folder / name
+    package = find_spec("llama_index.core")  # finds it without importing it, which takes seconds
+    if package is None or not package.origin:
+        raise ModuleNotFoundError("No module named 'llama_index.core': Punkt's model is in it.")
+    folder = Path(package.origin).parent.joinpath(*_MODEL)
     model = PunktParameters()
     model.abbrev_types = set(_lines(folder, "abbrev_types.txt"))
     model.sent_starters = set(_lines(folder, "sent_starters.txt"))
@@ -160,5 +161,5 @@ def _load_model() -> PunktParameters:
     return model
 
 
-def _lines(folder: Traversable, name: str) -> list[str]:
+def _lines(folder: Path, name: str) -> list[str]:
     return [line for line in (folder / name).read_text(encoding="utf-8").split("\n") if line]

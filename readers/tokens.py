@@ -11,7 +11,8 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 
 from readers.blocks import Kind
-from readers.leaves import Leaf, build_leaves
+from readers.leaves import Leaf
+from readers.llama_nodes import leaf_nodes
 from readers.split import LINES, PARAGRAPHS, WORDS, Cut, TokenLimit, cut_after, divide
 
 
@@ -47,7 +48,7 @@ class FixedTokenParser(NodeParser):
         show_progress: bool = False,  # noqa: ARG002
         **kwargs: Any,  # noqa: ARG002
     ) -> list[BaseNode]:
-        return [leaf for node in nodes for leaf in build_leaves(node, list(self._chunks(node.get_content())))]
+        return [leaf for node in nodes for leaf in leaf_nodes(node, list(self._chunks(node.get_content())))]
 
     def _postprocess_parsed_nodes(
         self,

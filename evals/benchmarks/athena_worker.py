@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from llama_index.core.schema import TextNode
-
 from pipeline.analysis import embedding_text
+from readers.cutting import SentenceCutter
 from readers.files import find_files, read_source
-from readers.markdown import MarkdownReader
+from readers.nodes import Section, Sentence
+from readers.sections import read_sections
 from wiring import Athena, load_settings, open_athena
 
 WARM_UP = 5  # questions asked before the clock runs
-Parsed = tuple[TextNode, list[TextNode]]  # a section and its leaves
+Parsed = tuple[Section, list[Sentence]]  # a section and its leaves
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def export(athena: Athena, options: argparse.Namespace) -> dict[str, Any]:
     """Cut a folder into leaves and write them down; `seconds` are those of reading and cutting."""
-    parser = athena.make_parser()
+    cutter = athena.sentence_cutter()
     started = time.perf_counter()
-    parsed = list(_parsed(athena, parser, options.folder))
+    parsed = list(_parsed(athena, cutter, options.folder))
     seconds = time.perf_counter() - started
     options.leaves.mkdir(parents=True, exist_ok=True)
     _write(options.leaves / "sections.jsonl", (section_row(*item) for item in parsed))
@@ -59,17 +59,16 @@ def export(athena: Athena, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _parsed(athena: Athena, parser: Any, folder: Path) -> Iterator[Parsed]:
-    reader = MarkdownReader()
+def _parsed(athena: Athena, cutter: SentenceCutter, folder: Path) -> Iterator[Parsed]:
     max_bytes = int(athena.settings.max_file_mb * 1_000_000)
     files, _ = find_files([folder], max_bytes=max_bytes)
     for file in files:
         source = read_source(file.path, max_bytes=max_bytes, source=file.source)
-        for section in reader.read(source.text, source=file.source):
-            yield section, parser.get_nodes_from_documents([section])
+        for section in read_sections(source.text, source=file.source):
+            yield section, cutter.cut(section)
 
 
-def section_row(section: TextNode, leaves: Sequence[TextNode]) -> dict[str, Any]:
+def section_row(section: Section, leaves: Sequence[Sentence]) -> dict[str, Any]:
     """A line of `sections.jsonl`."""
     return {
         "id": section.node_id,
@@ -80,7 +79,7 @@ def section_row(section: TextNode, leaves: Sequence[TextNode]) -> dict[str, Any]
     }
 
 
-def leaf_row(leaf: TextNode, section: TextNode) -> dict[str, Any]:
+def leaf_row(leaf: Sentence, section: Section) -> dict[str, Any]:
     """A line of `leaves.jsonl`; `prefix` and `text` together are what Athena embeds."""
     return {
         "id": leaf.node_id,

@@ -150,7 +150,7 @@ def _report(athena: Athena, folder: Path, stores: Mapping[str, DocumentStore]) -
         indexed = index_corpus(
             load_corpus(folder),
             store=store,
-            parser=athena.make_parser(),
+            cutter=athena.sentence_cutter(),
             encoder=encoder,
             manifest=athena.manifest,
         )

@@ -12,7 +12,7 @@ from evals.datasets import Document, load_corpus
 from evals.indexing import Indexed, dataset_name, index_corpus, section_names
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
-from readers.sentences import PunktSentenceParser
+from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingesting import manifest_of, run_ingest
 
@@ -29,7 +29,7 @@ def run(store: EmbeddedStore, documents: list[Document], **given: object) -> tup
     indexed = index_corpus(
         documents,
         store=store,
-        parser=PunktSentenceParser(count_tokens=encoder.count_tokens),
+        cutter=SentenceCutter(encoder.count_tokens),
         encoder=encoder,
         manifest=manifest_of(encoder),
         **given,  # type: ignore[arg-type]

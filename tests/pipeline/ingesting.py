@@ -37,22 +37,16 @@ def run_ingest(
 ) -> IngestReport:
     encoder = encoder or FakeEncoder()
 
-    def make_reader():
-        from readers.markdown import MarkdownReader
+    def make_cutter():
+        from readers.cutting import MarkdownCutter, SentenceCutter
 
-        return MarkdownReader()
-
-    def make_parser():
-        from readers.sentences import PunktSentenceParser
-
-        return PunktSentenceParser(count_tokens=encoder.count_tokens)
+        return MarkdownCutter(SentenceCutter(encoder.count_tokens))
 
     return ingest(
         paths,
         store=store,
         corpus=CORPUS,
-        make_reader=make_reader,
-        make_parser=make_parser,
+        make_cutter=make_cutter,
         make_encoder=lambda: encoder,
         manifest=manifest_of(encoder),
         max_bytes=max_bytes,

@@ -1,0 +1,131 @@
+"""Markdown text in, a section per heading out, with exact character offsets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from readers.blocks import Block, Heading, Kind, line_starts
+from readers.commonmark import parse_blocks
+from readers.files import BOM
+from readers.front_matter import Scalar, read_front_matter
+from readers.ids import document_id, section_id
+from readers.nodes import Section
+
+
+def read_sections(text: str, *, source: str) -> list[Section]:
+    """The sections of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text.
+
+    CommonMark with tables, YAML or TOML front matter. A section is the text from a heading to the next
+    heading of any level. Headings inside lists and quotes begin no section, and a heading without text of
+    its own makes none. Text before the first heading is a section of level 0 with an empty heading path.
+
+    A section's metadata are `source`, `title` (of the document), `heading_path`, `level`,
+    `start_line` and `end_line` (from 1), `hash`, and `front_matter` where there is any.
+    """
+    matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
+    items = parse_blocks(text, start=matter.end)
+    title = _title(items, matter.values, source)
+    build = _SectionBuilder(text, source, title, matter.values)
+    return [build(outline) for outline in _outlines(items, start=matter.end, end=len(text))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """A section to be: where its text may lie, and what it is called."""
+
+    heading_path: tuple[str, ...]
+    occurrence: int
+    level: int
+    start: int
+    end: int
+    blocks: list[Block]
+
+
+def _outlines(items: Sequence[Block | Heading], *, start: int, end: int) -> Iterator[_Outline]:
+    """What lies between one heading and the next, where there is text."""
+    occurrences: Counter[tuple[str, ...]] = Counter({(): 1})  # the text before any heading
+    parents: list[Heading] = []
+    current, blocks = _Outline((), 0, 0, start, end, []), list[Block]()
+    for item in items:
+        if isinstance(item, Block):
+            blocks.append(item)
+            continue
+        if blocks:
+            yield _Outline(*_name(current), current.start, item.start, blocks)
+        parents = [*(parent for parent in parents if parent.level < item.level), item]
+        path = tuple(heading.title for heading in parents if heading.title)
+        current, blocks = _Outline(path, occurrences[path], item.level, item.end, end, []), []
+        occurrences[path] += 1
+    if blocks:
+        yield _Outline(*_name(current), current.start, end, blocks)
+
+
+def _name(outline: _Outline) -> tuple[tuple[str, ...], int, int]:
+    return outline.heading_path, outline.occurrence, outline.level
+
+
+def _title(items: Sequence[Block | Heading], front_matter: dict[str, Scalar], source: str) -> str:
+    """The first heading of level 1, else the front matter's title, else the file's name."""
+    for item in items:
+        if isinstance(item, Heading) and item.level == 1 and item.title:
+            return item.title
+    return str(front_matter.get("title", "")).strip() or PurePosixPath(source).stem
+
+
+class _SectionBuilder:
+    """Builds the sections of one file."""
+
+    def __init__(self, text: str, source: str, title: str, front_matter: dict[str, Scalar]) -> None:
+        self._text = text
+        self._source = source
+        self._title = title
+        self._front_matter = front_matter
+        self._line_starts = line_starts(text)
+        self._document_id = document_id(source)
+
+    def __call__(self, outline: _Outline) -> Section:
+        """The section of `outline`."""
+        start, end = self._trim(outline)
+        return Section(
+            node_id=section_id(self._document_id, outline.heading_path, outline.occurrence),
+            text=self._text[start:end],
+            metadata=self._metadata(outline, start, end),
+            start_char_idx=start,
+            end_char_idx=end,
+            document_id=self._document_id,
+            blocks=tuple(outline.blocks),
+        )
+
+    def _trim(self, outline: _Outline) -> tuple[int, int]:
+        """The span without whitespace around it; only the indent that makes code code stays."""
+        body = self._text[outline.start : outline.end]
+        start = outline.end - len(body.lstrip())
+        if outline.blocks[0].kind is Kind.CODE:
+            start = min(start, outline.blocks[0].start)
+        return start, outline.start + len(body.rstrip())
+
+    def _metadata(self, outline: _Outline, start: int, end: int) -> dict[str, Any]:
+        metadata: dict[str, Any] = {
+            "source": self._source,
+            "title": self._title,
+            "heading_path": list(outline.heading_path),
+            "level": outline.level,
+            "start_line": bisect_right(self._line_starts, start),
+            "end_line": bisect_right(self._line_starts, end - 1),
+            "hash": _hash(self._title, list(outline.heading_path), self._text[start:end]),
+        }
+        if self._front_matter:
+            metadata["front_matter"] = dict(self._front_matter)
+        return metadata
+
+
+def _hash(*parts: object) -> str:
+    """The SHA-256 of all that an embedding of the section may depend on."""
+    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
