@@ -27,6 +27,7 @@ SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is 
 LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
 ELLIPSIS = " …"
+COUNTED_TEXTS = 512  # whose tokens are remembered: an answer counts each of its passages three times
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def _encoding() -> Encoding:
     return tiktoken.get_encoding("cl100k_base")
 
 
+@lru_cache(maxsize=COUNTED_TEXTS)
 def count_tokens(text: str) -> int:
     """Tokens of a text by cl100k, which stands for every model's own tokenizer."""
     return len(_encoding().encode(text, disallowed_special=()))
