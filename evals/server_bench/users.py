@@ -152,6 +152,8 @@ def _problem(answer: Answer) -> str:
 
 
 def _memory_until(end: float) -> Iterator[float]:
+    """A sample now, the others until the end."""
+    yield memory_mb()
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(SAMPLE_EVERY_S, left))
         yield memory_mb()
