@@ -20,7 +20,7 @@ _PROMPT_KEYS = frozenset({"source", "heading_path", "header"})
 
 
 def text_node(node: Node) -> TextNode:
-    """A node as LlamaIndex's; one of a reader is one already."""
+    """A node as LlamaIndex's; one that is so already stays as it is."""
     if isinstance(node, TextNode):
         return node
     return TextNode(

@@ -28,16 +28,7 @@ class SectionNode(TextNode):
     def of(cls, section: Section) -> SectionNode:
         """The node of a section."""
         document = RelatedNodeInfo(node_id=section.document_id, node_type=ObjectType.DOCUMENT)
-        node = cls(
-            id_=section.node_id,
-            text=section.text,
-            start_char_idx=section.start_char_idx,
-            end_char_idx=section.end_char_idx,
-            metadata=dict(section.metadata),
-            excluded_embed_metadata_keys=list(SECTION_KEYS),
-            excluded_llm_metadata_keys=[key for key in SECTION_KEYS if key != SOURCE],
-            relationships={NodeRelationship.SOURCE: document},
-        )
+        node = cls(**_fields(section, SECTION_KEYS), relationships={NodeRelationship.SOURCE: document})
         node._section = section
         return node
 
@@ -91,16 +82,20 @@ def _sentence_node(sentence: Sentence, parent: BaseNode) -> TextNode:
     }
     if parent.source_node is not None:
         relationships[NodeRelationship.SOURCE] = parent.source_node
-    return TextNode(
-        id_=sentence.node_id,
-        text=sentence.text,
-        start_char_idx=sentence.start_char_idx,
-        end_char_idx=sentence.end_char_idx,
-        metadata=dict(sentence.metadata),
-        excluded_embed_metadata_keys=list(SENTENCE_KEYS),
-        excluded_llm_metadata_keys=[key for key in SENTENCE_KEYS if key != SOURCE],
-        relationships=relationships,
-    )
+    return TextNode(**_fields(sentence, SENTENCE_KEYS), relationships=relationships)
+
+
+def _fields(made: Section | Sentence, not_embedded: Sequence[str]) -> dict[str, Any]:
+    """What LlamaIndex's node has of a section or a sentence, but for its relationships."""
+    return {
+        "id_": made.node_id,
+        "text": made.text,
+        "start_char_idx": made.start_char_idx,
+        "end_char_idx": made.end_char_idx,
+        "metadata": dict(made.metadata),
+        "excluded_embed_metadata_keys": list(not_embedded),
+        "excluded_llm_metadata_keys": [key for key in not_embedded if key != SOURCE],
+    }
 
 
 def _offset(node: BaseNode) -> int:
