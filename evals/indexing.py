@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.datasets import Document
-from pipeline.analysis import embedding_text
+from pipeline.batches import embedding_texts
 from pipeline.models.base import Encoder
-from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Manifest, NewDocument
 from readers.cutting import SentenceCutter
 from readers.ids import document_id, section_id
@@ -61,14 +60,14 @@ def _embedded(
     documents: Sequence[Document], *, cutter: SentenceCutter, encoder: Encoder
 ) -> Iterator[NewDocument]:
     parsed = []
-    nodes: list[Node] = []
+    texts: dict[str, str] = {}
     for document in documents:
         section = section_of(document)
         leaves = cutter.cut(section)
         parsed.append((document, section, leaves))
-        nodes += [section, *leaves]
-    rows = encoder.encode_passages([embedding_text(node) for node in nodes])
-    vectors = {node.node_id: vector for node, vector in zip(nodes, rows, strict=True)}
+        texts |= embedding_texts([section], leaves, encoder=encoder)
+    rows = encoder.encode_passages(list(texts.values()))
+    vectors = dict(zip(texts, rows, strict=True))
     for document, section, leaves in parsed:
         yield NewDocument(
             id=document_id(document.id),

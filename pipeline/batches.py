@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pipeline.analysis import embedding_text
 from pipeline.corpus import Candidate, FileText
@@ -12,6 +13,9 @@ from pipeline.errors import UnknownDocument
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, NewDocument, Vector
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 BATCH_TEXTS = 4096
 """Texts that are embedded together at least, where there are as many: enough to sort them by length."""
@@ -49,24 +53,34 @@ def prepare(
     file: FileText,
     *,
     cutter: Cutter,
+    encoder: Encoder,
     known: Mapping[str, Vector],
 ) -> Prepared:
     """Cut a document into sections and sentences."""
     sections, sentences = cutter.cut(file.text, source=candidate.source)
-    texts = {node.node_id: embedding_text(node) for node in (*sections, *sentences)}
+    texts = embedding_texts(sections, sentences, encoder=encoder)
     return Prepared(candidate, file, sections, sentences, texts, known)
 
 
-def known_vectors(store: DocumentStore, source: str) -> dict[str, Vector]:
+def embedding_texts(
+    sections: Iterable[Node], sentences: Iterable[Node], *, encoder: Encoder
+) -> dict[str, str]:
+    """What is embedded of each node, by node id: sentences whole, of sections the beginning."""
+    texts = {section.node_id: encoder.opening(embedding_text(section)) for section in sections}
+    return texts | {sentence.node_id: embedding_text(sentence) for sentence in sentences}
+
+
+def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
     """The vectors of an indexed document by embedded text; none where it is not indexed."""
     try:
         sections = store.sections.document(source).sections
     except UnknownDocument:
         return {}
     by_section = store.sentences.of_sections([section.node_id for section in sections])
-    nodes = [*sections, *(sentence for sentences in by_section.values() for sentence in sentences)]
-    vectors = store.sentences.vectors([node.node_id for node in nodes])
-    return {embedding_text(node): vectors[node.node_id] for node in nodes}
+    sentences = [sentence for sentences in by_section.values() for sentence in sentences]
+    texts = embedding_texts(sections, sentences, encoder=encoder)
+    vectors = store.sentences.vectors(list(texts))
+    return {text: vectors[node_id] for node_id, text in texts.items()}
 
 
 class Batch:
@@ -112,6 +126,33 @@ class Batch:
                     for node_id, text in document.texts.items()
                 },
             )
+
+
+def gather(documents: Iterable[Prepared]) -> Iterator[Batch]:
+    """The documents in batches, each full but the last."""
+    batch = Batch()
+    for document in documents:
+        batch.add(document)
+        if batch.is_full:
+            yield batch
+            batch = Batch()
+    yield batch
+
+
+def one_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
+    """Each item with its result, in order; a thread works on one while the former is used and the next made.
+
+    What `work` raises is raised here, after the former item was used.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="athena-embed") as thread:
+        waiting: tuple[Item, Future[Result]] | None = None
+        for item in items:
+            done = (waiting[0], waiting[1].result()) if waiting else None
+            waiting = item, thread.submit(work, item)
+            if done:
+                yield done
+        if waiting:
+            yield waiting[0], waiting[1].result()
 
 
 def finished(prepared: Prepared, vectors: Mapping[str, Vector], *, document_id: str) -> NewDocument:

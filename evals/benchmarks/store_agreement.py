@@ -60,6 +60,10 @@ class RememberingEncoder:
         """Tokens of a text."""
         return self._encoder.count_tokens(text)
 
+    def opening(self, text: str) -> str:
+        """What of a section is embedded."""
+        return self._encoder.opening(text)
+
     def encode_passages(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> Matrix:

@@ -31,6 +31,9 @@ class Encoder(Protocol):
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, without the model's own special ones."""
 
+    def opening(self, text: str) -> str:
+        """What of a section's text is embedded: as much of its beginning as the model is good at."""
+
     def encode_passages(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:

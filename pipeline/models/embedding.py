@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
+LONGEST_USUAL_TOKEN = 16  # characters
+
+
 class OnnxEncoder:
     """A sentence-embedding model in a folder with `model-int8.onnx` and `tokenizer.json`.
 
@@ -52,12 +55,14 @@ class OnnxEncoder:
         name: str = BUNDLED_NAME,
         dimensions: int = 384,
         max_tokens: int = 256,
+        opening_tokens: int = 128,
         threads: int = 0,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
         self.name = name
         self.dimensions = dimensions
         self.max_tokens = max_tokens
+        self._opening_tokens = opening_tokens
         self._folder = folder
         self._threads = threads or core_count()
         self._batch_tokens = batch_tokens
@@ -66,6 +71,17 @@ class OnnxEncoder:
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, without the model's own special ones."""
         return len(self._counter.encode(text, add_special_tokens=False).ids)
+
+    def opening(self, text: str) -> str:
+        """As much of a section's beginning as the model was trained to read at once (MiniLM: 128 tokens).
+
+        It can read `max_tokens`, for an eighth more time of an ingest and no better ranking.
+        """
+        limit = self._opening_tokens
+        if len(text) < limit:  # a token has a character at least
+            return text
+        beginning = text[: limit * LONGEST_USUAL_TOKEN]
+        return beginning[: self._opener.encode(beginning).offsets[-2][1]]  # the last one is [SEP]
 
     def encode_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question: shape (dimensions,), unit length."""
@@ -112,6 +128,10 @@ class OnnxEncoder:
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return open_tokenizer(self._folder / "tokenizer.json", max_tokens=self.max_tokens)
+
+    @cached_property
+    def _opener(self) -> Tokenizer:
+        return open_tokenizer(self._folder / "tokenizer.json", max_tokens=self._opening_tokens)
 
     @cached_property
     def _counter(self) -> Tokenizer:

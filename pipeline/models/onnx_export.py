@@ -10,10 +10,15 @@ from typing import Any
 OPSET = 17
 
 
+RUNTIME_OPERATORS = "com.microsoft"
+"""The domain of ONNX Runtime's own operators."""
+
+
 def export(network: Any, path: Path, *, inputs: tuple[str, ...], output: tuple[str, int]) -> None:
     """Trace a network into an ONNX file, batch and length dynamic.
 
     `output` is the name of the network's output, and how many of its axes (batch, length) are dynamic.
+    The network may have operators of ONNX Runtime's own.
     """
     import torch
 
@@ -40,6 +45,7 @@ def export(network: Any, path: Path, *, inputs: tuple[str, ...], output: tuple[s
             dynamic_axes=dict.fromkeys(inputs, axes) | {output[0]: dict(list(axes.items())[: output[1]])},
             opset_version=OPSET,
             dynamo=False,
+            custom_opsets={RUNTIME_OPERATORS: 1},
         )
 
 

@@ -64,6 +64,10 @@ class RemoteEncoder(ABC):
         """Tokens of a text by the bundled tokenizer."""
         return len(self._counter.encode(text, add_special_tokens=False).ids)
 
+    def opening(self, text: str) -> str:
+        """All of a section's text is embedded; the model cuts off what it does not read."""
+        return text
+
     def encode_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question: shape (dimensions,), unit length."""
         return np.asarray(self._embed([text])[0])

@@ -39,6 +39,10 @@ class SentenceTransformerEncoder:
         """Tokens of a text, without the model's own special ones."""
         return len(self._model.tokenizer.tokenize(text))
 
+    def opening(self, text: str) -> str:
+        """All of a section's text is embedded; the model cuts off what it does not read."""
+        return text
+
     def encode_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question with the model's query prompt: shape (dimensions,), unit length."""
         return self._checked(self._model.encode_query([text], **_ENCODING))[0]  # type: ignore[no-any-return]

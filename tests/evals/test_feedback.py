@@ -41,6 +41,9 @@ class AngleEncoder:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
+    def opening(self, text: str) -> str:
+        return text
+
     def encode_query(self, text: str) -> NDArray[np.float32]:
         return np.array([1, 0], dtype=np.float32)
 

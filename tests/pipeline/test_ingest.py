@@ -97,10 +97,11 @@ class TestFirstIngest:
         assert told == [
             Progress("reading", 0, 2, "ecs/tank.md"),
             Progress("reading", 1, 2, "fan.md"),
+            Progress("reading", 2, 2),
             Progress("embedding", 4, 7),
             Progress("embedding", 7, 7),
-            Progress("storing", 0, 2, "ecs/tank.md"),
-            Progress("storing", 1, 2, "fan.md"),
+            Progress("storing", 1, 2, "ecs/tank.md"),
+            Progress("storing", 2, 2, "fan.md"),
             Progress("indexing", 2, 2),
         ]
 

@@ -20,6 +20,7 @@ from pipeline.events import (
     StepStarted,
     TokenArrived,
 )
+from pipeline.ingest import Progress
 from ui.jobs import Job, Jobs
 from ui.runner import UNEXPECTED, Run, Runner
 
@@ -128,7 +129,8 @@ def test_a_job_reports_progress_and_can_be_cancelled() -> None:
     started = threading.Event()
 
     def work(*, on_progress: Callable[[Any], None], should_stop: Callable[[], bool]) -> Any:
-        on_progress("half")
+        for progress in (Progress("reading", 1, 2), Progress("embedding", 0, 9), Progress("reading", 2, 2)):
+            on_progress(progress)
         started.set()
         while not should_stop():
             started.wait(0.01)
@@ -139,7 +141,8 @@ def test_a_job_reports_progress_and_can_be_cancelled() -> None:
     job = jobs.current
     assert job is not None
     assert started.wait(SECONDS)
-    assert (job.state().progress, job.state().working) == ("half", True)
+    assert job.state().working
+    assert job.state().progress == (Progress("reading", 2, 2), Progress("embedding", 0, 9))
     assert not jobs.start("Another", work)
     job.cancel()
     assert job.wait(SECONDS)

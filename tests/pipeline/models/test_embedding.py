@@ -106,6 +106,21 @@ def test_what_is_beyond_the_limit_is_not_read() -> None:
     np.testing.assert_array_equal(encoder.encode_query(head), encoder.encode_query(head + "other words"))
 
 
+def test_of_a_section_the_beginning_is_embedded(encoder: OnnxEncoder) -> None:
+    text = "Tanks > LN2: " + "The LN2 tank feeds the cabin. " * 40
+    opening = encoder.opening(text)
+    assert text.startswith(opening)
+    assert 120 <= encoder.count_tokens(opening) <= 126  # 128 with the special ones; it ends with a token
+    assert encoder.opening(opening) == opening
+
+
+@pytest.mark.parametrize("text", ["", "Short.", "\u200b" * 300, "x" * 5000, "한국어 " * 100])
+def test_every_text_has_a_beginning(encoder: OnnxEncoder, text: str) -> None:
+    opening = encoder.opening(text)
+    assert text.startswith(opening)
+    assert encoder.count_tokens(opening) <= 126
+
+
 def test_agrees_with_the_recorded_vector(encoder: OnnxEncoder) -> None:
     """The model file itself: the first numbers of one vector, as the shipped file gave them."""
     vector = OnnxEncoder(batch_tokens=1).encode_query("The quick brown fox jumps over the lazy dog.")
