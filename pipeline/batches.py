@@ -17,7 +17,7 @@ from pipeline.stores.base import DocumentStore, NewDocument, Vector
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-BATCH_TEXTS = 4096
+BATCH_TEXTS = 1024
 """Texts that are embedded together at least, where there are as many: enough to sort them by length."""
 
 
