@@ -15,6 +15,10 @@ GARBAGE_THRESHOLD = 50_000
 """New objects between two searches for garbage. At Python's 700 these take a tenth of all imports, and of a
 process that serves 20 users 8 % of the time, up to .26 s at once."""
 
+SWITCH_INTERVAL_S = 0.001
+"""How long a thread that computes keeps Python to itself while others wait for it, in a process that serves.
+A search changes threads some twenty times, and at Python's .005 waits at each for whoever computes."""
+
 MANUALS = Path(__file__).with_name("docs_corpus")
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]

@@ -7,6 +7,7 @@ nothing to do imports neither LlamaIndex nor a model.
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from pipeline.errors import ConfigurationError, ModelError, StoreError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import FORMAT
-from settings import GARBAGE_THRESHOLD, MANUALS, Settings
+from settings import GARBAGE_THRESHOLD, MANUALS, SWITCH_INTERVAL_S, Settings
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -242,6 +243,7 @@ class Athena:
         """
         if serving:
             gc.set_threshold(GARBAGE_THRESHOLD)
+            sys.setswitchinterval(SWITCH_INTERVAL_S)
         jobs: list[Callable[[], object]] = []
         if self._encoder_choice[1].provider in LOCAL_EMBEDDINGS:
             jobs.append(lambda: self.encoder.encode_query(""))

@@ -6,7 +6,7 @@ what a store gives back are `StoredNode`s. `pipeline/llama_nodes.py` makes `Text
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -79,3 +79,11 @@ class ScoredNode:
 
     node: Node
     score: float
+
+
+def by_section(sentences: Iterable[StoredNode]) -> dict[str, list[StoredNode]]:
+    """Sentences by the section that they belong to, in the order given."""
+    groups: dict[str, list[StoredNode]] = {}
+    for sentence in sentences:
+        groups.setdefault(sentence.section_id, []).append(sentence)
+    return groups

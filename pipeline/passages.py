@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.answer import Passage
 from pipeline.automerge import Merge, merge_sections
 from pipeline.fusion import Fused
-from pipeline.nodes import Node, ScoredNode
+from pipeline.nodes import Node, ScoredNode, by_section
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
 
 
@@ -42,9 +42,12 @@ def gather(
     ids = [item.id for item in ranking]
     sections = store.sections.get_many(ids)
     found = _found(sentence_ranking, response, ids)
-    hits = _hits(found, store)
-    unfound = [section_id for section_id in sections if not hits[section_id]]
-    leaves = store.sentences.of_sections(unfound) if unfound else {}
+    unfound = [section_id for section_id in sections if not found[section_id]]
+    nodes = store.sentences.get_many(
+        [node_id for scores in found.values() for node_id in scores], sections=unfound
+    )
+    hits = _hits(found, nodes)
+    leaves = by_section(node for node in nodes.values() if not found[node.section_id])
     nearest = _nearest(leaves, store=store, vector=vector)
     siblings = {
         section_id: group[0].node.metadata["siblings"] if group else len(leaves.get(section_id, ()))
@@ -89,10 +92,9 @@ def _found(
 
 
 def _hits(
-    found: Mapping[str, Mapping[str, float]], store: DocumentStore
+    found: Mapping[str, Mapping[str, float]], nodes: Mapping[str, Node]
 ) -> dict[str, tuple[ScoredNode, ...]]:
     """For each section its found sentences with their scores, best first."""
-    nodes = store.sentences.get_many([node_id for scores in found.values() for node_id in scores])
     return {
         section_id: _ranked(
             ScoredNode(nodes[node_id], score) for node_id, score in scores.items() if node_id in nodes

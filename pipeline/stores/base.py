@@ -139,8 +139,11 @@ class SentenceIndex(Protocol):
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sentences by id, in one call; an id that is not stored is missing from the result."""
+    def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
+        """Sentences by id, and all those of some sections, in one call.
+
+        An id that is not stored is missing from the result.
+        """
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""

@@ -162,9 +162,4 @@ def test_everything_is_fetched_in_one_call_each(manual: EmbeddedStore) -> None:
         threshold=0.5,
     )
     assert len(gathered.passages) == len(ids) > 5
-    assert sorted(counting.calls) == [
-        "sections.get_many",
-        "sentences.get_many",
-        "sentences.of_sections",
-        "sentences.vectors",
-    ]
+    assert sorted(counting.calls) == ["sections.get_many", "sentences.get_many", "sentences.vectors"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
-from pipeline.nodes import StoredNode
+from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
     SENTENCES_PER_SECTION,
     Hit,
@@ -86,22 +86,22 @@ class EmbeddedSentences:
                 self._check(stored, request)
                 return self._search(connection, state, request)
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sentences by id, in one call; an id that is not stored is missing from the result."""
+    def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
+        """Sentences by id, and all those of some sections, in one call.
+
+        An id that is not stored is missing from the result.
+        """
         with self._pool.borrow() as connection, snapshot(connection):
-            parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
-            nodes = sentence_nodes(connection.execute(SENTENCES_BY_ID, parameters))
+            build = read_state(connection).visible
+            nodes: list[StoredNode] = []
+            for query, ids in ((SENTENCES_BY_ID, node_ids), (SENTENCES_OF_SECTIONS, sections)):
+                if ids:
+                    nodes += sentence_nodes(connection.execute(query, (build, json.dumps(list(ids)))))
         return {node.node_id: node for node in nodes}
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""
-        with self._pool.borrow() as connection, snapshot(connection):
-            parameters = (read_state(connection).visible, json.dumps(list(section_ids)))
-            nodes = sentence_nodes(connection.execute(SENTENCES_OF_SECTIONS, parameters))
-        found: dict[str, list[StoredNode]] = {}
-        for node in nodes:
-            found.setdefault(node.section_id, []).append(node)
-        return found
+        return by_section(self.get_many((), sections=section_ids).values())
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""

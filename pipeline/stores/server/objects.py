@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
@@ -26,7 +27,17 @@ from pipeline.stores.server.queries import (
 from pipeline.stores.server.schema import LEVELS, collection_name, create_collection
 from pipeline.stores.server.weaviate import WeaviateServer
 
-FETCHED_IDS = 1000
+FETCHED_IDS = 1000  # by one query
+
+
+class Wanted(NamedTuple):
+    """Objects of one level whose property `by` is one of the ids."""
+
+    level: Level
+    by: str
+    ids: Sequence[str]
+    properties: Sequence[str]
+    with_vectors: bool = False
 
 
 class NodeObjects:
@@ -93,23 +104,19 @@ class NodeObjects:
                 ways["dense", level] = partial(query.dense, vector=vector.tolist())
         return dict(zip(ways, self._server.run_all(list(ways.values())), strict=True))
 
-    def fetch_levels(
-        self,
-        levels: Sequence[Level],
-        by: str,
-        ids: Iterable[str],
-        *,
-        properties: Sequence[str],
-        with_vectors: bool = False,
-    ) -> list[Fetched]:
-        """All objects whose property `by` is one of some ids, of every version, a query a thousand ids."""
-
-        def fetching(level: Level, some: list[str]) -> Callable[[WeaviateClient], list[Fetched]]:
-            query = Fetch(self._names[level], list(properties), with_vectors)
-            return lambda client: query.by_ids(client, by, some)
-
-        calls = [fetching(level, some) for some in chunks(ids, FETCHED_IDS) for level in levels]
-        return [item for found in self._server.run_all(calls) for item in found]
+    def fetch(self, wanted: Sequence[Wanted]) -> list[list[Fetched]]:
+        """For each wish all objects that it means, of every version; all at the same time."""
+        calls: list[Callable[[WeaviateClient], list[Fetched]]] = []
+        wishes: list[int] = []
+        for number, wish in enumerate(wanted):
+            query = Fetch(self._names[wish.level], list(wish.properties), wish.with_vectors)
+            for ids in chunks(wish.ids, FETCHED_IDS):
+                calls.append(partial(query.by_ids, by=wish.by, ids=ids))
+                wishes.append(number)
+        found: list[list[Fetched]] = [[] for _ in wanted]
+        for number, items in zip(wishes, self._server.run_all(calls) if calls else (), strict=True):
+            found[number] += items
+        return found
 
     def stored(self) -> dict[Level, Counter[str]]:
         """How many objects of each version there are."""

@@ -30,7 +30,7 @@ class ServerSections:
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
-        return list(self._snapshots.remember(_documents) or self._snapshots.read(_documents))
+        return list(self._snapshots.recall(_documents, _documents))
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
@@ -69,7 +69,7 @@ class ServerSections:
             self._cache.put(read)
             return nodes(records | read, snapshot)
 
-        return self._snapshots.remember(remember) or self._snapshots.read(read)
+        return self._snapshots.recall(remember, read)
 
     def warm_up(self) -> None:
         """Read all sections in one query and keep them, where there is room for all."""
@@ -87,7 +87,7 @@ class ServerSections:
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
-        return self._snapshots.remember(_manifest) or self._snapshots.read(_manifest)
+        return self._snapshots.recall(_manifest, _manifest)
 
     def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Document]:
         """The records of some sections, of visible versions."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
-from pipeline.nodes import StoredNode
+from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
     SENTENCES_PER_SECTION,
     Hit,
@@ -21,7 +22,7 @@ from pipeline.stores.base import (
 )
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import REBUILD, check_manifest
-from pipeline.stores.server.objects import NodeObjects
+from pipeline.stores.server.objects import NodeObjects, Wanted
 from pipeline.stores.server.queries import Fetched, Found
 from pipeline.stores.server.schema import LEVELS
 from pipeline.stores.server.servers import Servers
@@ -49,42 +50,42 @@ class ServerSentences:
         """Search sections and sentences by BM25 and by vector."""
         return self._snapshots.read(lambda snapshot: self._search(snapshot, request))
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sentences by id, in one call; an id that is not stored is missing from the result."""
+    def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
+        """Sentences by id, and all those of some sections, in one call.
+
+        An id that is not stored is missing from the result. The vectors of whole sections are fetched and
+        kept with them: whoever wants all sentences compares them.
+        """
+
+        def nodes(found: Iterable[Fetched], snapshot: Snapshot) -> dict[str, StoredNode]:
+            return {str(item.properties["node"]): _sentence(item, snapshot) for item in found}
+
+        def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
+            kept = self._leaves.get_many(node_ids, snapshot.documents)
+            whole = self._leaves.of_sections(sections, snapshot.documents)
+            if len(kept) < len(set(node_ids)) or len(whole) < len(set(sections)):
+                return None
+            return nodes([*kept.values(), *_all(whole)], snapshot)
 
         def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             kept = self._leaves.get_many(node_ids, snapshot.documents)
+            whole = self._leaves.of_sections(sections, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in kept]
-            found = [*kept.values(), *self._fetch(snapshot, ("sentence",), "node", missing)]
-            return {str(item.properties["node"]): _sentence(item, snapshot) for item in found}
+            unread = [section_id for section_id in sections if section_id not in whole]
+            found, leaves = self._fetch(
+                snapshot,
+                Wanted("sentence", "node", missing, SENTENCE_PROPERTIES),
+                Wanted("sentence", "section", unread, SENTENCE_PROPERTIES, with_vectors=True),
+            )
+            fetched = _by_section(leaves)
+            self._leaves.put(fetched)
+            return nodes([*kept.values(), *found, *_all(whole), *_all(fetched)], snapshot)
 
-        return self._snapshots.read(read)
+        return self._snapshots.recall(remember, read)
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
-        """All sentences of some sections, in reading order, in one call.
-
-        Their vectors are fetched and kept with them: whoever wants all sentences compares them.
-        """
-
-        def nodes(found: Mapping[str, Leaves], snapshot: Snapshot) -> dict[str, list[StoredNode]]:
-            return {
-                section_id: [_sentence(item, snapshot) for item in found[section_id].by_id.values()]
-                for section_id in section_ids
-                if section_id in found
-            }
-
-        def remember(snapshot: Snapshot) -> dict[str, list[StoredNode]] | None:
-            kept = self._leaves.of_sections(section_ids, snapshot.documents)
-            return nodes(kept, snapshot) if len(kept) == len(set(section_ids)) else None
-
-        def read(snapshot: Snapshot) -> dict[str, list[StoredNode]]:
-            kept = self._leaves.of_sections(section_ids, snapshot.documents)
-            missing = [section_id for section_id in section_ids if section_id not in kept]
-            fetched = _by_section(self._fetch(snapshot, ("sentence",), "section", missing, with_vectors=True))
-            self._leaves.put(fetched)
-            return nodes(kept | fetched, snapshot)
-
-        return self._snapshots.remember(remember) or self._snapshots.read(read)
+        """All sentences of some sections, in reading order, in one call."""
+        return by_section(self.get_many((), sections=section_ids).values())
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
@@ -96,32 +97,26 @@ class ServerSentences:
         def read(snapshot: Snapshot) -> dict[str, Vector]:
             kept = self._leaves.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in kept]
-            return _vectors(
-                [*kept.values(), *self._fetch(snapshot, LEVELS, "node", missing, with_vectors=True)]
+            wanted = (
+                Wanted(level, "node", missing, ("node", "version"), with_vectors=True) for level in LEVELS
             )
+            return _vectors([*kept.values(), *chain.from_iterable(self._fetch(snapshot, *wanted))])
 
-        return self._snapshots.remember(remember) or self._snapshots.read(read)
+        return self._snapshots.recall(remember, read)
 
     def count(self) -> int:
         """How many sentences are indexed."""
-        return self._snapshots.remember(_count) or self._snapshots.read(_count)
+        return self._snapshots.recall(_count, _count)
 
-    def _fetch(
-        self,
-        snapshot: Snapshot,
-        levels: Sequence[Level],
-        by: str,
-        ids: Collection[str],
-        *,
-        with_vectors: bool = False,
-    ) -> list[Fetched]:
-        """Visible objects of which a property is one of some ids."""
+    def _fetch(self, snapshot: Snapshot, *wanted: Wanted) -> list[list[Fetched]]:
+        """For each wish the visible objects that it means."""
         objects = self._objects(snapshot)
-        if objects is None or not ids:
-            return []
-        properties = SENTENCE_PROPERTIES if levels == ("sentence",) else ("node", "version")
-        found = objects.fetch_levels(levels, by, ids, properties=properties, with_vectors=with_vectors)
-        return [item for item in found if item.properties["version"] in snapshot.documents]
+        if objects is None:
+            return [[] for _ in wanted]
+        return [
+            [item for item in found if item.properties["version"] in snapshot.documents]
+            for found in objects.fetch(wanted)
+        ]
 
     def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
         """The objects of the visible build; None while it has no document."""
@@ -185,6 +180,10 @@ def _count(snapshot: Snapshot) -> int:
 
 def _vectors(found: Iterable[Fetched]) -> dict[str, Vector]:
     return {str(item.properties["node"]): item.vector for item in found if item.vector is not None}
+
+
+def _all(sections: Mapping[str, Leaves]) -> Iterator[Fetched]:
+    return (item for leaves in sections.values() for item in leaves.by_id.values())
 
 
 def _by_section(found: Iterable[Fetched]) -> dict[str, Leaves]:

@@ -91,6 +91,13 @@ class Snapshots:
             return None
         return None if self._looked_at < self._mongo().state_written_at else remember(snapshot)
 
+    def recall(
+        self, remember: Callable[[Snapshot], Result | None], read: Callable[[Snapshot], Result]
+    ) -> Result:
+        """What `remember` knows, or else what `read` finds."""
+        known = self.remember(remember)
+        return self.read(read) if known is None else known
+
     def read(self, read: Callable[[Snapshot], Result]) -> Result:
         """What `read` makes of a snapshot of which nothing is deleted while it reads.
 

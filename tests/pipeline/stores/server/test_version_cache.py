@@ -67,7 +67,7 @@ class TestOnServers:
             store.replace(FANS)
         ids = [node.node_id for node in FANS.sections]
         first = store.sentences.of_sections(ids)
-        with patch.object(NodeObjects, "fetch_levels", side_effect=AssertionError("fetched")):
+        with patch.object(NodeObjects, "fetch", side_effect=AssertionError("fetched")):
             again = store.sentences.of_sections(ids)
             assert again == first
             nodes = [leaf.node_id for group in again.values() for leaf in group]
