@@ -104,8 +104,10 @@ class App:
     def choose(self, *paths: Path) -> None:
         """Choose files to upload, once nothing is being indexed."""
         self.ready()
-        if not self.uploader.is_visible():
-            self.page.get_by_text("Add files", exact=True).click()
+        form = self.page.get_by_text("Add files", exact=True)
+        expect(form).to_be_visible()  # open or closed: asked sooner, an open one would be closed by the click
+        if self.page.locator("details:not([open])").filter(has=form).count():
+            form.click()
         field = self.uploader.locator("input[type=file]")
         expect(field).to_be_enabled()
         field.set_input_files(list(paths))
