@@ -114,7 +114,7 @@ class NodeObjects:
                 calls.append(partial(query.by_ids, by=wish.by, ids=ids))
                 wishes.append(number)
         found: list[list[Fetched]] = [[] for _ in wanted]
-        for number, items in zip(wishes, self._server.run_all(calls) if calls else (), strict=True):
+        for number, items in zip(wishes, self._server.run_all(calls), strict=True):
             found[number] += items
         return found
 

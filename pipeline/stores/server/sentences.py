@@ -111,7 +111,7 @@ class ServerSentences:
     def _fetch(self, snapshot: Snapshot, *wanted: Wanted) -> list[list[Fetched]]:
         """For each wish the visible objects that it means."""
         objects = self._objects(snapshot)
-        if objects is None:
+        if objects is None or not any(wish.ids for wish in wanted):
             return [[] for _ in wanted]
         return [
             [item for item in found if item.properties["version"] in snapshot.documents]
