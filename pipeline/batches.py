@@ -76,9 +76,8 @@ def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dic
         sections = store.sections.document(source).sections
     except UnknownDocument:
         return {}
-    by_section = store.sentences.of_sections([section.node_id for section in sections])
-    sentences = [sentence for sentences in by_section.values() for sentence in sentences]
-    texts = embedding_texts(sections, sentences, encoder=encoder)
+    sentences = store.sentences.get_many((), sections=[section.node_id for section in sections])
+    texts = embedding_texts(sections, sentences.values(), encoder=encoder)
     vectors = store.sentences.vectors(list(texts))
     return {text: vectors[node_id] for node_id, text in texts.items()}
 
