@@ -14,7 +14,6 @@ import argparse
 import contextlib
 import hashlib
 import json
-import math
 import re
 import select
 import socket
@@ -91,7 +90,6 @@ class ModelServer:
         self.stalled_paths: set[str] = set()  # requests there are never answered
         self.not_json = False  # whole answers are not what they say they are
         self.hung_up = threading.Event()  # a client closed its connection during a stall or a stream
-        self.hung_up_at = math.nan
         self._replies: deque[Reply] = deque()
         self._stopping = threading.Event()
         self._connections: set[socket.socket] = set()
@@ -159,9 +157,7 @@ class ModelServer:
                 return
 
     def note_hang_up(self) -> None:
-        if not self.hung_up.is_set():
-            self.hung_up_at = time.monotonic()
-            self.hung_up.set()
+        self.hung_up.set()
 
     def opened(self, connection: socket.socket) -> None:
         self._connections.add(connection)

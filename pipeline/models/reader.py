@@ -6,7 +6,7 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.models.deltas import Delta, ServedModel, model_deltas
@@ -75,7 +75,7 @@ class AnswerReader:
     def _read(self, llm: LLM, messages: Sequence[Message]) -> None:
         try:
             if isinstance(llm, ServedModel) and self._transport:
-                self._pass_on(self._rested(llm.deltas(messages, self._transport)))
+                self._pass_on(rested(llm.deltas(messages, self._transport), self._left.wait))
             else:
                 self._pass_on(model_deltas(llm, messages))
             self._items.put(None)
@@ -91,12 +91,15 @@ class AnswerReader:
             if self._left.is_set():
                 return
 
-    def _rested(self, deltas: Iterator[Delta]) -> Iterator[Delta]:
-        """The deltas, with a rest after each that had to be waited for."""
-        started = looked = time.monotonic()
-        for delta in deltas:
-            yield delta
-            now = time.monotonic()
-            if now - looked > AT_ONCE_S:
-                self._left.wait(min(LONGEST_REST_S, REST_SHARE * (now - started)))
-                looked = time.monotonic()
+
+def rested(
+    deltas: Iterable[Delta], rest: Callable[[float], object], *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Delta]:
+    """The deltas, with a rest of so many seconds after each that had to be waited for."""
+    started = looked = clock()
+    for delta in deltas:
+        yield delta
+        now = clock()
+        if now - looked > AT_ONCE_S:
+            rest(min(LONGEST_REST_S, REST_SHARE * (now - started)))
+            looked = clock()

@@ -61,7 +61,7 @@ def test_pieces_arrive_while_the_server_is_still_sending(server: ModelServer) ->
     stream = start(server)
     assert next(stream) == "one "
     stream.close()
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(10)
 
 
 def test_an_answer_cut_at_its_longest_length_says_so(server: ModelServer) -> None:
@@ -77,13 +77,15 @@ def test_stop_hangs_up_at_once_although_the_server_is_silent(server: ModelServer
     server.reply_with(reply)
     stop = threading.Event()
     stream = stream_chat(model_of(server), QUESTION, stop=stop)
-    timer = threading.Timer(0.5, stop.set)
-    timer.start()
+
+    def stop_when_silent() -> None:
+        while not (server.chats and (stream.text or reply.stall_before_headers)):
+            time.sleep(0.02)
+        stop.set()
+
+    threading.Thread(target=stop_when_silent, daemon=True).start()
     list(stream)
-    stopped = time.monotonic()
-    timer.join()
-    assert server.hung_up.wait(2)
-    assert server.hung_up_at - stopped < 0.3
+    assert server.hung_up.wait(10), "the model's own time-out is 20 s"
     assert stream.generation is not None
     assert stream.generation.finish_reason == "stopped"
     assert stream.text == ("" if reply.stall_before_headers else "Hello")
@@ -97,28 +99,39 @@ def test_stop_between_pieces(server: ModelServer) -> None:
         if count == 2:
             stop.set()
     assert stream.text.startswith("a a a ") and len(stream.text) < 100
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(10)
 
 
-def test_resting_makes_an_answer_at_most_a_tenth_later(server: ModelServer) -> None:
-    server.reply_with(Reply(["a "] * 50, delay_s=0.02))
-    stream = start(server)
-    list(stream)
-    assert stream.generation is not None and stream.generation.seconds < 1.5
+@pytest.mark.parametrize("pieces", [1, 50, 2000])
+def test_resting_makes_an_answer_at_most_a_tenth_later_in_few_looks(pieces: int) -> None:
+    now, looks = 0.0, 0
+
+    def arriving() -> Iterator[Delta]:
+        nonlocal now
+        for piece in range(1, pieces + 1):
+            now = max(now, piece * 0.02)
+            yield Delta("a ")
+
+    def rest(seconds: float) -> None:
+        nonlocal now, looks
+        now += seconds
+        looks += 1
+
+    assert len(list(reader.rested(arriving(), rest, clock=lambda: now))) == pieces
+    assert now <= 1.1 * 0.02 * pieces
+    assert looks <= 20 + 5 * now
 
 
 def test_a_stop_does_not_wait_for_the_rest(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "LONGEST_REST_S", 10.0)
-    monkeypatch.setattr(reader, "REST_SHARE", 1000.0)
+    monkeypatch.setattr(reader, "LONGEST_REST_S", 60.0)
+    monkeypatch.setattr(reader, "REST_SHARE", 10_000.0)
     server.reply_with(Reply(["a "] * 200, delay_s=0.02))
     stop = threading.Event()
     stream = stream_chat(model_of(server), QUESTION, stop=stop)
     next(stream)
     stop.set()
-    stopped = time.monotonic()
     list(stream)
-    assert server.hung_up.wait(2)
-    assert server.hung_up_at - stopped < 0.3
+    assert server.hung_up.wait(10), "the reader rests for 60 s"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +243,7 @@ def test_complete_has_a_limit_in_all(server: ModelServer) -> None:
     server.reply_with(Reply(["a "] * 1000, delay_s=0.02))
     with pytest.raises(ModelTimeout, match=r"not done within 0\.3 s"):
         complete(model_of(server), "say it", timeout_s=0.3)
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(10)
 
 
 def test_complete_gives_what_there_was_at_a_stop(server: ModelServer) -> None:
@@ -298,8 +311,8 @@ class TestAnyModel:
         stop = threading.Event()
         stop.set()
         started = time.monotonic()
-        assert list(stream_chat(FakeLLM(["a b"], pause_s=1.5), QUESTION, stop=stop)) == []
-        assert time.monotonic() - started < 1
+        assert list(stream_chat(FakeLLM(["a b"], pause_s=60), QUESTION, stop=stop)) == []
+        assert time.monotonic() - started < 20
 
     def test_its_failure_is_translated(self) -> None:
         stream = stream_chat(FakeLLM(["a b c"], fails_after=2), QUESTION, stop=threading.Event())

@@ -134,11 +134,11 @@ def test_a_certificate_that_is_not_to_be_trusted(
 
 def test_a_server_that_is_too_busy_to_greet_is_no_error(authority: Authority) -> None:
     done = threading.Event()
-    with listening(lambda _: done.wait(5)) as http, listening(lambda _: done.wait(5)) as grpc:
+    with listening(lambda _: done.wait(60)) as http, listening(lambda _: done.wait(60)) as grpc:
         started = time.monotonic()
         probe(addresses_of(http, grpc), greeting_s=0.05)
         probe(addresses_of(http, grpc, authority=authority), greeting_s=0.05)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 20
         done.set()
 
 
