@@ -100,6 +100,7 @@ def search(athena: Athena, options: argparse.Namespace) -> dict[str, Any]:
     hybrid_search = athena.hybrid_search_over(athena.store, None)
     settings = replace(athena.options, hyde=False, rerank=False)
     questions = json.loads(options.questions.read_text(encoding="utf-8"))
+    athena.warm_up(serving=True)  # as the app does
     for question in questions[:WARM_UP]:
         hybrid_search.search(question, options=settings)
     ms, steps = [], dict[str, list[float]]()

@@ -47,6 +47,20 @@ class TestDocumentStore:
             generations.append(manifest.generation)
         assert generations == sorted(set(generations))
 
+    def test_the_count_follows_every_change(self, store: DocumentStore) -> None:
+        assert store.sentences.count() == 0
+        write(store, "a.md", {"A": ["Alpha.", "Beta."]})
+        assert store.sentences.count() == 2
+        write(store, "a.md", {"A": ["Alpha."]})
+        assert store.sentences.count() == 1
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            store.replace(make_document("b.md", {"B": ["Beta.", "Gamma."]}, encoder=OTHER_ENCODER))
+            assert store.sentences.count() == 1
+            writing.publish()
+        assert store.sentences.count() == 2
+        store.sections.delete_document("b.md")
+        assert store.sentences.count() == 0
+
     def test_a_document_without_sections_is_kept(self, store: DocumentStore) -> None:
         write(store, "empty.md", {})
         assert [info.sections for info in store.sections.documents()] == [0]

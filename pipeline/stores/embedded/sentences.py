@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pipeline.analysis import analyse
 from pipeline.errors import ManifestMismatch
@@ -53,6 +53,7 @@ _VECTOR_PLACES = """
     WHERE sentence.build = :build AND sentence.id IN (SELECT value FROM json_each(:ids))
 """
 _VECTORS = "SELECT section, vectors FROM embedding WHERE section IN (SELECT value FROM json_each(?))"
+_COUNT = "SELECT total(sentences) FROM document WHERE build = ?"
 _EMPTY = SearchResponse((), (), (), ())
 
 
@@ -72,6 +73,7 @@ class EmbeddedSentences:
         self._manifest = manifest
         self._vectors = VectorIndex()
         self._catch_up = catch_up
+        self._counted: tuple[State | None, int] = None, 0
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -123,9 +125,13 @@ class EmbeddedSentences:
 
     def count(self) -> int:
         """How many sentences are indexed."""
-        with self._pool.borrow() as connection:
-            total = "SELECT total(sentences) FROM document WHERE build = (SELECT visible FROM state)"
-            return int(connection.execute(total).fetchone()[0])
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            known, count = self._counted
+            if known != state:  # 3 ms at 2,000 documents, and each search asks
+                (count,) = connection.execute(_COUNT, (state.visible,)).fetchone()
+                self._counted = state, int(count)
+            return int(count)
 
     def close(self) -> None:
         """Let go of the vectors."""
@@ -155,29 +161,22 @@ class EmbeddedSentences:
             dense = self._vectors.search(
                 connection, state, request.vector, limits=limits, documents=documents
             )
-        hits = _Hits(connection, state)
-        return SearchResponse(
-            bm25_sections=hits.of("section", lexical),
-            bm25_sentences=hits.of("sentence", lexical),
-            dense_sections=hits.of("section", dense),
-            dense_sentences=hits.of("sentence", dense),
-        )
+        bm25_sections, dense_sections = _hits(connection, state, "section", (lexical, dense))
+        bm25_sentences, dense_sentences = _hits(connection, state, "sentence", (lexical, dense))
+        return SearchResponse(bm25_sections, bm25_sentences, dense_sections, dense_sentences)
 
 
-class _Hits:
-    """Turns numbers into hits; those that SQLite does not have, or has no more, are dropped."""
-
-    def __init__(self, connection: sqlite3.Connection, state: State) -> None:
-        self._connection = connection
-        self._state = state
-
-    def of(self, level: Level, found: Mapping[Level, list[Scored]]) -> Ranking:
-        """The ranking of one level."""
-        ranking = found.get(level, [])
-        numbers = json.dumps([scored.number for scored in ranking])
-        rows = self._connection.execute(_IDS[level], (numbers, self._state.visible))
-        ids = {number: (node_id, section_id) for number, node_id, section_id in rows}
-        return tuple(Hit(*ids[number], score) for number, score in ranking if number in ids)
+def _hits(
+    connection: sqlite3.Connection, state: State, level: Level, found: Sequence[Mapping[Level, list[Scored]]]
+) -> list[Ranking]:
+    """One level's rankings; numbers that SQLite does not have, or has no more, are dropped."""
+    rankings = [by_level.get(level, []) for by_level in found]
+    numbers = sorted({scored.number for ranking in rankings for scored in ranking})
+    rows = connection.execute(_IDS[level], (json.dumps(numbers), state.visible))
+    ids = {number: (node_id, section_id) for number, node_id, section_id in rows}
+    return [
+        tuple(Hit(*ids[number], score) for number, score in ranking if number in ids) for ranking in rankings
+    ]
 
 
 def _documents(connection: sqlite3.Connection, state: State, glob: str | None) -> frozenset[int] | None:
