@@ -25,6 +25,8 @@ UPLOADS = "uploads"  # the folder's name in the data folder
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
 ROUND = "upload_round"
 TO_DELETE = "to_delete"
+FIRST_FILES = "The first files are being indexed."
+ADD_BELOW = "Add Markdown files below, or run: athena ingest FOLDER"
 STAGES = {
     "reading": "Reading",
     "embedding": "Embedding",
@@ -41,16 +43,16 @@ def page() -> None:
         documents = state.athena().store.sections.documents()
         job = state.jobs().current
         busy = job is not None and job.state().working
-        _overview(documents)
+        _overview(documents, busy=busy)
         with st.container(key="progress"):  # always there: what comes and goes in it moves nothing below it
             st.fragment(_progress, run_every=LOOK_EVERY if busy else None)()
         _add(busy=busy)
         _listed(documents, busy=busy)
 
 
-def _overview(documents: Sequence[DocumentInfo]) -> None:
+def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents:
-        st.text("Nothing is indexed yet. Add Markdown files below, or run: athena ingest FOLDER")
+        st.text(FIRST_FILES if busy else "Nothing is indexed yet. " + ADD_BELOW)
         return
     manifest = state.athena().store.sections.manifest()
     with st.container(horizontal=True, gap="large"):
@@ -207,9 +209,9 @@ def summary(report: IngestReport) -> str:
 
 
 def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
+    _index_again(documents, busy=busy)
     if not documents:
         return
-    _index_again(documents, busy=busy)
     sent = components.files(
         key="files",
         data={"files": [_row(info) for info in documents], "busy": busy},
@@ -235,7 +237,9 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
 
 
 def _index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
-    folders = [Path(root) for root in sorted({info.root for info in documents}) if Path(root).is_dir()]
+    folders = _folders(documents)
+    if not documents and (busy or not folders):
+        return
     with st.container(horizontal=True):
         if st.button(
             "Index again what changed", icon=":material/sync:", disabled=busy or not folders, key="reindex"
@@ -247,6 +251,14 @@ def _index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
         ):
             _start("Rebuilding", folders, rebuild=True)
             st.rerun()
+
+
+def _folders(documents: Sequence[DocumentInfo]) -> list[Path]:
+    """Those that documents were read from, and that of the uploads: after a cancelled one none is indexed."""
+    roots = {Path(info.root) for info in documents}
+    if uploads_folder().is_dir() and any(uploads_folder().iterdir()):
+        roots.add(uploads_folder().resolve())
+    return sorted(root for root in roots if root.is_dir())
 
 
 @st.dialog("Delete this file?")

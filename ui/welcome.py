@@ -52,7 +52,12 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
 
 
 def _nothing_indexed() -> None:
+    job = state.jobs().current
     with st.container(border=True):
+        if job and job.state().working:
+            st.markdown("**The first files are being indexed.**")
+            st.page_link(pages.documents(), label="Watch", icon=":material/hourglass_top:")
+            return
         st.markdown("**Nothing is indexed yet.**")
         st.text("Add Markdown files on the Documents page, or run: athena ingest FOLDER")
         st.page_link(pages.documents(), label="Add documents", icon=":material/upload_file:")
