@@ -25,10 +25,10 @@ How it was measured:
 - **Ingest** is the whole process by the clock, imports included, in turns: Athena, then LlamaIndex. A
   second ingest is a new process over the index that is there, nothing changed; LlamaIndex's is its
   `IngestionPipeline` with the stored documents' hashes.
-- **Retrieval** is one question after another in a process that is warm: embed, search, fuse, merge; 100
-  candidates a list; no language model, no reranker. Questions are made of headings, the same for both;
-  over the large corpus, where one takes it long, LlamaIndex is asked the first of them only, and its index
-  is put together from those of the folders, with the vectors that they have.
+- **Retrieval** is one question after another in a process that is warm, Athena's as the app's: embed,
+  search, fuse, merge; 100 candidates a list; no language model, no reranker. Questions are made of
+  headings, the same for both; over the large corpus, where one takes it long, LlamaIndex is asked the first
+  of them only, and its index is put together from those of the folders, with the vectors that they have.
   Athena's time has its verdict on answerability and its selection in it.
 - **Memory** is the peak of the process and those it starts, the higher one of ingest and search.
 - **SciFact**: `athena eval retrieval` without language model and cross-encoder; LlamaIndex's fusion over
