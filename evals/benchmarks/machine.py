@@ -9,9 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 CPUINFO = Path("/proc/cpuinfo")
 MEMINFO = Path("/proc/meminfo")
+STAT = Path("/proc/stat")
+STOLEN_MOST = 0.05
+"""The share of the work that may wait for the host of a virtual machine: with more, times are the host's."""
+
 VNNI_FLAGS = {"avx512_vnni", "avx_vnni"}
 ATHENA_PACKAGES = ("llama-index-core", "numpy", "onnxruntime", "tantivy", "tokenizers")
 
@@ -53,6 +58,32 @@ def this_machine(baseline_versions: Mapping[str, str]) -> Machine:
 def load_average() -> float:
     """How many processes wanted a core during the last minute: more than a few tenths disturb a run."""
     return round(os.getloadavg()[0], 2)
+
+
+class ProcessorTime(NamedTuple):
+    """What all cores together had to do since the machine was started, in ticks of its clock."""
+
+    done: int
+    stolen: int  # something was to be done, but the host of this virtual machine ran another one
+
+    def stolen_since(self, before: ProcessorTime) -> float:
+        """The share of the work between that had to wait for the host, 0..1: much of it spoils a time."""
+        done, stolen = self.done - before.done, self.stolen - before.stolen
+        return stolen / (done + stolen) if stolen > 0 else 0.0
+
+
+def processor_time() -> ProcessorTime:
+    """As of now; nothing where the system does not tell."""
+    return read_stat(_read(STAT))
+
+
+def read_stat(text: str) -> ProcessorTime:
+    """The first line of /proc/stat's format: user, nice, system, idle, iowait, irq, softirq, steal."""
+    ticks = [int(field) for field in text.partition("\n")[0].split()[1:9]]
+    if len(ticks) < 8:
+        return ProcessorTime(0, 0)
+    user, nice, system, _idle, _iowait, irq, softirq, steal = ticks
+    return ProcessorTime(user + nice + system + irq + softirq, steal)
 
 
 def read_cpuinfo(text: str) -> tuple[str, set[str]]:

@@ -13,7 +13,7 @@ from evals.benchmarks import corpora
 from evals.benchmarks.athena_side import AthenaSide
 from evals.benchmarks.baseline_side import Baseline
 from evals.benchmarks.corpora import Exported, Share
-from evals.benchmarks.machine import load_average
+from evals.benchmarks.machine import load_average, processor_time
 from evals.benchmarks.processes import Finished
 from evals.benchmarks.results import Fact, Record
 from evals.datasets import load_qrels, load_queries
@@ -157,6 +157,7 @@ class Runs:
 
     def __init__(self, title: str, say: Say) -> None:
         self.facts: dict[str, Fact] = {"load_before": load_average()}
+        self._before = processor_time()
         self._title = title
         self._say = say
         self._runs: dict[str, list[float]] = {}
@@ -176,7 +177,8 @@ class Runs:
     def record(self, name: str, *, commit: str) -> Record:
         """What is kept of them."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return Record(name, now, self.facts | {"commit": commit}, self._runs)
+        stolen = round(processor_time().stolen_since(self._before), 3)
+        return Record(name, now, self.facts | {"commit": commit, "stolen": stolen}, self._runs)
 
 
 BENCHMARKS: Mapping[str, Callable[[Bench], Runs]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evals.benchmarks.machine import Machine
+from evals.benchmarks.machine import STOLEN_MOST, Machine
 from evals.benchmarks.results import Results
 from evals.benchmarks.rows import Row, table_rows
 
@@ -60,14 +60,21 @@ def _table(rows: Sequence[Row]) -> str:
 
 def _disturbed(results: Results) -> str:
     """Says so where the machine had other work to do, as then a time is no measurement."""
-    names = [
+    busy = [
         f"{record.name} ({record.facts['load_before']})"
         for record in results.records.values()
         if float(record.facts.get("load_before", 0)) > 1
     ]
-    if not names:
-        return ""
-    return f"The machine was busy with something else before (load average): {', '.join(names)}."
+    stolen = [
+        f"{record.name} ({record.facts['stolen']:.0%})"
+        for record in results.records.values()
+        if float(record.facts.get("stolen", 0)) > STOLEN_MOST
+    ]
+    parts = {
+        "The machine was busy with something else before (load average)": busy,
+        "Its host ran other machines meanwhile (share of the work that waited)": stolen,
+    }
+    return " ".join(f"{what}: {', '.join(names)}." for what, names in parts.items() if names)
 
 
 def _when(results: Results) -> str:

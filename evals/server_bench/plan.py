@@ -6,14 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evals.benchmarks.athena_side import AthenaSide
 from evals.benchmarks.corpora import make_questions, read_lines
+from evals.benchmarks.machine import STOLEN_MOST, processor_time
 from evals.benchmarks.plan import Runs, Say
 from evals.benchmarks.processes import run_measured
 from evals.server_bench.ferretdb import index_ids
@@ -23,9 +24,17 @@ from pipeline.stores.server import ServerAddresses
 
 QUESTIONS = 500
 SINGLE_WORDS_PER_SECOND = 300.0
+RUNS = 3  # of a pattern that the machine's host disturbs
 RAMP_UP_S = 6.0  # about as long as an answer takes
 ROOT = Path(__file__).parents[2]
 Report = dict[str, list[Any]]  # what `users` writes
+
+
+class Done(NamedTuple):
+    """One run of a pattern, and the share of the machine's work that had to wait for its host meanwhile."""
+
+    report: Report
+    stolen: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +126,21 @@ def users(bench: ServerBench) -> Runs:
     questions = _questions(bench)
     for pattern in patterns(effort):
         bench.say(f"{pattern.name}: {pattern.users} at once for {pattern.seconds:g} s")
-        with _steady_model(pattern) as model_url:
-            _keep(bench, runs, pattern.name, _load(bench, questions, model_url, pattern))
+        done = _run(bench, questions, pattern)
+        _keep(bench, runs, pattern.name, done)
     return runs
+
+
+def _run(bench: ServerBench, questions: Path, pattern: Pattern) -> list[Done]:
+    """A pattern's run; where the machine's host disturbs it, it is run again, a few times at most."""
+    done: list[Done] = []
+    while len(done) < RUNS and all(run.stolen > STOLEN_MOST for run in done):
+        before = processor_time()
+        with _steady_model(pattern) as model_url:
+            report = _load(bench, questions, model_url, pattern)
+        done.append(Done(report, processor_time().stolen_since(before)))
+        bench.say(f"{pattern.name}: {done[-1].stolen:.1%} of the work waited for the machine's host")
+    return done
 
 
 def _questions(bench: ServerBench) -> Path:
@@ -165,13 +186,17 @@ def _load(bench: ServerBench, questions: Path, model_url: str, pattern: Pattern)
     return loaded
 
 
-def _keep(bench: ServerBench, runs: Runs, name: str, report: Report) -> None:
-    asked = report["asked"]
-    answered = [item for item in asked if not item["error"]]
-    for error in sorted({item["error"] for item in asked} - {""}):
+def _keep(bench: ServerBench, runs: Runs, name: str, done: Sequence[Done]) -> None:
+    """The least disturbed run, whatever its times are, and the errors of all."""
+    errors = [item["error"] for run in done for item in run.report["asked"] if item["error"]]
+    for error in sorted(set(errors)):
         bench.say(f"error: {error}")
+    report, stolen = min(done, key=lambda run: run.stolen)
+    answered = [item for item in report["asked"] if not item["error"]]
     runs.facts[f"{name}_answers"] = len(answered)
-    runs.facts[f"{name}_errors"] = len(asked) - len(answered)
+    runs.facts[f"{name}_errors"] = len(errors)
+    runs.facts[f"{name}_runs"] = len(done)
+    runs.facts[f"{name}_stolen"] = round(stolen, 3)
     for column in ("retrieval_ms", "first_word_s", "answer_s"):
         runs.add(f"{name}.{column}", *(item[column] for item in answered))
     runs.add(f"{name}.memory_mb", *report["memory_mb"])

@@ -36,6 +36,9 @@ How it was measured:
 - **Retrieval** is what the search does itself: embedding, the queries to both servers, fusing, merging,
   judging and selecting, without the hypothesis.
 - **Errors** are answers that failed, broke off, or had a failed step.
+- **The machine's host** may run other machines on the same cores. A pattern during which more than a
+  twentieth of the work had to wait for it is run again, three times in all at most; the run that waited
+  least counts, whatever its times are, and the errors of all.
 - **Memory** is resident memory of the app's process, every two seconds; the median of the second fifth of the
   time is compared with that of the last fifth.
 - **Ingest** is `athena ingest` from start to end, imports included, into an empty store.
@@ -96,6 +99,9 @@ def user_rows(record: Record) -> Iterator[Row]:
     ):
         yield Row(what, "", _format(summary(record.run(f"many.{column}")), "{:.1f} s"))
     yield memory_row(record.run("many.memory_mb"))
+    if "many_stolen" in record.facts:
+        one, many = (f"{record.facts[f'{name}_stolen']:.0%}" for name in ("single", "many"))
+        yield Row("work that waited for the machine's host", one, many)
 
 
 def _answers_row(record: Record, name: str, seconds: float, how: str, single: str = "") -> Row:

@@ -111,3 +111,13 @@ def test_the_page_has_the_table_the_cpu_and_what_disturbed():
 def test_an_idle_machine_is_not_excused():
     record = Record("ask", "2026-01-02", {"load_before": 0.3}, {"athena.ask_seconds": [2.0]})
     assert "busy" not in to_markdown(Results(MACHINE, {"ask": record}))
+
+
+def test_a_host_that_ran_other_machines_is_named_with_its_share():
+    records = {
+        name: Record(name, "2026-01-02", {"load_before": 0.3, "stolen": stolen})
+        for name, stolen in (("ask", 0.31), ("scifact", 0.04))
+    }
+    page = to_markdown(Results(MACHINE, records))
+    assert "(share of the work that waited): ask (31%)." in page
+    assert "scifact (" not in page

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from evals.server_bench.plan import Effort, patterns
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.benchmarks.machine import ProcessorTime
+from evals.benchmarks.plan import Runs
+from evals.server_bench import plan
+from evals.server_bench.plan import Effort, ServerBench, patterns
+from pipeline.stores.server import ServerAddresses
 
 
 def test_one_user_many_and_many_in_step() -> None:
@@ -17,3 +27,45 @@ def test_one_user_asks_often_enough_for_a_percentile() -> None:
     single, *_ = patterns(Effort())
     streaming_s = 2 * 135 / single.words_per_second  # a hypothesis and an answer, the longest ones
     assert single.seconds / (streaming_s + 0.6) >= 60
+
+
+def a_run(retrieval_ms: float, error: str = "") -> dict[str, list[Any]]:
+    asked = {"retrieval_ms": retrieval_ms, "first_word_s": 1.0, "answer_s": 2.0, "error": error}
+    return {"asked": [asked], "memory_mb": [100.0]}
+
+
+@pytest.mark.parametrize(
+    ("stolen", "tries", "kept"), [([0.01], 1, 10.0), ([0.3, 0.02], 2, 20.0), ([0.3, 0.2, 0.4], 3, 20.0)]
+)
+def test_a_disturbed_pattern_is_run_again_and_the_least_disturbed_run_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stolen: list[float], tries: int, kept: float
+) -> None:
+    reports = iter([a_run(10.0), a_run(20.0), a_run(5.0)])
+    times = iter([time for share in stolen for time in (ProcessorTime(0, 0), _time(share))])
+    monkeypatch.setattr(plan, "processor_time", lambda: next(times))
+    monkeypatch.setattr(plan, "_load", lambda *_: next(reports))
+    monkeypatch.setattr(plan, "_steady_model", lambda _: nullcontext("http://model"))
+    bench = a_bench(tmp_path)
+    runs = Runs("users", bench.say)
+    plan._keep(bench, runs, "many", plan._run(bench, tmp_path, patterns(Effort())[1]))
+    record = runs.record("users", commit="abc")
+    assert record.run("many.retrieval_ms") == [kept]
+    assert (record.facts["many_runs"], record.facts["many_stolen"]) == (tries, min(stolen))
+
+
+def test_an_error_of_a_run_that_does_not_count_is_counted(tmp_path: Path) -> None:
+    bench = a_bench(tmp_path)
+    runs = Runs("users", bench.say)
+    done = [plan.Done(a_run(10.0, "The server is gone."), 0.3), plan.Done(a_run(20.0), 0.01)]
+    plan._keep(bench, runs, "many", done)
+    assert (runs.facts["many_answers"], runs.facts["many_errors"]) == (1, 1)
+
+
+def _time(share: float) -> ProcessorTime:
+    return ProcessorTime(done=round(1000 * (1 - share)), stolen=round(1000 * share))
+
+
+def a_bench(folder: Path) -> ServerBench:
+    return ServerBench(
+        folder, ServerAddresses("mongodb://localhost"), folder, Effort(), lambda _: None, folder
+    )

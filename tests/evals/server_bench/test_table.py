@@ -49,6 +49,12 @@ def test_users_without_errors_and_below_three_times_hold() -> None:
     assert (rows["whole answer, p50"].one, rows["whole answer, p50"].many) == ("", "5.0 s")
 
 
+def test_what_the_host_took_is_told() -> None:
+    record = replace(USERS, facts=FACTS | {"single_stolen": 0.004, "many_stolen": 0.21})
+    row = {row.what: row for row in user_rows(record)}["work that waited for the machine's host"]
+    assert (row.one, row.many, row.holds) == ("0%", "21%", None)
+
+
 def test_users_in_step_are_told_with_their_errors_and_without_a_target() -> None:
     rows = {row.what: row for row in user_rows(USERS)}
     assert rows["answers and errors, 20 users in step for 100 s"].holds is True
