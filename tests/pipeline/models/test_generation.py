@@ -339,7 +339,7 @@ class _Unhurried(FakeLLM):
 def test_what_is_there_already_is_taken_at_once() -> None:
     taken = reader.AnswerReader(_Unhurried(["a b c d"]), [Message("user", "Which valve?")])  # type: ignore[arg-type]
     first = taken.take(timeout_s=5)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while taken._items.qsize() + len(first) < 5 and time.monotonic() < deadline:  # four words and the end
         time.sleep(0.01)
     rest = taken.take(timeout_s=5) if len(first) < 4 else []
