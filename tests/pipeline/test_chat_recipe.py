@@ -15,7 +15,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 
 from pipeline.answer import Answer
 from pipeline.condense import Said
-from pipeline.conversations import ConversationStore
+from pipeline.conversations import ConversationStore, Turn
 from pipeline.errors import (
     ModelTimeout,
     StoreError,
@@ -641,15 +641,20 @@ for event in chat.recipe.run(sys.argv[2]):
 @pytest.mark.kill
 def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITING, str(tmp_path), QUESTION]
+    conversations = ConversationStore(tmp_path / "conversations.sqlite")
+
+    def kept() -> Turn:
+        (info,) = conversations.list()
+        (turn,) = conversations.get(info.id).turns
+        return turn
+
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        first = process.stdout.readline()
-        time.sleep(2.5)  # the text is kept every second
+        assert process.stdout.readline() == "It\n"
+        deadline = time.monotonic() + 60
+        while "word" not in kept().answer.text and time.monotonic() < deadline:  # it is kept every second
+            time.sleep(0.1)
         process.kill()
-    assert first == "It\n"
-    conversations = ConversationStore(tmp_path / "conversations.sqlite")
-    (info,) = conversations.list()
-    (turn,) = conversations.get(info.id).turns
-    assert (turn.question, turn.answer.status) == (QUESTION, "stopped")
-    assert turn.answer.text.startswith("It hums at 4000 rpm [1]. word")
+    assert (kept().question, kept().answer.status) == (QUESTION, "stopped")
+    assert kept().answer.text.startswith("It hums at 4000 rpm [1]. word")
     conversations.close()
