@@ -110,7 +110,7 @@ def serving(data_dir: Path, **settings: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         log.close()
 
 
