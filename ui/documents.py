@@ -14,7 +14,7 @@ from pipeline.errors import AthenaError, UnknownDocument, UploadRefused
 from pipeline.uploads import UploadedFile, UploadLimits
 from ui import components, state, style
 from ui.markdown_tree import markdown_tree
-from ui.words import files, plain
+from ui.words import FIRST_FILES, files, plain
 
 if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 UPLOADS = "uploads"  # the folder's name in the data folder
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
 ROUND = "upload_round"
-TO_DELETE = "to_delete"
-FIRST_FILES = "The first files are being indexed."
-ADD_BELOW = "Add Markdown files below, or run: athena ingest FOLDER"
+NOTHING_YET = "Nothing is indexed yet. Add Markdown files below, or run: athena ingest FOLDER"
 STAGES = {
     "reading": "Reading",
     "embedding": "Embedding",
@@ -41,8 +39,7 @@ def page() -> None:
     with st.container(key="page"):
         st.header("Documents", anchor=False)
         documents = state.athena().store.sections.documents()
-        job = state.jobs().current
-        busy = job is not None and job.state().working
+        busy = state.jobs().working
         _overview(documents, busy=busy)
         with st.container(key="progress"):  # always there: what comes and goes in it moves nothing below it
             st.fragment(_progress, run_every=LOOK_EVERY if busy else None)()
@@ -52,7 +49,7 @@ def page() -> None:
 
 def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents:
-        st.text(FIRST_FILES if busy else "Nothing is indexed yet. " + ADD_BELOW)
+        st.text(FIRST_FILES if busy else NOTHING_YET)
         return
     manifest = state.athena().store.sections.manifest()
     with st.container(horizontal=True, gap="large"):

@@ -96,7 +96,7 @@ class Jobs:
     def start(self, title: str, work: Ingest) -> bool:
         """Start a job; False where another is still at work."""
         with self._lock:
-            if self._job and self._job.state().working:
+            if self.working:
                 return False
             self._job = Job(title, work)
         self._job.start()
@@ -107,8 +107,13 @@ class Jobs:
         """The job at work or the last one, until dismissed."""
         return self._job
 
+    @property
+    def working(self) -> bool:
+        """Whether a job is at work."""
+        return self._job is not None and self._job.state().working
+
     def dismiss(self) -> None:
         """Forget a finished job."""
         with self._lock:
-            if self._job and not self._job.state().working:
+            if not self.working:
                 self._job = None

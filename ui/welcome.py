@@ -10,7 +10,7 @@ import streamlit as st
 from pipeline.stores.base import DocumentInfo, SectionStore
 from ui import pages, state
 from ui.sidebar import NO_MODEL, answering, language_model, picked_model
-from ui.words import plain
+from ui.words import FIRST_FILES, plain
 
 QUESTIONS = 4
 SUGGESTED = (  # for the manuals that come with Athena
@@ -52,10 +52,9 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
 
 
 def _nothing_indexed() -> None:
-    job = state.jobs().current
     with st.container(border=True):
-        if job and job.state().working:
-            st.markdown("**The first files are being indexed.**")
+        if state.jobs().working:
+            st.markdown(f"**{FIRST_FILES}**")
             st.page_link(pages.documents(), label="Watch", icon=":material/hourglass_top:")
             return
         st.markdown("**Nothing is indexed yet.**")

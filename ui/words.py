@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+FIRST_FILES = "The first files are being indexed."
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 

@@ -60,21 +60,22 @@ def _table(rows: Sequence[Row]) -> str:
 
 def _disturbed(results: Results) -> str:
     """Says so where the machine had other work to do, as then a time is no measurement."""
-    busy = [
-        f"{record.name} ({record.facts['load_before']})"
-        for record in results.records.values()
-        if float(record.facts.get("load_before", 0)) > 1
-    ]
-    stolen = [
-        f"{record.name} ({record.facts['stolen']:.0%})"
-        for record in results.records.values()
-        if float(record.facts.get("stolen", 0)) > STOLEN_MOST
-    ]
     parts = {
-        "The machine was busy with something else before (load average)": busy,
-        "Its host ran other machines meanwhile (share of the work that waited)": stolen,
+        "The machine was busy with something else before (load average)": _above(results, "load_before", 1),
+        "Its host ran other machines meanwhile (share of the work that waited)": _above(
+            results, "stolen", STOLEN_MOST, "{:.0%}"
+        ),
     }
     return " ".join(f"{what}: {', '.join(names)}." for what, names in parts.items() if names)
+
+
+def _above(results: Results, fact: str, limit: float, form: str = "{}") -> list[str]:
+    """The benchmarks of which a fact is above the limit, each with it."""
+    return [
+        f"{record.name} ({form.format(record.facts[fact])})"
+        for record in results.records.values()
+        if float(record.facts.get(fact, 0)) > limit
+    ]
 
 
 def _when(results: Results) -> str:

@@ -392,7 +392,7 @@ def test_closing_does_not_wait_for_ever(manual: EmbeddedStore, conversations: Co
         started = time.perf_counter()
         tracer.close()
         tracer.close()
-        assert time.perf_counter() - started < 30
+        assert time.perf_counter() - started < 9, "the exporter's own limit is 10 s"
 
 
 def test_a_phoenix_that_comes_back_is_used_again(

@@ -129,9 +129,9 @@ class EmbeddedSentences:
             state = read_state(connection)
             known, count = self._counted
             if known != state:  # 3 ms at 2,000 documents, and each search asks
-                (count,) = connection.execute(_COUNT, (state.visible,)).fetchone()
-                self._counted = state, int(count)
-            return int(count)
+                count = int(connection.execute(_COUNT, (state.visible,)).fetchone()[0])
+                self._counted = state, count
+            return count
 
     def close(self) -> None:
         """Let go of the vectors."""

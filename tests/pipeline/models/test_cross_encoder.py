@@ -378,7 +378,7 @@ class _hub_serving:  # noqa: N801 - used as a function
 
             def do_GET(self) -> None:
                 if silent:
-                    leave.wait(10)
+                    leave.wait(60)
                 elif self.path.startswith("/api/models/"):
                     names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
                     self._send(
