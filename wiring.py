@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from evals.datasets import Query
+    from pipeline.admission import Admission
     from pipeline.answer import Retrieval
     from pipeline.chat import ChatRecipe
     from pipeline.conversations import Conversations
@@ -293,6 +294,14 @@ class Athena:
 
         return HybridRetriever(self.hybrid_search)
 
+    @cached_property
+    def _admission(self) -> Admission:
+        """One for all searches."""
+        from pipeline.admission import Admission
+
+        with self._lock:
+            return self.__dict__.get("_admission") or Admission()
+
     def hybrid_search_over(self, store: DocumentStore, llm: LLM | None) -> HybridSearch:
         """A search over any store, with this language model (or none) for hypotheses."""
         from pipeline.answerability import calibrated
@@ -307,6 +316,7 @@ class Athena:
             calibration=calibrated(self.encoder.name, threshold=self.settings.answerable_threshold),
             cross_encoder=self.cross_encoder()[0] if self.settings.rerank else None,
             hypothesize=self._hypothesizer(llm),
+            admission=self._admission,
         )
 
     def _hypothesizer(self, llm: LLM | None) -> Hypothesize | None:

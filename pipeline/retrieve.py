@@ -1,6 +1,6 @@
 """The second recipe: a question in, the passages that may answer it out.
 
-HyDE → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable? → select
+HyDE → (wait) → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable? → select
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline import hyde
+from pipeline.admission import Admission
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.answerability import Calibration, judge
 from pipeline.errors import ModelError
@@ -68,6 +69,7 @@ class HybridSearch:
         calibration: Calibration,
         cross_encoder: CrossEncoder | None = None,
         hypothesize: Hypothesize | None = None,
+        admission: Admission | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
@@ -75,6 +77,7 @@ class HybridSearch:
         self.calibration = calibration
         self._cross_encoder = cross_encoder
         self._hypothesize = hypothesize
+        self._admission = admission or Admission()
         self.options = options
 
     def search(
@@ -93,13 +96,14 @@ class HybridSearch:
         trace, options, stop = trace or Trace(), options or self.options, stop or threading.Event()
         first_step = len(trace.steps)
         query = self._write_hypothesis(question, options, trace, stop)
-        query = self._embed(query, trace)
-        response = self._search_lists(query, options, trace)
-        ranking = self._fuse(response, options, trace)
-        passages = self._merge(query, response, ranking, options, trace)
-        passages = self._rerank(query, passages, options, trace, stop)
-        answerability = self._judge(query, response, passages, trace)
-        passages = self._select(passages, options, trace)
+        with self._admission.place(trace):
+            query = self._embed(query, trace)
+            response = self._search_lists(query, options, trace)
+            ranking = self._fuse(response, options, trace)
+            passages = self._merge(query, response, ranking, options, trace)
+            passages = self._rerank(query, passages, options, trace, stop)
+            answerability = self._judge(query, response, passages, trace)
+            passages = self._select(passages, options, trace)
         return Retrieval(question, tuple(passages), answerability, tuple(trace.steps[first_step:]))
 
     def _write_hypothesis(

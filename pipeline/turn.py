@@ -15,6 +15,7 @@ from pipeline.events import ChatEvent, RunningStep, Step, StepFinished, StepStar
 WORKING = {
     "condense": "Reading the conversation",
     "hyde": "Writing a hypothetical answer",
+    "wait": "Waiting for other searches",
     "embed": "Embedding the question",
     "search": "Searching {sentences:,} sentences",
     "fuse": "Fusing the rankings",

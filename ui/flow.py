@@ -20,6 +20,7 @@ LISTS = {
 LABELS = {
     "condense": "Condense",
     "hyde": "Hypothesis",
+    "wait": "Wait",
     "embed": "Embed",
     "search": "Search",
     "fuse": "Fuse",

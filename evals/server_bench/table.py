@@ -33,8 +33,8 @@ How it was measured:
   after the other. The target is for the first.
 - **One user** asks in a process of its own, before, and gets his words at 300 a second, so that he asks often
   enough for a percentile: his search never meets an answer of his own, however fast that is.
-- **Retrieval** is what the search does itself: embedding, the queries to both servers, fusing, merging,
-  judging and selecting, without the hypothesis.
+- **Retrieval** is what the search does itself: waiting for a place among the searches at work, embedding,
+  the queries to both servers, fusing, merging, judging and selecting, without the hypothesis.
 - **Errors** are answers that failed, broke off, or had a failed step.
 - **The machine's host** may run other machines on the same cores. A pattern during which more than a
   twentieth of the work had to wait for it is run again, three times in all at most; the run that waited

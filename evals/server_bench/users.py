@@ -23,8 +23,8 @@ from pipeline.errors import AthenaError
 from pipeline.events import AnswerFinished, RunFailed, TokenArrived
 from wiring import Athena, load_settings, open_athena
 
-RETRIEVAL_STEPS = frozenset({"embed", "search", "fuse", "merge", "rerank", "answerable", "select"})
-"""What a search does itself; the hypothesis is the language model's time."""
+RETRIEVAL_STEPS = frozenset({"wait", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"})
+"""What a search does itself, and its wait for others; the hypothesis is the language model's time."""
 
 WARM_UP_QUESTIONS = 3
 SAMPLE_EVERY_S = 2.0
