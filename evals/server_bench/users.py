@@ -1,4 +1,4 @@
-"""An app's process with users who ask all the time: what each answer took, and the memory meanwhile.
+"""An app's process with users who ask all the time: what each answer took, and the machine meanwhile.
 
 python -m evals.server_bench.users --questions FILE --users 20 --seconds 600 --ramp-seconds 6 --report FILE
 
@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
+from evals.benchmarks.machine import processor_time
 from pipeline.answer import Answer
 from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
-from pipeline.events import AnswerFinished, RunFailed, TokenArrived
+from pipeline.events import AnswerFinished, RunFailed, SourcesFound, TokenArrived
 from wiring import Athena, load_settings, open_athena
 
 RETRIEVAL_STEPS = frozenset({"wait", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"})
@@ -37,6 +38,7 @@ class Asked:
     """One question and what became of it; `error` is empty where it was answered."""
 
     at_s: float
+    searched_at_s: float = 0.0  # when its search was over
     retrieval_ms: float = 0.0
     first_word_s: float = 0.0
     answer_s: float = 0.0
@@ -44,11 +46,21 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """The process and its machine at one moment."""
+
+    at_s: float
+    memory_mb: float
+    done: int  # ticks of all cores, as in `ProcessorTime`
+    stolen: int
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
-    """What a number of users met: every question, and the process's memory in MB every two seconds."""
+    """What a number of users met: every question, and a sample every two seconds."""
 
     asked: list[Asked]
-    memory_mb: list[float]
+    samples: list[Sample]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -72,8 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     finally:
         athena.close()
-    report = {"asked": [asdict(item) for item in load.asked], "memory_mb": load.memory_mb}
-    options.report.write_text(json.dumps(report), encoding="utf-8")
+    options.report.write_text(json.dumps(asdict(load)), encoding="utf-8")
 
 
 def run(
@@ -95,10 +106,10 @@ def run(
     for thread in threads:
         thread.start()
         time.sleep(ramp_seconds / users)
-    memory = list(_memory_until(started + seconds))
+    samples = list(_samples(started, seconds))
     for thread in threads:
         thread.join()
-    return Load(asked, memory)
+    return Load(asked, samples)
 
 
 def _ask_on(
@@ -127,16 +138,19 @@ def _ask_on(
 def ask(engine: ChatRecipe, question: str, *, started: float) -> Asked:
     """Ask one question and time it."""
     begun = time.monotonic()
-    first_word = 0.0
+    first_word = searched_at = 0.0
     for event in engine.run(question):
         match event:
+            case SourcesFound():
+                searched_at = time.monotonic() - started
             case TokenArrived() if not first_word:
                 first_word = time.monotonic() - begun
             case RunFailed(message=message):
                 return Asked(begun - started, answer_s=time.monotonic() - begun, error=message)
             case AnswerFinished(answer=answer):
                 took = time.monotonic() - begun
-                return Asked(begun - started, retrieval_ms(answer), first_word, took, _problem(answer))
+                ms = retrieval_ms(answer)
+                return Asked(begun - started, searched_at, ms, first_word, took, _problem(answer))
     return Asked(begun - started, error="The answer ended without a last event.")
 
 
@@ -151,12 +165,16 @@ def _problem(answer: Answer) -> str:
     return "; ".join(failed) or ("" if answer.status == "complete" else f"the answer is {answer.status}")
 
 
-def _memory_until(end: float) -> Iterator[float]:
-    """A sample now, the others until the end."""
-    yield memory_mb()
-    while (left := end - time.monotonic()) > 0:
+def _samples(started: float, seconds: float) -> Iterator[Sample]:
+    """One now, the others until so many seconds after the start."""
+    yield _sample(started)
+    while (left := started + seconds - time.monotonic()) > 0:
         time.sleep(min(SAMPLE_EVERY_S, left))
-        yield memory_mb()
+        yield _sample(started)
+
+
+def _sample(started: float) -> Sample:
+    return Sample(time.monotonic() - started, memory_mb(), *processor_time())
 
 
 def memory_mb() -> float:

@@ -13,7 +13,7 @@ from evals.server_bench import users
 from evals.server_bench.users import ask, main, memory_mb, retrieval_ms, run
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
-from pipeline.events import AnswerFinished, ChatEvent, RunFailed, Step, TokenArrived
+from pipeline.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, Step, TokenArrived
 
 STEPS = (Step("hyde", 500.0), Step("embed", 3.0), Step("search", 20.0), Step("generate", 900.0))
 
@@ -66,8 +66,10 @@ def test_a_search_is_timed_without_the_language_model() -> None:
 
 
 def test_an_answer_has_no_error() -> None:
-    asked = ask(FakeEngine(TokenArrived("a"), AnswerFinished(an_answer(*STEPS))), "q", started=0.0)  # type: ignore[arg-type]
+    events = (SourcesFound(None), TokenArrived("a"), AnswerFinished(an_answer(*STEPS)))
+    asked = ask(FakeEngine(*events), "q", started=0.0)  # type: ignore[arg-type]
     assert asked.error == "" and asked.retrieval_ms == 23.0
+    assert asked.at_s < asked.searched_at_s < asked.at_s + asked.answer_s
     assert 0 < asked.first_word_s <= asked.answer_s
 
 
@@ -88,7 +90,7 @@ def test_all_users_ask_until_the_time_is_over() -> None:
     load = run(FakeAthena(), ["a", "b"], users=4, seconds=0.5, ramp_seconds=0.02)  # type: ignore[arg-type]
     assert len(load.asked) >= 4
     assert not [item for item in load.asked if item.error]
-    assert 3 <= len(load.memory_mb) <= 12
+    assert 3 <= len(load.samples) <= 12
 
 
 def test_a_conversation_that_cannot_be_opened_is_an_error() -> None:
@@ -105,7 +107,7 @@ def test_the_report_has_every_question(tmp_path: Path, monkeypatch: pytest.Monke
     main(["--questions", str(questions), "--report", str(report), "--users", "2", "--seconds", "0.1"])
     written = json.loads(report.read_text(encoding="utf-8"))
     assert {item["error"] for item in written["asked"]} == {""}
-    assert written["memory_mb"] and athena.closed
+    assert {*written["samples"][0]} == {"at_s", "memory_mb", "done", "stolen"} and athena.closed
 
 
 def test_memory_is_that_of_this_process() -> None:
