@@ -44,9 +44,14 @@ class Done(NamedTuple):
         return [item for item in self.report["asked"] if not item["error"]]
 
     @property
+    def quiet(self) -> list[Any]:
+        """Those of them whose search the host left alone."""
+        return [*undisturbed(self.report)]
+
+    @property
     def quiet_share(self) -> float:
-        """Of the searches, those that the host left alone."""
-        return len([*undisturbed(self.report)]) / max(1, len(self.answered))
+        """How many of the searches those are."""
+        return len(self.quiet) / max(1, len(self.answered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,7 @@ def users(bench: ServerBench) -> Runs:
 
 
 def _run(bench: ServerBench, questions: Path, pattern: Pattern) -> list[Done]:
-    """A pattern's run; where the machine's host disturbs it, it is run again, a few times at most."""
+    """A pattern's run; where the machine's host disturbs it, it is run again, `RUNS` times in all at most."""
     done: list[Done] = []
     while len(done) < RUNS and all(run.quiet_share < QUIET_SHARE for run in done):
         before = processor_time()
@@ -212,5 +217,5 @@ def _keep(bench: ServerBench, runs: Runs, name: str, done: Sequence[Done]) -> No
     runs.facts[f"{name}_stolen"] = round(kept.stolen, 3)
     for column in ("retrieval_ms", "first_word_s", "answer_s"):
         runs.add(f"{name}.{column}", *(item[column] for item in answered))
-    runs.add(f"{name}.quiet_retrieval_ms", *(item["retrieval_ms"] for item in undisturbed(kept.report)))
+    runs.add(f"{name}.quiet_retrieval_ms", *(item["retrieval_ms"] for item in kept.quiet))
     runs.add(f"{name}.memory_mb", *(sample["memory_mb"] for sample in kept.report["samples"]))

@@ -1,4 +1,8 @@
-"""Searches during which the host left this virtual machine alone: their times are the software's."""
+"""Searches around which the host took next to nothing from this virtual machine.
+
+A look beside the times of all searches, not instead of them: fewer of them, and a host that disturbs also
+changes who searches at the same time.
+"""
 
 from __future__ import annotations
 

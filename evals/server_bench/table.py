@@ -39,9 +39,10 @@ How it was measured:
   the queries to both servers, fusing, merging, judging and selecting, without the hypothesis.
 - **Errors** are answers that failed, broke off, or had a failed step.
 - **The machine's host** may run other machines on the same cores. A search is *left alone* where the host
-  took no more than a twentieth of the {2 * AROUND_S:.0f} seconds around the search's end; these are a row of
-  their own, of one user and of many. A pattern that had less than half of its searches left alone is run
-  again, once; the run from which the host took less counts, whatever its times are, and the errors of both.
+  took no more than a twentieth of the {2 * AROUND_S:.0f} seconds around the search's end; these are rows of
+  their own, with the number of searches of one user and of many. They have no target: that is for all
+  searches. A pattern that had less than half of its searches left alone is run again, once; the run from
+  which the host took less counts, whatever its times are, and the errors of both.
 - **Memory** is resident memory of the app's process, every two seconds; the median of the second fifth of the
   time is compared with that of the last fifth.
 - **Ingest** is `athena ingest` from start to end, imports included, into an empty store.
@@ -85,12 +86,11 @@ def user_rows(record: Record) -> Iterator[Row]:
         yield _answers_row(record, "together", float(record.facts["together_seconds"]), " in step")
     yield _compared("retrieval, p50", record, "many", p50)
     yield _compared("retrieval, p95", record, "many", p95, times=RETRIEVAL_TIMES)
-    if quiet := record.run(f"many.{QUIET}"):
-        what = f"retrieval, p95, {len(quiet):,} searches that the host left alone"
-        yield _compared(what, record, "many", p95, column=QUIET, times=RETRIEVAL_TIMES)
+    yield from _quiet_row("retrieval, p95", record, "many")
     if record.run(f"together.{RETRIEVAL}"):
         yield _compared("retrieval in step, p50", record, "together", p50)
         yield _compared("retrieval in step, p95", record, "together", p95)
+        yield from _quiet_row("retrieval in step, p95", record, "together")
     for what, column, summary in (
         ("until the first word, p95", "first_word_s", p95),
         ("whole answer, p50", "answer_s", p50),
@@ -110,6 +110,13 @@ def _answers_row(record: Record, name: str, seconds: float, how: str, single: st
         target="no error",
         holds=record.facts[f"{name}_errors"] == 0 and bool(record.run(f"{name}.retrieval_ms")),
     )
+
+
+def _quiet_row(what: str, record: Record, name: str) -> Iterator[Row]:
+    """The searches that the host left alone, with how many they are: to look at, without a target."""
+    one, many = (len(record.run(f"{who}.{QUIET}")) for who in ("single", name))
+    if many:
+        yield _compared(f"{what}, left alone ({one:,} and {many:,})", record, name, p95, column=QUIET)
 
 
 def memory_row(samples: Sequence[float]) -> Row:

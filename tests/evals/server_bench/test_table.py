@@ -55,13 +55,19 @@ def test_what_the_host_took_is_told() -> None:
     assert (row.one, row.many, row.holds) == ("0%", "21%", None)
 
 
-def test_searches_that_the_host_left_alone_have_the_same_target() -> None:
-    quiet = {"single.quiet_retrieval_ms": [20.0], "many.quiet_retrieval_ms": [50.0, 59.0]}
+def test_searches_that_the_host_left_alone_are_shown_with_their_number_and_without_a_target() -> None:
+    quiet = {
+        "single.quiet_retrieval_ms": [20.0],
+        "many.quiet_retrieval_ms": [50.0, 59.0],
+        "together.quiet_retrieval_ms": [80.0],
+    }
     record = replace(USERS, runs=RUNS | quiet | {"many.retrieval_ms": [90.0]})
     rows = {row.what: row for row in user_rows(record)}
-    assert rows["retrieval, p95"].holds is False
-    row = rows["retrieval, p95, 2 searches that the host left alone"]
-    assert (row.one, row.many, row.ratio, row.target, row.holds) == ("20 ms", "59 ms", "3.0×", "< 3×", True)
+    assert (rows["retrieval, p95"].target, rows["retrieval, p95"].holds) == ("< 3×", False)
+    row = rows["retrieval, p95, left alone (1 and 2)"]
+    assert (row.one, row.many, row.ratio, row.target, row.holds) == ("20 ms", "59 ms", "3.0×", "", None)
+    in_step = rows["retrieval in step, p95, left alone (1 and 1)"]
+    assert (in_step.many, in_step.ratio, in_step.holds) == ("80 ms", "4.0×", None)
 
 
 def test_users_in_step_are_told_with_their_errors_and_without_a_target() -> None:
