@@ -174,7 +174,7 @@ class ChatRecipe:
     def _generate(self, turn: Turn) -> Answer:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
         prompt = self._prompt(turn)
-        self._keep(turn)
+        self._begin(turn)
         try:
             stream = self._stream(turn, prompt.messages)
         except ModelError as error:
@@ -243,9 +243,16 @@ class ChatRecipe:
             text=cited.text, mode="generate", citations=citations, support=support, notices=notices
         )
 
-    def _keep(self, turn: Turn, answer: Answer | None = None) -> Answer:
-        """Store the turn; until it is finished as stopped, so that what a kill leaves behind says so."""
-        turn.outcome = answer = answer or turn.answer(text=turn.text, status="stopped")
+    def _begin(self, turn: Turn) -> None:
+        """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so.
+
+        Its steps, some 100 kB, come with the end: each second's text would write them again.
+        """
+        self._keep(turn, turn.answer(text=turn.text, status="stopped", steps=()))
+
+    def _keep(self, turn: Turn, answer: Answer) -> Answer:
+        """Store a turn, in the place of what was stored of it before."""
+        turn.outcome = answer
         if not self.conversation_id:
             self.conversation_id = self._conversations.create(title_of(turn.message)).info.id
         turn.turn_id = self._conversations.save_turn(

@@ -34,7 +34,7 @@ def page() -> None:
         if turn is None:
             return
         if not turn.answer.steps:
-            st.info("No steps were kept for this answer: it ended before the first one.")
+            st.info("No steps were kept for this answer: it ended too early, or the app was ended meanwhile.")
             return
         found, what_if, why = st.tabs(["How it was found", "What if", "Why not this page?"])
         with found:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-POLL_S = 0.05  # how soon a stop is noticed
+POLL_S = 0.1  # how soon a stop is noticed
 RETRY_AFTER_S = 0.5
 SILENCE_GRACE_S = 1.0  # the transport's own timeout should speak first; this one is for other models
 CHARACTERS_A_TOKEN = 4.0

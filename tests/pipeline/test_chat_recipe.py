@@ -532,6 +532,7 @@ def test_what_is_written_is_kept_meanwhile(
             if len(written) > len(LONG) / 2:
                 kept = chat.turns[0].answer.text
                 assert chat.turns[0].answer.status == "stopped"
+                assert not chat.turns[0].answer.steps, "100 kB, written again with each text"
                 break
     assert len(kept) > len(LONG) / 4
     assert LONG.startswith(kept)

@@ -24,6 +24,7 @@ from pipeline.conversations import (
     unknown_conversation,
     unknown_turn,
 )
+from pipeline.errors import UnknownConversation
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
@@ -89,27 +90,9 @@ class ServerConversations:
         now = time.time()
         is_new = not answer.turn_id
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
-        position = self._begin_turn(conversation_id, answer, now)
-        begun = {
-            "conversation": conversation_id,
-            "position": position,
-            "question": answer.question,
-            "created_at": now,
-            "feedback_text": "",
-        }
         written = {"status": answer.status, "answer": _packed(answer_json(answer))}
-        with self._servers.mongo.database() as database:
-            if is_new:  # an upsert would look for it first: a compatible server may read every turn for that
-                database["turns"].insert_one({"_id": answer.turn_id, **begun, **written})
-            else:
-                database["turns"].update_one(
-                    {"_id": answer.turn_id},
-                    {"$set": written, "$unset": {"arrived": ""}, "$setOnInsert": begun},
-                    upsert=True,
-                )
-            if database["conversations"].find_one({"_id": conversation_id}, {"_id": 1}) is None:
-                database["turns"].delete_one({"_id": answer.turn_id})
-                raise unknown_conversation(conversation_id)
+        if is_new or not self._write_over(answer, written, now):
+            self._write_new(answer, written, now)
         return answer.turn_id
 
     def keep_text(self, turn_id: str, text: str) -> None:
@@ -157,19 +140,51 @@ class ServerConversations:
         """Give up the connections; the last one in the process to do so closes them."""
         self._servers.close()
 
-    def _begin_turn(self, conversation_id: str, answer: Answer, now: float) -> int:
-        """Note that it is used; how many turns were written before. Raises `UnknownConversation`."""
+    def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
+        """Write over what was kept of a turn; False where nothing was."""
+        with self._servers.mongo.collection("turns") as turns:
+            done = turns.update_one({"_id": answer.turn_id}, {"$set": written, "$unset": {"arrived": ""}})
+            if done.matched_count == 0:
+                return False
+            try:
+                self._use(answer, now)
+            except UnknownConversation:
+                turns.delete_one({"_id": answer.turn_id})
+                raise
+        return True
+
+    def _write_new(self, answer: Answer, written: Document, now: float) -> None:
+        """Write a turn of which nothing was kept."""
+        begun = {
+            "conversation": answer.conversation_id,
+            "position": self._use(answer, now, begun=1),
+            "question": answer.question,
+            "created_at": now,
+            "feedback_text": "",
+        }
+        with self._servers.mongo.database() as database:
+            database["turns"].insert_one({"_id": answer.turn_id, **begun, **written})
+            if database["conversations"].find_one({"_id": answer.conversation_id}, {"_id": 1}) is None:
+                database["turns"].delete_one({"_id": answer.turn_id})
+                raise unknown_conversation(answer.conversation_id)
+
+    def _use(self, answer: Answer, now: float, *, begun: int = 0) -> int:
+        """Note that a conversation is used; how many turns were begun in it, with those that are now.
+
+        Raises `UnknownConversation`.
+        """
         with self._servers.mongo.collection("conversations") as conversations:
             record = conversations.find_one_and_update(
-                {"_id": conversation_id},
-                {"$set": {"updated_at": now}, "$inc": {"begun": 1}},
+                {"_id": answer.conversation_id},
+                {"$set": {"updated_at": now}, "$inc": {"begun": begun}},
                 return_document=ReturnDocument.AFTER,
             )
             if record is None:
-                raise unknown_conversation(conversation_id)
+                raise unknown_conversation(answer.conversation_id)
             if not record["title"]:
                 conversations.update_one(
-                    {"_id": conversation_id, "title": ""}, {"$set": {"title": title_of(answer.question)}}
+                    {"_id": answer.conversation_id, "title": ""},
+                    {"$set": {"title": title_of(answer.question)}},
                 )
         return int(record["begun"])
 
