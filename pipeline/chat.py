@@ -248,7 +248,7 @@ class ChatRecipe:
 
         Its steps, some 100 kB, come with the end: each second's text would write them again.
         """
-        self._keep(turn, turn.answer(text=turn.text, status="stopped", steps=()))
+        self._keep(turn, turn.answer(text="", status="stopped", steps=()))
 
     def _keep(self, turn: Turn, answer: Answer) -> Answer:
         """Store a turn, in the place of what was stored of it before."""

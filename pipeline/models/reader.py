@@ -22,7 +22,7 @@ LONGEST_REST_S = 0.2
 """A server sends a message a token, and each wakes three threads. With twenty answers at once these wait
 for each other, and searches for them. So the reader rests between two looks at the connection, a fifth of
 the time so far: an answer comes in some five pieces a second, as often as the page looks, and is complete
-at most a fifth of a second later. Resting half as long took half as much processor time again."""
+at most a fifth of a second later."""
 
 AT_ONCE_S = 0.005  # in less than this is read what had come meanwhile
 

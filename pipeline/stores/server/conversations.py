@@ -169,7 +169,7 @@ class ServerConversations:
                 raise unknown_conversation(answer.conversation_id)
 
     def _use(self, answer: Answer, now: float, *, begun: int = 0) -> int:
-        """Note that a conversation is used; how many turns were begun in it, with those that are now.
+        """Note that a conversation is used, and how many turns (`begun`) begin now; how many ever began.
 
         Raises `UnknownConversation`.
         """

@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from pipeline.conversations import answer_json
+from pipeline.errors import UnknownConversation
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.servers import Servers
@@ -24,3 +25,28 @@ def test_an_answer_that_was_stored_as_it_is_can_be_read(addresses: ServerAddress
             assert isinstance(turns.find_one({"_id": turn})["answer"], bytes)
             turns.update_one({"_id": turn}, {"$set": {"answer": answer_json(packed.answer)}})
         assert conversations.get(id_).turns == (packed,)
+
+
+def test_a_turn_whose_conversation_is_just_being_deleted_is_not_left_behind(
+    addresses: ServerAddresses,
+) -> None:
+    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer(text="", status="stopped"))
+        with servers.mongo.database() as database:
+            database["conversations"].delete_one({"_id": id_})  # its turns are deleted next
+            with pytest.raises(UnknownConversation, match=id_):
+                conversations.save_turn(id_, answer(turn_id=turn))
+            assert database["turns"].find_one({"_id": turn}) is None
+
+
+def test_a_turn_that_is_gone_is_written_again_under_its_id(addresses: ServerAddresses) -> None:
+    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer(text="", status="stopped"))
+        with servers.mongo.collection("turns") as turns:
+            turns.delete_one({"_id": turn})
+        assert conversations.save_turn(id_, answer(turn_id=turn)) == turn
+        assert [(kept.id, kept.answer.status) for kept in conversations.get(id_).turns] == [
+            (turn, "complete")
+        ]
