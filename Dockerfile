@@ -4,7 +4,7 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 RUN python -m venv /opt/athena
 COPY pyproject.toml requirements.lock README.md LICENSE ./
-COPY app.py cli.py settings.py wiring.py ./
+COPY athena athena
 COPY docs_corpus docs_corpus
 COPY evals evals
 COPY mission mission

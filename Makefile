@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
-paths := app.py cli.py settings.py wiring.py pipeline readers mission ui evals tests scripts
+paths := app.py athena pipeline readers mission ui evals bench tests scripts
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,11 +38,11 @@ format: setup  ## put the code in order
 	@.venv/bin/ruff check --fix --quiet $(paths)
 
 bench: setup  ## measure, and write docs/benchmarks.json and docs/benchmarks.md (an hour)
-	@$(python) -m evals.benchmarks
+	@$(python) -m bench.embedded
 
 bench-server: setup  ## 20 users at once on the servers, ten minutes; writes docs/benchmarks-server.*
 	@scripts/servers.sh start weaviate mongodb
-	@eval "$$(scripts/servers.sh env)"; $(python) -m evals.server_bench $(options)
+	@eval "$$(scripts/servers.sh env)"; $(python) -m bench.server $(options)
 
 pictures: setup  ## take the README's pictures from the running app
 	@scripts/chromium.sh

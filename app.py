@@ -1,12 +1,7 @@
-"""The Streamlit app: page setup and navigation, nothing else."""
+"""The page's entry, for `streamlit run app.py`; `athena serve` starts the same."""
 
 from __future__ import annotations
 
-import streamlit as st
+from ui.app import show
 
-from ui import pages
-
-# A ":material/…:" page icon would be fetched from another host; a file of our own is not.
-st.set_page_config(page_title=pages.name(), page_icon=str(pages.ICON), layout="wide")
-st.logo(pages.logo(pages.name()), icon_image=str(pages.ICON), size="large")
-st.navigation(pages.all_pages()).run()
+show()

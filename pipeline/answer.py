@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pipeline.nodes import Node, ScoredNode
 
 if TYPE_CHECKING:
-    from pipeline.events import Step
+    from pipeline.steps.events import Step
 
 Mode = Literal["quote", "generate"]
 TurnStatus = Literal["complete", "stopped", "failed"]

@@ -15,25 +15,15 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline import condense
 from pipeline.answer import Answer
-from pipeline.citations import cite
-from pipeline.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
-from pipeline.conversations import title_of
-from pipeline.errors import AthenaError, ModelError, StoreError
-from pipeline.events import (
-    AnswerFinished,
-    ChatEvent,
-    RunFailed,
-    RunningStep,
-    SourcesFound,
-    TokenArrived,
-)
-from pipeline.extractive import choose_quotes
-from pipeline.history import History
-from pipeline.locate import SentenceLocator
-from pipeline.prompts import condense_prompt
-from pipeline.replies import (
+from pipeline.answering import condensing as condense
+from pipeline.answering.citations import cite
+from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
+from pipeline.answering.history import History
+from pipeline.answering.locating import SentenceLocator
+from pipeline.answering.prompts import condense_prompt
+from pipeline.answering.quotes import choose_quotes
+from pipeline.answering.replies import (
     NO_MODEL,
     QUOTES_INSTEAD,
     nearest_sections,
@@ -41,20 +31,30 @@ from pipeline.replies import (
     quote_citations,
     quotes_text,
 )
+from pipeline.answering.turn import WORKING, OnEnd, Turn
+from pipeline.answering.verification import verify
+from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.retrieve import STOPPED
-from pipeline.turn import WORKING, OnEnd, Turn
-from pipeline.verification import verify
+from pipeline.steps.events import (
+    AnswerFinished,
+    ChatEvent,
+    RunFailed,
+    RunningStep,
+    SourcesFound,
+    TokenArrived,
+)
+from pipeline.stores.conversations import title_of
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from pipeline.conversations import Conversations
+    from pipeline.answering.persona import Persona
     from pipeline.messages import Message
     from pipeline.models.base import Encoder, ModelChoice
     from pipeline.models.generation import ChatStream
-    from pipeline.persona import Persona
     from pipeline.retrieve import HybridSearch, RetrievalOptions
     from pipeline.stores.base import DocumentStore
+    from pipeline.stores.conversations import Conversations
 
 CONDENSE_TIMEOUT_S = 20.0
 KEEP_EVERY_S = 1.0  # how much of an answer a kill can lose

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pipeline.batches import Cutter
-from pipeline.corpus import Corpus, Problem, find_documents, vanished, without_collisions
-from pipeline.ingest_run import IngestReport, IngestRun, Makers, Progress, Stopped
+from pipeline.ingesting.batches import Cutter
+from pipeline.ingesting.documents import Corpus, Problem, find_documents, vanished, without_collisions
+from pipeline.ingesting.run import IngestReport, IngestRun, Makers, Progress, Stopped
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
 

@@ -10,18 +10,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline import hyde
-from pipeline.admission import Admission
 from pipeline.answer import Answerability, Passage, Retrieval
-from pipeline.answerability import Calibration, judge
 from pipeline.errors import ModelError
-from pipeline.events import RunningStep, Trace
-from pipeline.fusion import Fused, fuse_sections, fuse_sentences, list_weights
-from pipeline.hyde import Hypothesize
+from pipeline.finding import hyde
+from pipeline.finding.admission import Admission
+from pipeline.finding.answerability import Calibration, judge
+from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
+from pipeline.finding.hyde import Hypothesize
+from pipeline.finding.passages import gather
+from pipeline.finding.reranking import rerank
+from pipeline.finding.selection import CountTokens, select
 from pipeline.models.base import CrossEncoder, Encoder
-from pipeline.passages import gather
-from pipeline.rerank import rerank
-from pipeline.selection import CountTokens, select
+from pipeline.steps.events import RunningStep, Trace
 from pipeline.stores.base import DocumentStore, SearchRequest, SearchResponse, Vector
 
 STOPPED = "stopped"
@@ -30,7 +30,7 @@ MIN_GATHERED = 20  # sections that are fetched and merged: the reranker and the 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """Every setting of one search; see `settings.py` for what each means."""
+    """Every setting of one search; see `athena/settings.py` for what each means."""
 
     hyde: bool = False
     hyde_lexical: bool = False

@@ -1,7 +1,7 @@
 """What reading a file makes: sections, and the sentences in them.
 
 Their attributes have the names of LlamaIndex's `TextNode`, without its weight: importing it takes longer than
-reading a book. `readers/llama_nodes.py` makes LlamaIndex's nodes of them.
+reading a book. `readers/llamaindex/nodes.py` makes LlamaIndex's nodes of them.
 """
 
 from __future__ import annotations

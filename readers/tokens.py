@@ -12,7 +12,7 @@ from llama_index.core.schema import BaseNode, Document
 
 from readers.blocks import Kind
 from readers.leaves import Leaf
-from readers.llama_nodes import leaf_nodes
+from readers.llamaindex.nodes import leaf_nodes
 from readers.split import LINES, PARAGRAPHS, WORDS, Cut, TokenLimit, cut_after, divide
 
 

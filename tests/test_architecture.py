@@ -15,58 +15,48 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("pipeline", "readers", "mission", "ui", "evals")
-MODULES = ("app", "cli", "settings", "wiring")
-OURS = {*PACKAGES, *MODULES}
+PACKAGES = ("athena", "pipeline", "readers", "mission", "ui", "evals", "bench")
+SHIPPED = ("athena", "pipeline", "readers", "mission", "ui", "evals")
 
-# Who may import whom among what is ours; a name with a dot is that module alone.
+# Who may import whom among what is ours. The command line, which shows what `athena` assembles, is a part
+# of its own.
 ALLOWED = {
     "app": {"ui"},
-    "ui": {"ui", "wiring", "pipeline", "readers", "mission", "settings"},
-    "cli": {
-        "wiring",
-        "ui.terminal",
-        "ui.launch",
-        "ui.mission_terminal",
-        "pipeline",
-        "mission",
-        "evals",
-        "settings",
-    },
-    "wiring": {"pipeline", "readers", "mission", "settings", "evals.datasets"},
-    "evals": {"evals", "wiring", "pipeline", "readers", "settings"},
+    "ui": {"ui", "athena", "pipeline", "readers", "mission"},
+    "athena.cli": {"athena.cli", "athena", "ui", "pipeline", "mission", "evals"},
+    "athena": {"athena", "pipeline", "readers", "mission"},
+    "evals": {"evals", "athena", "pipeline", "readers"},
+    "bench": {"bench", "evals", "athena", "pipeline", "readers"},
     "pipeline": {"pipeline"},
     "readers": {"readers"},
     "mission": {"mission"},
-    "settings": set(),
 }
+PARTS = sorted(ALLOWED, key=len, reverse=True)
 
 # Drivers of stores, and where they may be.
 STORES = "pipeline/stores/"
 DRIVERS = {
     "tantivy": (STORES,),
-    "sqlite3": (STORES, "pipeline/conversations.py", "evals/server_bench/ferretdb.py"),
+    "sqlite3": (STORES, "bench/server/ferretdb.py"),
     "weaviate": (STORES,),
     "pymongo": (STORES,),
 }
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "onnxscript", "tensorflow")
 """Not installed by default: imported inside functions, in the models and in what measures or makes them."""
-MAY_BE_HEAVY = ("pipeline/models/", "evals/benchmarks/")
+MAY_BE_HEAVY = ("pipeline/models/", "bench/")
 
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
-    "pipeline/llama_",
+    "pipeline/llamaindex/",
     "pipeline/models/deltas.py",
-    "pipeline/models/llama_embedding.py",
     "pipeline/models/ollama_llm.py",
     "pipeline/models/openai_llm.py",
     "pipeline/models/generation.py",
-    "readers/llama_nodes.py",
-    "readers/markdown.py",
-    "readers/sentences.py",
+    "readers/llamaindex/",
     "readers/tokens.py",
     "evals/",
+    "bench/",
 )
 
 # Opens the pages, which lead to each other by way of it: it imports each when it is shown.
@@ -82,14 +72,7 @@ THREADS_THAT_HAND_OVER = {
 DOCUMENTED_HOSTS = {"127.0.0.1", "localhost", "::1", "huggingface.co", "api.openai.com"}
 
 
-def sources() -> list[Path]:
-    found = [ROOT / f"{name}.py" for name in MODULES]
-    for package in PACKAGES:
-        found += sorted((ROOT / package).rglob("*.py"))
-    return found
-
-
-FILES = sources()
+FILES = [ROOT / "app.py", *(path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))]
 NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
 
@@ -134,31 +117,36 @@ def imported_modules(name: str) -> set[str]:
     return found
 
 
+def part_of(module: str) -> str:
+    """The part of the house that a module belongs to."""
+    return next(part for part in PARTS if module == part or module.startswith(f"{part}."))
+
+
 def test_the_tree_is_what_this_test_thinks() -> None:
     assert len(FILES) > 60
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert set(project["tool"]["setuptools"]["py-modules"]) == set(MODULES)
     packed = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert packed >= set(PACKAGES)
+    assert packed == {*SHIPPED, "docs_corpus"}
 
 
 def test_this_test_sees_imports() -> None:
     tree = ast.parse("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g\n")
     assert [name for name, _ in imports(tree, "x.y")] == ["a.b", "c.d", "x.y.e", "x.f.g"]
-    assert "pipeline.fusion" in imported_modules("pipeline/retrieve.py")
-    assert "wiring" in imported_modules("cli.py")  # within a function
+    assert "pipeline.finding.fusion" in imported_modules("pipeline/retrieve.py")
+    assert "athena.assembly" in imported_modules("athena/cli/__init__.py")  # within a function
+    assert part_of("athena.cli.terminal") == "athena.cli"
+    assert part_of("athena.settings") == "athena"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_arrows_point_inwards(name: str) -> None:
-    part = name.removesuffix(".py").split("/")[0]
-    allowed = ALLOWED[part]
-    wrong = {
-        module
+def test_arrows_point_inwards() -> None:
+    wrong = [
+        f"{name} must not import {module}"
+        for name in NAMES
+        if name != "athena/__main__.py"  # starts the command line
         for module in imported_modules(name)
-        if module != part and module not in allowed and module.split(".")[0] not in allowed
-    }
-    assert not wrong, f"{name} must not import {sorted(wrong)}"
+        if part_of(module) not in ALLOWED[part_of(module_of(ROOT / name))]
+    ]
+    assert not wrong, wrong
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
@@ -198,81 +186,87 @@ def _functions(tree: ast.AST) -> Iterator[ast.AST]:
             yield node
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_installed_by_default_is_imported_where_it_is_needed(name: str) -> None:
-    tree = parse(name)
-    inside = {id(node) for function in _functions(tree) for node in ast.walk(function)}
-    types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
-    for full, node in imports(tree, ""):
-        if full.split(".")[0] in HEAVY:
-            assert name.startswith(MAY_BE_HEAVY), f"{name} imports {full}"
-            assert id(node) in inside | types, f"{name}:{node.lineno} imports {full} at once"  # type: ignore[attr-defined]
+def test_what_is_not_installed_by_default_is_imported_where_it_is_needed() -> None:
+    for name in NAMES:
+        tree = parse(name)
+        inside = {id(node) for function in _functions(tree) for node in ast.walk(function)}
+        types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
+        for full, node in imports(tree, ""):
+            if full.split(".")[0] in HEAVY:
+                assert name.startswith(MAY_BE_HEAVY), f"{name} imports {full}"
+                assert id(node) in inside | types, f"{name}:{node.lineno} imports {full} at once"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_drivers_of_stores_stay_behind_the_protocols(name: str) -> None:
-    for full, _ in imports(parse(name), ""):
-        places = DRIVERS.get(full.split(".")[0])
-        assert places is None or name.startswith(places), f"{name} imports {full}"
+def test_drivers_of_stores_stay_behind_the_protocols() -> None:
+    for name in NAMES:
+        for full, _ in imports(parse(name), ""):
+            places = DRIVERS.get(full.split(".")[0])
+            assert places is None or name.startswith(places), f"{name} imports {full}"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_llama_index_is_imported_by_its_adapters_alone(name: str) -> None:
-    tree = parse(name)
-    types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
-    for full, node in imports(tree, ""):
-        if full.split(".")[0] == "llama_index" and id(node) not in types:
-            assert name.startswith(LLAMA_ADAPTERS), f"{name}:{node.lineno} imports {full}"  # type: ignore[attr-defined]
+def test_llama_index_is_imported_by_its_adapters_alone() -> None:
+    for name in NAMES:
+        tree = parse(name)
+        types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
+        for full, node in imports(tree, ""):
+            if full.split(".")[0] == "llama_index" and id(node) not in types:
+                assert name.startswith(LLAMA_ADAPTERS), f"{name}:{node.lineno} imports {full}"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_caught_broadly(name: str) -> None:
+def test_nothing_is_caught_broadly() -> None:
     """But to be raised again as what it is or means, and where a thread hands its error to another."""
-    swallowed = []
-    for node in ast.walk(parse(name)):
-        if not isinstance(node, ast.ExceptHandler):
-            continue
-        assert node.type is not None, f"{name}:{node.lineno} catches everything"
-        caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-        broad = [kind for kind in caught if ast.unparse(kind) in ("Exception", "BaseException")]
-        if broad and not isinstance(node.body[-1], ast.Raise):
-            swallowed.append(f"{name}:{node.lineno}")
-    assert len(swallowed) <= THREADS_THAT_HAND_OVER.get(name, 0), swallowed
+    for name in NAMES:
+        swallowed = []
+        for node in ast.walk(parse(name)):
+            if not isinstance(node, ast.ExceptHandler):
+                continue
+            assert node.type is not None, f"{name}:{node.lineno} catches everything"
+            caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            broad = [kind for kind in caught if ast.unparse(kind) in ("Exception", "BaseException")]
+            if broad and not isinstance(node.body[-1], ast.Raise):
+                swallowed.append(f"{name}:{node.lineno}")
+        assert len(swallowed) <= THREADS_THAT_HAND_OVER.get(name, 0), swallowed
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_left_to_do(name: str) -> None:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    assert not re.search(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError", text)
-    is_program = name == "cli.py" or (name.startswith("evals/") and 'if __name__ == "__main__":' in text)
-    if not is_program:
-        calls = [node for node in ast.walk(parse(name)) if isinstance(node, ast.Call)]
-        assert not [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "print"]
+def test_nothing_is_left_to_do() -> None:
+    for name in NAMES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert not re.search(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError", text)
+        is_program = name.startswith(("athena/cli/", "bench/")) or (
+            name.startswith("evals/") and 'if __name__ == "__main__":' in text
+        )
+        if not is_program:
+            calls = [node for node in ast.walk(parse(name)) if isinstance(node, ast.Call)]
+            assert not [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "print"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_host_but_those_that_are_documented(name: str) -> None:
+def test_no_host_but_those_that_are_documented() -> None:
     """In what runs: docstrings may name where something is described."""
-    tree = parse(name)
-    documentation = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
-            for host in re.findall(r"\b(?:https?|wss?)://([\w.:\[\]-]+)", node.value):
-                plain = re.sub(r":\d+$", "", host).strip("[]").rstrip(".:")
-                assert plain in DOCUMENTED_HOSTS, f"{name}:{node.lineno} names {host}"
+    for name in NAMES:
+        tree = parse(name)
+        documentation = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        }
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in documentation
+            ):
+                for host in re.findall(r"\b(?:https?|wss?)://([\w.:\[\]-]+)", node.value):
+                    plain = re.sub(r":\d+$", "", host).strip("[]").rstrip(".:")
+                    assert plain in DOCUMENTED_HOSTS, f"{name}:{node.lineno} names {host}"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_module_says_what_it_is(name: str) -> None:
-    docstring = ast.get_docstring(parse(name))
-    assert docstring
-    assert docstring.splitlines()[0].endswith((".", ":", "?", ";")) or len(docstring.splitlines()) > 1
+def test_every_module_says_what_it_is() -> None:
+    for name in NAMES:
+        docstring = ast.get_docstring(parse(name))
+        assert docstring
+        assert docstring.splitlines()[0].endswith((".", ":", "?", ";")) or len(docstring.splitlines()) > 1
 
 
 def test_llama_indexs_global_settings_are_left_alone() -> None:
@@ -299,7 +293,7 @@ def loaded(code: str, *arguments: str, cwd: Path) -> list[str]:
 
 
 RUN = """
-import cli
+from athena import cli
 for command in sys.argv[1:]:
     try:
         cli.app(command.split())

@@ -16,7 +16,7 @@ import pathspec
 import pytest
 import yaml
 
-from settings import Settings
+from athena.settings import Settings
 from tests.server_processes import free_ports
 
 ROOT = Path(__file__).parent.parent
@@ -125,7 +125,7 @@ def copies() -> list[tuple[str, str]]:
 @pytest.mark.timeout(600)
 def test_the_steps_of_the_image_make_an_app_that_serves(tmp_path: Path) -> None:
     """The build stage's RUN lines in a folder that has only what is copied, then the start command."""
-    context, installed = tmp_path / "src", tmp_path / "athena"
+    context, installed = tmp_path / "src", tmp_path / "opt"
     for source, target in copies():
         _copy(ROOT / source, context / target)
     build = (

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from settings import Settings
+from athena.settings import Settings
 
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
-APP_FILE = Path(__file__).parent.parent / "app.py"
+APP_FILE = Path(__file__).with_name("app.py")
 
 
 def streamlit_options(settings: Settings) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def serve(settings: Settings) -> None:
     from streamlit import config
     from streamlit.web import bootstrap
 
-    from ui import state
+    from ui.shared import state
 
     state.use_settings(settings)
     options = {name.replace(".", "_"): value for name, value in streamlit_options(settings).items()}

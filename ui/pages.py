@@ -10,40 +10,40 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError
-from pipeline.persona import Persona
-from ui import state
-from ui.words import plain
+from ui.shared import state
+from ui.shared.words import plain
 
 log = logging.getLogger(__name__)
 
-ICON = Path(__file__).with_name("icon.svg")
-LOGO = Path(__file__).with_name("logo.svg")
+ICON = Path(__file__).parent / "shared" / "icon.svg"
+LOGO = Path(__file__).parent / "shared" / "logo.svg"
 LOGO_MARK, LOGO_LETTER = 60, 12  # the picture's width, and that of a letter beside it
 
 
 def _chat() -> None:
-    from ui import chat
+    from ui.chat import page
 
-    _shown(chat.page)
+    _shown(page.page)
 
 
 def _inspector() -> None:
-    from ui import inspector
+    from ui.inspector import page
 
-    _shown(inspector.page)
+    _shown(page.page)
 
 
 def _documents() -> None:
-    from ui import documents
+    from ui.documents import page
 
-    _shown(documents.page)
+    _shown(page.page)
 
 
 def _mission() -> None:
-    from ui import mission
+    from ui.mission import page
 
-    _shown(mission.page)
+    _shown(page.page)
 
 
 def _shown(page: Callable[[], None]) -> None:
@@ -79,7 +79,7 @@ def documents() -> Page:
 
 def all_pages() -> list[Page]:
     """The pages in order; the mission only where the corpus is the ship's manuals."""
-    from wiring import has_mission
+    from athena.assembly import has_mission
 
     playable = [mission()] if has_mission(state.settings()) else []
     return [chat(), *playable, inspector(), documents()]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from settings import Settings
+from athena.settings import Settings
 from tests.browser.pages import App
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a few manuals indexed, to be copied for each server."""
-    from wiring import open_athena
+    from athena.assembly import open_athena
 
     folder = tmp_path_factory.mktemp("indexed")
     corpus = folder / "manuals"

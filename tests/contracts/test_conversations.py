@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.conversations import Conversations, ConversationStore
+from pipeline.answering.history import History
 from pipeline.errors import UnknownConversation
-from pipeline.history import History
+from pipeline.stores.conversations import Conversations, ConversationStore
 from tests.contracts.conftest import BACKENDS
-from tests.pipeline.test_provenance import citing
+from tests.pipeline.answering.test_provenance import citing
 from tests.server_stores import server_addresses
 
 

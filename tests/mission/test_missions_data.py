@@ -6,10 +6,10 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from evals.run import evaluate_retrieval
+from athena.assembly import load_settings, open_athena
+from evals.runs.run import evaluate_retrieval
 from mission.levels import all_levels
 from tests.test_docs_corpus import sections
-from wiring import load_settings, open_athena
 
 DATA = Path(__file__).resolve().parents[2] / "evals" / "data" / "missions"
 MANUALS = DATA.parents[2] / "docs_corpus"

@@ -10,13 +10,13 @@ from typing import Any
 from llama_index.core.llms import LLM
 
 from pipeline.answer import Answer, Retrieval
+from pipeline.answering.persona import Persona
 from pipeline.chat import ChatRecipe
-from pipeline.conversations import ConversationStore, Turn
-from pipeline.events import AnswerFinished, ChatEvent, RunFailed, Step, StepFinished
-from pipeline.llama_chat import ChatEngine
+from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.models.base import ModelChoice
-from pipeline.persona import Persona
 from pipeline.retrieve import HybridSearch
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, Step, StepFinished
+from pipeline.stores.conversations import ConversationStore, Turn
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, make_search
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answer import Answer
+from pipeline.answering.persona import Persona
 from pipeline.chat import ChatRecipe
-from pipeline.conversations import ConversationStore
-from pipeline.events import AnswerFinished, ChatEvent, StepFinished
 from pipeline.models.base import ModelChoice
-from pipeline.persona import Persona
+from pipeline.steps.events import AnswerFinished, ChatEvent, StepFinished
+from pipeline.stores.conversations import ConversationStore
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, make_search
 

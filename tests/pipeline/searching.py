@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.answerability import Calibration
+from pipeline.finding.answerability import Calibration
 from pipeline.retrieve import HybridSearch, RetrievalOptions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.answering.context import count_tokens
 from pipeline.chat import MESSAGE_CUT
-from pipeline.context import count_tokens
-from pipeline.conversations import ConversationStore
+from pipeline.stores.conversations import ConversationStore
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chatting import QUESTION, answered, make_recipe, open_conversations

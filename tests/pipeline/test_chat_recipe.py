@@ -14,14 +14,15 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
-from pipeline.condense import Said
-from pipeline.conversations import ConversationStore, Turn
+from pipeline.answering.condensing import Said
 from pipeline.errors import (
     ModelTimeout,
     StoreError,
     UnknownConversation,
 )
-from pipeline.events import (
+from pipeline.models.generation import complete
+from pipeline.retrieve import RetrievalOptions
+from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
@@ -29,8 +30,7 @@ from pipeline.events import (
     StepStarted,
     TokenArrived,
 )
-from pipeline.models.generation import complete
-from pipeline.retrieve import RetrievalOptions
+from pipeline.stores.conversations import ConversationStore, Turn
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, step_named, steps_of, stop_after
@@ -623,8 +623,8 @@ def test_options_reach_the_search(manual: EmbeddedStore, conversations: Conversa
 WRITING = """
 import sys
 from pathlib import Path
-from pipeline.conversations import ConversationStore
-from pipeline.events import TokenArrived
+from pipeline.stores.conversations import ConversationStore
+from pipeline.steps.events import TokenArrived
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import make_chat
 from tests.pipeline.searching import make_store

@@ -81,7 +81,7 @@ class TestFirstIngest:
     def test_batches_are_bounded(
         self, store: EmbeddedStore, folder: Path, encoder: FakeEncoder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("pipeline.batches.BATCH_TEXTS", 3)
+        monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 3)
         run_ingest(store, folder, encoder=encoder)
         assert len(encoder.calls) == 2
 
@@ -345,7 +345,7 @@ class TestRebuild:
     def test_one_that_was_stopped_changes_nothing_and_is_gone_on_with(
         self, store: EmbeddedStore, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("pipeline.batches.BATCH_TEXTS", 1)
+        monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 1)
         run_ingest(store, folder)
         before, stored = contents(store), list[str]()
 

@@ -34,10 +34,10 @@ TIMED_KILLS = 4  # a scenario: at a random time
 # writing modules make, to SQLite, tantivy or the file system; the process kills itself before step `kill_at`.
 FORKING = """
 import gc, os, signal, sys
-import llama_index.core.schema, tantivy, readers.markdown, readers.sentences
-import pipeline.batches, pipeline.stores.embedded.writing as writing
+import llama_index.core.schema, tantivy, readers.llamaindex.reader, readers.llamaindex.parser
+import pipeline.ingesting.batches, pipeline.stores.embedded.writing as writing
 from tests.pipeline import ingesting
-pipeline.batches.BATCH_TEXTS = 100      # many batches and many commits, to be killed between
+pipeline.ingesting.batches.BATCH_TEXTS = 100      # many batches and many commits, to be killed between
 writing.NODES_PER_COMMIT = 300
 WATCHED = ("database.py", "documents.py", "lexical.py", "tantivy_index.py", "writing.py")
 steps = 0

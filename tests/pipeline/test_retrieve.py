@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Retrieval
-from pipeline.answerability import judge
 from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
-from pipeline.events import Step, Trace
-from pipeline.fusion import LISTS
-from pipeline.hyde import combine
+from pipeline.finding.answerability import judge
+from pipeline.finding.fusion import LISTS
+from pipeline.finding.hyde import combine
 from pipeline.retrieve import RetrievalOptions
+from pipeline.steps.events import Step, Trace
 from pipeline.stores.base import SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder

@@ -9,10 +9,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from athena.assembly import Athena, open_athena
+from athena.settings import Settings
 from pipeline.answer import Answer, Citation
-from pipeline.provenance import quote_hash
-from settings import Settings
-from wiring import Athena, open_athena
+from pipeline.answering.provenance import quote_hash
 
 ROOT = Path(__file__).parents[2]
 VALVES = """# Valves

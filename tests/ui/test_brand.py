@@ -10,9 +10,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pipeline.persona import Persona
-from settings import Settings
-from ui import pages, state
+from athena.settings import Settings
+from pipeline.answering.persona import Persona
+from ui import pages
+from ui.shared import state
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from settings import Settings
+from athena.settings import Settings
 from ui.launch import OPTIONS_FILE, streamlit_options
 
 ROOT = Path(__file__).parents[2]

@@ -9,12 +9,12 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from athena.assembly import Athena
 from pipeline.answer import Answer
-from pipeline.events import Step
+from pipeline.steps.events import Step
 from tests.ui.conftest import VALVES, answered, quoted
-from ui import state
-from ui.state import OpenEvidence
-from wiring import Athena
+from ui.shared import state
+from ui.shared.state import OpenEvidence
 
 Run = Callable[..., AppTest]
 

@@ -12,7 +12,8 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from pipeline.answer import Answer
-from pipeline.conversations import (
+from pipeline.errors import UnknownConversation
+from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
     Turn,
@@ -24,7 +25,6 @@ from pipeline.conversations import (
     unknown_conversation,
     unknown_turn,
 )
-from pipeline.errors import UnknownConversation
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers

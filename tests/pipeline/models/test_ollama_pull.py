@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli import app
+from athena.cli import app
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.ollama_pull import Pulling, pull_model
 

@@ -23,12 +23,12 @@ WATCHED = ("builds.py", "lease.py", "batches.py", "objects.py", "records.py", "w
 FORKING = f"""
 import gc, json, os, signal, sys
 from pathlib import Path
-import llama_index.core.schema, readers.markdown, readers.sentences
-import pipeline.batches, pipeline.stores.server.writing as writing
+import llama_index.core.schema, readers.llamaindex.reader, readers.llamaindex.parser
+import pipeline.ingesting.batches, pipeline.stores.server.writing as writing
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingesting import run_ingest
-pipeline.batches.BATCH_TEXTS = 100  # many batches and many groups, to be killed between
+pipeline.ingesting.batches.BATCH_TEXTS = 100  # many batches and many groups, to be killed between
 writing.GROUP_NODES = 60
 WATCHED = {WATCHED!r}
 steps = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.benchmarks.store_agreement import RememberingEncoder, compare
+from bench.embedded.store_agreement import RememberingEncoder, compare
 from pipeline.models.base import EncoderOptions
 from pipeline.models.embedding import choose_encoder
 from pipeline.stores.embedded import EmbeddedStore

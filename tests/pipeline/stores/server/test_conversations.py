@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from pipeline.conversations import answer_json
 from pipeline.errors import UnknownConversation
+from pipeline.stores.conversations import answer_json
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.servers import Servers

@@ -1,0 +1,98 @@
+"""The JSON shapes of the command line: plain dicts, made in one place because others rely on them.
+
+Keys may be added, never renamed or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pipeline.answer import Answer, Citation, Passage, Retrieval
+from pipeline.finding.why import Why
+from pipeline.steps.events import Step
+
+Shape = dict[str, Any]
+
+
+def search_shape(retrieval: Retrieval) -> Shape:
+    """What `athena search --json` prints."""
+    return {
+        "query": retrieval.question,
+        "results": [result_shape(passage, rank) for rank, passage in enumerate(retrieval.passages, start=1)],
+        "answerable": {
+            "probability": retrieval.answerability.probability,
+            "threshold": retrieval.answerability.threshold,
+            "answerable": retrieval.answerability.answerable,
+        },
+        "steps": steps_shape(retrieval.steps),
+    }
+
+
+def result_shape(passage: Passage, rank: int) -> Shape:
+    """One result: the exact span of the merged section, or of the best sentence found in it."""
+    node = passage.node
+    return {
+        "rank": rank,
+        "score": round(passage.score, 6),
+        "source": node.metadata["source"],
+        "heading_path": list(node.metadata["heading_path"]),
+        "section_id": passage.section.node_id,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
+        "start_line": node.metadata["start_line"],
+        "end_line": node.metadata["end_line"],
+        "text": node.text,
+        "merged": passage.merged,
+        "rerank_score": passage.rerank_score,
+    }
+
+
+def answer_shape(answer: Answer) -> Shape:
+    """What `athena ask --json` prints."""
+    return {
+        "question": answer.question,
+        "condensed_question": answer.condensed_question,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "mode": answer.mode,
+        "model": answer.model,
+        "status": answer.status,
+        "citations": [citation_shape(citation) for citation in answer.citations],
+        "nearest": [citation_shape(citation) for citation in answer.nearest],
+        "support": [asdict(support) for support in answer.support],
+        "notices": list(answer.notices),
+        "steps": steps_shape(answer.steps),
+        "seconds": round(answer.seconds, 3),
+        "conversation_id": answer.conversation_id,
+        "turn_id": answer.turn_id,
+    }
+
+
+def citation_shape(citation: Citation) -> Shape:
+    """One citation: the exact span and what it says."""
+    return {
+        "marker": citation.marker,
+        "source": citation.source,
+        "heading_path": list(citation.heading_path),
+        "start": citation.start,
+        "end": citation.end,
+        "start_line": citation.start_line,
+        "end_line": citation.end_line,
+        "quote": citation.quote,
+        "verified": citation.verified,
+    }
+
+
+def steps_shape(steps: Sequence[Step]) -> list[Shape]:
+    """Each step's name and milliseconds, and what is to be said of it."""
+    return [
+        {"name": step.name, "ms": round(step.ms, 3), "status": step.status, "detail": step.detail}
+        for step in steps
+    ]
+
+
+def why_shape(why: Why) -> Shape:
+    """What `athena search --why --json` adds under `why`."""
+    return asdict(why)

@@ -1,0 +1,1 @@
+"""Benchmarks: not shipped, run from a checkout."""

@@ -1,0 +1,1 @@
+"""Evaluations: index a collection, ask everything, report."""

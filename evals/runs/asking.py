@@ -1,0 +1,26 @@
+"""A question as a chat without a language model would ask it, and the quotes that it would show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.answering import condensing
+from pipeline.answering.quotes import choose_quotes
+
+if TYPE_CHECKING:
+    from athena.assembly import Athena
+    from evals.datasets import Query
+    from pipeline.answer import Retrieval
+
+
+def condensed(query: Query) -> str:
+    """The question with its history as one that stands alone."""
+    history = [condensing.Said(turn.role == "user", turn.text) for turn in query.history]
+    return condensing.condense(history, query.text).question
+
+
+def quote_texts(athena: Athena, retrieval: Retrieval) -> list[str]:
+    """The quotes that an answer without a language model would show, in order."""
+    limit = athena.settings.quotes
+    quotes = choose_quotes(retrieval, store=athena.store, encoder=athena.encoder, limit=limit)
+    return [quote.text for quote in quotes]

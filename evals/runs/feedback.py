@@ -1,0 +1,132 @@
+"""How good one answer of the chat engine was, as numbers of 0..1, without a model as judge.
+
+A number without data is left out, never guessed: where Athena abstains there is nothing to be grounded,
+and where the data set names no answer nothing can be correct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from evals.datasets import Query
+from evals.runs.answers import contains
+from pipeline.answer import Answer, Citation, Retrieval
+from pipeline.answering.citations import without_markers
+from pipeline.models.base import Encoder
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound
+
+MEANINGS = MappingProxyType(
+    {
+        "Context Relevance": "calibrated probability that the passages found answer the question",
+        "Groundedness": "share of the answer's sentences that what they cite supports; of quotes alone: "
+        "1 if each is an exact span of its document, else 0",
+        "Answer Relevance": "cosine of question and answer, by the index's embedding model",
+        "Answer Correct": "1 if a quote shown contains the data set's answer, else 0",
+        "Abstained Rightly": "1 if Athena abstained where the documents do not answer, and only there",
+    }
+)
+"""Every feedback and what it means; in all of them, higher is better."""
+
+TextOf = Callable[[str], str]  # a document's source → its text
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question's run through the chat engine: what was found, and what was said."""
+
+    query: Query
+    retrieval: Retrieval
+    answer: Answer
+
+
+def feedback_on(asked: Asked, *, encoder: Encoder, text_of: TextOf) -> dict[str, float]:
+    """The feedback that there is data for, by its name in `MEANINGS`."""
+    values = (
+        asked.retrieval.answerability.probability,
+        groundedness(asked.answer, text_of=text_of),
+        answer_relevance(asked.answer, encoder=encoder),
+        answer_correct(asked.query, asked.answer),
+        abstained_rightly(asked.query, asked.answer),
+    )
+    named = zip(MEANINGS, values, strict=True)
+    return {name: float(value) for name, value in named if value is not None}
+
+
+def groundedness(answer: Answer, *, text_of: TextOf) -> float | None:
+    """The share of supported sentences; None where nothing is stated."""
+    if answer.abstained:
+        return None
+    if answer.mode == "quote":
+        return float(bool(answer.citations) and all(is_exact(item, text_of) for item in answer.citations))
+    if not answer.support:
+        return None
+    return sum(item.supported for item in answer.support) / len(answer.support)
+
+
+def is_exact(citation: Citation, text_of: TextOf) -> bool:
+    """Whether the quote is what stands in its document at its offsets."""
+    return text_of(citation.source)[citation.start : citation.end] == citation.quote
+
+
+def answer_relevance(answer: Answer, *, encoder: Encoder) -> float | None:
+    """The cosine of the question that was understood and the answer, not below 0; None if it abstained.
+
+    Of an answer in quotes only the quotes are compared: the headings above them are ours.
+    """
+    quotes = "\n".join(citation.quote for citation in answer.citations)
+    text = quotes if answer.mode == "quote" else without_markers(answer.text)
+    if answer.abstained or not text.strip():
+        return None
+    question = encoder.encode_query(answer.condensed_question)
+    return min(1.0, max(0.0, float(np.dot(question, encoder.encode_passages([text])[0]))))
+
+
+def answer_correct(query: Query, answer: Answer) -> bool | None:
+    """Whether a quote shown contains the answer; None where the data set has none."""
+    if not query.answerable or not query.answer:
+        return None
+    return any(contains(citation.quote, query.answer) for citation in answer.citations)
+
+
+def abstained_rightly(query: Query, answer: Answer) -> bool | None:
+    """Whether it abstained exactly if the documents do not answer; None where the data set does not say.
+
+    A data set says so by `answerable`, or by naming an answer.
+    """
+    if query.answer is None and "answerable" not in query.model_fields_set:
+        return None
+    return answer.abstained != query.answerable
+
+
+def until_found(events: Iterable[ChatEvent]) -> Retrieval:
+    """What was retrieved; raises what the run failed with."""
+    for event in events:
+        if isinstance(event, SourcesFound):
+            retrieval: Retrieval = event.retrieval
+            return retrieval
+        _raise_failure(event)
+    raise ValueError("the run ended before anything was retrieved")
+
+
+def until_answered(events: Iterable[ChatEvent]) -> Answer:
+    """The whole answer; raises what the run failed with."""
+    for event in events:
+        if isinstance(event, AnswerFinished):
+            answer: Answer = event.answer
+            return answer
+        _raise_failure(event)
+    raise ValueError("the run ended without an answer")
+
+
+def contexts(retrieval: Retrieval) -> list[str]:
+    """The texts of the passages, best first."""
+    return [passage.node.text for passage in retrieval.passages]
+
+
+def _raise_failure(event: ChatEvent) -> None:
+    if isinstance(event, RunFailed) and event.error:
+        raise event.error

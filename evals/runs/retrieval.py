@@ -1,0 +1,124 @@
+"""`athena eval retrieval`: how well the right documents are ranked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evals.datasets import Qrels, Query
+from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
+from evals.runs.indexing import Indexed, Report
+from pipeline.answer import Retrieval
+from pipeline.errors import DatasetError
+
+DEPTH = 100  # documents ranked a question
+
+Search = Callable[[str], Retrieval]
+Condense = Callable[[Query], str]  # a question with its history → one that stands alone
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One question's ranking: ids best first with scores, and how long the search took."""
+
+    query_id: str
+    ranking: tuple[tuple[str, float], ...]
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalReport:
+    """What `athena eval retrieval --json` prints."""
+
+    dataset: str
+    split: str
+    documents: int
+    sentences: int
+    queries: int
+    metrics: Mapping[str, float]
+    ms_per_query: Mapping[str, float]
+    ingest_seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def rank_queries(
+    queries: Sequence[Query],
+    *,
+    search: Search,
+    condense: Condense,
+    names: Mapping[str, str],
+    report: Report | None = None,
+) -> list[Ranked]:
+    """The ranking of each question; condensing counts into its time, like in a chat."""
+    ranked = []
+    for done, query in enumerate(queries, start=1):
+        started = time.perf_counter()
+        retrieval = search(condense(query))
+        ms = (time.perf_counter() - started) * 1000
+        ranking = [(names[passage.section.node_id], passage.score) for passage in retrieval.passages]
+        ranked.append(Ranked(query.id, tuple(ranking), ms))
+        if report:
+            report(done, len(queries))
+    return ranked
+
+
+def judged(queries: Iterable[Query], qrels: Qrels, *, folder: Path) -> list[Query]:
+    """The questions that the qrels judge; raises `DatasetError` where none is."""
+    found = [query for query in queries if query.id in qrels]
+    if not found:
+        raise DatasetError(
+            f"No question of '{folder}' is judged in its qrels.", "Check the ids and `--split`."
+        )
+    return found
+
+
+def report_on(
+    ranked: Sequence[Ranked],
+    qrels: Qrels,
+    *,
+    dataset: str,
+    split: str,
+    indexed: Indexed,
+    settings: Mapping[str, Any],
+) -> RetrievalReport:
+    """Metrics, means over the questions."""
+    rows = [([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked]
+    times = [item.ms for item in ranked]
+    return RetrievalReport(
+        dataset=dataset,
+        split=split,
+        documents=indexed.documents,
+        sentences=indexed.sentences,
+        queries=len(ranked),
+        metrics={
+            "nDCG@10": mean([ndcg_at(ranking, relevant, 10) for ranking, relevant in rows]),
+            "Recall@5": mean([recall_at(ranking, relevant, 5) for ranking, relevant in rows]),
+            "Recall@10": mean([recall_at(ranking, relevant, 10) for ranking, relevant in rows]),
+            "Recall@100": mean([recall_at(ranking, relevant, 100) for ranking, relevant in rows]),
+            "MRR@10": mean([reciprocal_rank_at(ranking, relevant, 10) for ranking, relevant in rows]),
+        },
+        ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
+        ingest_seconds=indexed.seconds,
+        settings=settings,
+    )
+
+
+def write_run(path: Path, ranked: Sequence[Ranked], *, tag: str = "athena") -> None:
+    """Write the ranking as a TREC run: query, Q0, document, rank, score, tag; blanks in ids become `_`.
+
+    trec_eval sorts by score, so equal ones are set apart by a hair in the order of the ranks.
+    """
+    lines = [
+        f"{_word(item.query_id)} Q0 {_word(name)} {rank} {score - rank * 1e-9:.9f} {tag}"
+        for item in ranked
+        for rank, (name, score) in enumerate(item.ranking, start=1)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _word(text: str) -> str:
+    return "_".join(text.split())

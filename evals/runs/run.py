@@ -1,0 +1,155 @@
+"""The two evaluations as the command line runs them: index, ask everything, report."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evals.datasets import load_corpus, load_qrels, load_queries
+from evals.runs import answers, retrieval
+from evals.runs.asking import condensed, quote_texts
+from evals.runs.indexing import Indexed, Report, dataset_name, index_corpus, section_names
+from pipeline.errors import DatasetError
+
+if TYPE_CHECKING:
+    from athena.assembly import Athena
+    from evals.trulens.records import Recorder
+
+Bars = Callable[[str, int, int], None]  # a bar's name, done, total
+
+
+def evaluate_retrieval(
+    athena: Athena,
+    folder: Path,
+    *,
+    split: str = "test",
+    run: Path | None = None,
+    corpus: Path | None = None,
+    report: Bars | None = None,
+) -> retrieval.RetrievalReport:
+    """Index the folder's corpus for the occasion and rank every judged question's documents."""
+    qrels = load_qrels(folder, split)
+    queries = retrieval.judged(load_queries(folder), qrels, folder=folder)
+    with _index(athena, folder, corpus, report) as (other, indexed):
+        options = replace(
+            other.options,
+            top_k=retrieval.DEPTH,
+            candidates=max(retrieval.DEPTH, other.options.candidates),
+            context_tokens=10**9,
+        )
+        hybrid_search = other.hybrid_search
+        ranked = retrieval.rank_queries(
+            queries,
+            search=lambda question: hybrid_search.search(question, options=options),
+            condense=condensed,
+            names=indexed.names,
+            report=_bar(report, "Asking"),
+        )
+    if run:
+        retrieval.write_run(run, ranked)
+    return retrieval.report_on(
+        ranked,
+        qrels,
+        dataset=dataset_name(folder),
+        split=split,
+        indexed=indexed,
+        settings=asdict(options),
+    )
+
+
+def evaluate_answers(
+    athena: Athena,
+    folder: Path,
+    *,
+    corpus: Path | None = None,
+    trulens: str | None = None,
+    report: Bars | None = None,
+) -> answers.AnswersReport:
+    """Index the folder's corpus for the occasion, ask every question and judge what is quoted.
+
+    With a TruLens database, the questions go through the whole chat engine and its answers are recorded
+    there; else only what its quotes are made of is run.
+    """
+    queries = load_queries(folder)
+    if not queries:
+        raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
+    bar = _bar(report, "Asking")
+    with (
+        _recorder(trulens, folder) as recorder,
+        _index(athena, folder, corpus, report) as (other, indexed),
+    ):
+        hybrid_search = other.hybrid_search
+        if recorder:
+            judgements = recorder.judge_answers(queries, athena=other, report=bar)
+        else:
+            judgements = answers.judge_answers(
+                queries,
+                search=hybrid_search.search,
+                quotes=partial(quote_texts, other),
+                condense=condensed,
+                report=bar,
+            )
+    return answers.report_on(
+        judgements,
+        dataset=dataset_name(folder),
+        threshold=hybrid_search.calibration.threshold,
+        indexed=indexed,
+        settings=asdict(athena.options),
+    )
+
+
+def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recorder | None]:
+    """The database is opened before anything is indexed: what is wrong with it is said at once."""
+    if trulens is None:
+        return nullcontext()
+    from evals.trulens.records import open_recorder
+
+    return open_recorder(trulens, dataset=dataset_name(folder))
+
+
+@contextmanager
+def _index(
+    athena: Athena, folder: Path, corpus: Path | None, report: Bars | None
+) -> Iterator[tuple[Athena, Indexed]]:
+    """Another Athena over an index of the corpus, in a temporary folder which is gone afterwards.
+
+    It is the embedded store whatever the settings say: an evaluation leaves everybody's servers alone.
+    """
+    from athena.assembly import open_athena
+
+    with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
+        changes = {"data_dir": Path(scratch), "store": "embedded"}
+        other = open_athena(athena.settings.model_copy(update=changes))
+        try:
+            if corpus is None:
+                yield other, _index_beir(other, folder, report)
+            else:
+                yield other, _index_markdown(other, corpus)
+        finally:
+            other.close()
+
+
+def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
+    return index_corpus(
+        load_corpus(folder),
+        store=athena.store,
+        cutter=athena.sentence_cutter(),
+        encoder=athena.encoder,
+        manifest=athena.manifest,
+        report=_bar(report, "Indexing"),
+    )
+
+
+def _index_markdown(athena: Athena, corpus: Path) -> Indexed:
+    done = athena.ingest([corpus])
+    documents = len(athena.store.sections.documents())
+    return Indexed(section_names(athena.store), documents, done.sentences, done.seconds)
+
+
+def _bar(report: Bars | None, name: str) -> Report | None:
+    return None if report is None else lambda done, total: report(name, done, total)

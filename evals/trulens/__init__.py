@@ -1,0 +1,1 @@
+"""TruLens: answers as records of its database, and its dashboard."""

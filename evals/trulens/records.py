@@ -1,0 +1,186 @@
+"""The chat engine's answers as records of a TruLens database, with feedback computed in plain Python.
+
+TruLens is an extra and is imported only when something is recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stdout
+from contextvars import copy_context
+from dataclasses import asdict
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from evals.datasets import Query
+from evals.runs.answers import Judged, judge
+from evals.runs.asking import quote_texts
+from evals.runs.feedback import Asked, contexts, feedback_on, until_answered, until_found
+from evals.runs.indexing import Report
+from evals.trulens.database import open_session
+from pipeline.answer import Answer, Retrieval
+from pipeline.answering.condensing import Said
+from pipeline.steps.events import ChatEvent
+
+if TYPE_CHECKING:
+    from athena.assembly import Athena
+
+Ask = Callable[[Query, Event], Iterator[ChatEvent]]
+
+
+class Assistant:
+    """The chat engine as TruLens sees it: a question in, the answer's text out.
+
+    TruLens writes an app's attributes into its database. These hold neither settings nor keys.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._events: Iterator[ChatEvent] = iter(())
+        self._retrieval: Retrieval
+        self._answer: Answer
+        self.searched = ""  # the question as it was searched for: its history is in it
+
+    def asked(self, query: Query) -> Asked:
+        """One question's run, to be called within a recording."""
+        stop = Event()
+        self._events = self._ask(query, stop)
+        # Not in this thread: TruLens' wrappers swallow a Ctrl-C that reaches them.
+        with ThreadPoolExecutor(1) as thread:
+            try:
+                thread.submit(copy_context().run, self.answer, query.text).result()
+            except KeyboardInterrupt:
+                stop.set()
+                raise
+        return Asked(query, self._retrieval, self._answer)
+
+    def answer(self, question: str) -> str:
+        """The record: the whole answer's text."""
+        self.searched = question
+        self.retrieve()
+        return self.write()
+
+    def retrieve(self) -> list[str]:
+        """The texts of the passages found, best first."""
+        self._retrieval = until_found(self._events)
+        self.searched = self._retrieval.question
+        return contexts(self._retrieval)
+
+    def write(self) -> str:
+        """The answer's text, from what was found."""
+        self._answer = until_answered(self._events)
+        return self._answer.text
+
+
+class Recorder:
+    """Asks questions and writes each answer, with its feedback, into the open database."""
+
+    def __init__(self, session: Any, dataset: str) -> None:
+        self._session = session
+        self._dataset = dataset
+
+    def judge_answers(
+        self, queries: Sequence[Query], *, athena: Athena, report: Report | None = None
+    ) -> list[Judged]:
+        """Ask, record and judge every question; what was recorded stays, whatever ends this early.
+
+        A question's time is that of its whole answer; of its feedback and of recording it, nothing.
+        """
+        assistant = Assistant(lambda query, stop: _run(athena, query, stop))
+        tru_app = self._app(assistant, athena)
+        judgements = []
+        for done, query in enumerate(queries, start=1):
+            started = time.perf_counter()
+            with _recording(tru_app, query, run=self._dataset) as recording:
+                asked = assistant.asked(query)
+            ms = (time.perf_counter() - started) * 1000
+            self._add_feedback(recording.get(), asked, athena)
+            quotes = quote_texts(athena, asked.retrieval)
+            judgements.append(judge(query, asked.retrieval, quotes, ms))
+            if report:
+                report(done, len(queries))
+        return judgements
+
+    def _app(self, assistant: Assistant, athena: Athena) -> Any:
+        from trulens.apps.app import TruApp
+
+        settings = asdict(athena.options) | {"embedding_model": athena.encoder.name}
+        return TruApp(
+            assistant,
+            main_method=assistant.answer,
+            app_name=f"Athena on {self._dataset}",
+            app_version=version_of(athena.language_model()[1].name, settings),
+            metadata=settings,
+        )
+
+    def _add_feedback(self, record: Any, asked: Asked, athena: Athena) -> None:
+        feedback = feedback_on(
+            asked,
+            encoder=athena.encoder,
+            text_of=lambda source: athena.store.sections.document(source).text,
+        )
+        for name, value in feedback.items():
+            self._session.add_feedback_result(record, name, value, higher_is_better=True)
+        self._session.force_flush()
+
+
+@contextmanager
+def open_recorder(database: str, *, dataset: str) -> Iterator[Recorder]:
+    """A recorder into a TruLens database, given by path or URL.
+
+    What TruLens prints goes to stderr, so that stdout stays the command's own. Raises `ConfigurationError`
+    where the extra is not installed or the database cannot be opened.
+    """
+    with redirect_stdout(sys.stderr), open_session(database) as session:
+        _instrument()
+        yield Recorder(session, dataset)
+
+
+def version_of(model: str, settings: Mapping[str, Any]) -> str:
+    """A configuration's name: records of the same one stand together, those of another beside them."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+    return f"{model or 'quotes'} {digest[:6]}"
+
+
+def _instrument() -> None:
+    """The assistant's two steps become spans of their own below the record; twice does no harm."""
+    from trulens.core.otel.instrument import instrument_method
+    from trulens.otel.semconv.trace import SpanAttributes
+
+    kind = SpanAttributes.SpanType.RETRIEVAL
+    attributes: Any = _retrieval_attributes  # TruLens' own types ask for other arguments than it gives
+    instrument_method(Assistant, "retrieve", span_type=kind, attributes=attributes)
+    instrument_method(Assistant, "write")
+
+
+def _retrieval_attributes(
+    found: list[str] | None, _error: Exception | None, assistant: Assistant
+) -> dict[str, Any]:
+    from trulens.otel.semconv.trace import SpanAttributes
+
+    names = SpanAttributes.RETRIEVAL
+    return {names.QUERY_TEXT: assistant.searched, names.RETRIEVED_CONTEXTS: found or []}
+
+
+def _recording(tru_app: Any, query: Query, *, run: str) -> Any:
+    from trulens.core.otel.instrument import OtelRecordingContext
+
+    return OtelRecordingContext(
+        tru_app=tru_app,
+        app_name=tru_app.app_name,
+        app_version=tru_app.app_version,
+        run_name=run,
+        input_id=query.id,
+        ground_truth_output=query.answer,
+    )
+
+
+def _run(athena: Athena, query: Query, stop: Event) -> Iterator[ChatEvent]:
+    """The question as a new conversation, after what was said before it."""
+    said = [Said(turn.role == "user", turn.text) for turn in query.history]
+    return athena.chat().run(query.text, stop=stop, history=said)

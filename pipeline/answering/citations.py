@@ -1,0 +1,208 @@
+"""Citations: markers in an answer become exact spans of exact files; invented ones are removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.answer import Citation, Passage
+from pipeline.answering.provenance import quote_hash
+from pipeline.nodes import Node
+
+# [1], [1, 2], [1-3], [^1], 【1】, [Source 1]; not inside code and not the text of a link: `[1](url)`.
+MARKER = re.compile(
+    r"[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
+)
+SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # one that goes takes its space along
+CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
+SENTENCE_END = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`])|(?<=[.!?](?:\*\*|__)))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
+    r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that goes on in lower case is the same sentence, wrapped
+)
+ABBREVIATION = re.compile(
+    r"\b(e\.g|i\.e|cf|fig|vs|dr|mr|mrs|st)\.$|(?:^|\n)[ \t]*(?:[-*+][ \t]+)?\d+\.$", re.IGNORECASE
+)
+# These end sentences, too ("after 5 min. Then …"): only where it goes on in lower case are they short forms.
+MAYBE_ABBREVIATION = re.compile(r"\b(no|approx|etc|sec|min|max)\.$", re.IGNORECASE)
+GOES_ON = re.compile(r"\s*[a-z0-9]")
+LONGEST_RANGE = 20  # [1-900] is no citation
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One sentence of an answer: its span, and the numbers of the sources that it cites."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+Locate = Callable[[str, Passage], Sequence[Node]]  # a sentence, a passage → the leaves that support it
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """An answer whose markers are final, its citations by marker, and its sentences with theirs."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    pieces: tuple[Piece, ...]
+
+
+def sentences_of(text: str) -> list[Piece]:
+    """The sentences of an answer, each with its markers, also those that stand after the full stop."""
+    code = _code_spans(text)
+    pieces: list[Piece] = []
+    start = 0
+    for match in SENTENCE_END.finditer(text):
+        end = match.end()
+        if _inside(match.start(), code) or _abbreviated(text[start : match.start()], text, end):
+            continue
+        pieces += _piece(text, start, end)
+        start = end
+    return pieces + _piece(text, start, len(text))
+
+
+def _abbreviated(before: str, text: str, end: int) -> bool:
+    """True where the full stop belongs to an abbreviation or to a list item's number."""
+    if ABBREVIATION.search(before):
+        return True
+    return bool(MAYBE_ABBREVIATION.search(before) and GOES_ON.match(text, end))
+
+
+def cite(
+    text: str, passages: Mapping[int, Passage], *, locate: Locate, file_hashes: Mapping[str, str]
+) -> Cited:
+    """Resolve the markers of a generated answer.
+
+    Each number of a source that was given becomes the leaves in it that support the sentence best; the
+    citations are numbered anew in the order of their appearance. Numbers that the model invented go.
+    """
+    found: dict[str, Citation] = {}
+    out: list[str] = []
+    position = 0
+    for piece in sentences_of(text):
+        out.append(text[position : piece.start])
+        out.append(_resolved(text[piece.start : piece.end], passages, locate, file_hashes, found))
+        position = piece.end
+    final = "".join([*out, text[position:]])
+    return Cited(final, tuple(found.values()), tuple(sentences_of(final)))
+
+
+def citation_of(
+    leaves: Sequence[Node], passage: Passage, *, marker: int, file_hash: str, verified: bool
+) -> Citation:
+    """The citation of adjacent leaves of a passage: one exact span."""
+    section = passage.section
+    offset = section.start_char_idx or 0
+    start, end = leaves[0].start_char_idx or 0, leaves[-1].end_char_idx or 0
+    quote = section.text[start - offset : end - offset]
+    return Citation(
+        marker=marker,
+        source=section.metadata["source"],
+        heading_path=tuple(section.metadata["heading_path"]),
+        start=start,
+        end=end,
+        start_line=leaves[0].metadata["start_line"],
+        end_line=leaves[-1].metadata["end_line"],
+        quote=quote,
+        verified=verified,
+        section_id=section.node_id,
+        file_hash=file_hash,
+        quote_hash=quote_hash(quote),
+        section_text=section.text,
+        section_start=offset,
+    )
+
+
+def without_markers(text: str) -> str:
+    """The text as it reads without citations: for history and for checking."""
+    code = _code_spans(text)
+    return SPACED_MARKER.sub(lambda match: match[0] if _inside(match.start("marker"), code) else "", text)
+
+
+def renamed_markers(text: str, name: Callable[[int], str]) -> str:
+    """The text with each final marker, `[1]`, under another name; code is left alone."""
+    code = _code_spans(text)
+
+    def renamed(match: re.Match[str]) -> str:
+        if _inside(match.start(), code):
+            return match[0]
+        return "".join(name(number) for number in _numbers(match[1]))
+
+    return MARKER.sub(renamed, text)
+
+
+def _resolved(
+    sentence: str,
+    passages: Mapping[int, Passage],
+    locate: Locate,
+    file_hashes: Mapping[str, str],
+    found: dict[str, Citation],
+) -> str:
+    code = _code_spans(sentence)
+    plain = without_markers(sentence)
+    last: list[tuple[int, int]] = []  # where the former marker ended, and its number
+
+    def replaced(match: re.Match[str]) -> str:
+        if _inside(match.start("marker"), code):
+            return match[0]
+        markers = dict.fromkeys(
+            _marker(leaf, passages[number], file_hashes, found)
+            for number in _numbers(match[3])
+            if number in passages
+            for leaf in locate(plain, passages[number])
+        )
+        # `[1][1]`, which two sources in one section can lead to, is `[1]`.
+        kept = [n for n in markers if n not in [number for end, number in last if end == match.start()]]
+        last[:] = [(match.end(), number) for number in (kept or markers)]
+        return match[1] + "".join(f"[{marker}]" for marker in kept) if kept else ""
+
+    return SPACED_MARKER.sub(replaced, sentence)
+
+
+def _marker(leaf: Node, passage: Passage, file_hashes: Mapping[str, str], found: dict[str, Citation]) -> int:
+    if leaf.node_id not in found:
+        found[leaf.node_id] = citation_of(
+            [leaf],
+            passage,
+            marker=len(found) + 1,
+            file_hash=file_hashes.get(passage.section.metadata["source"], ""),
+            verified=True,
+        )
+    return found[leaf.node_id].marker
+
+
+def _piece(text: str, start: int, end: int) -> list[Piece]:
+    inside = text[start:end]
+    lead = len(inside) - len(inside.lstrip())
+    first, last = start + lead, start + len(inside.rstrip())
+    if first >= last:
+        return []
+    code = _code_spans(text[first:last])
+    numbers = [
+        number
+        for match in MARKER.finditer(text[first:last])
+        if not _inside(match.start(), code)
+        for number in _numbers(match[1])
+    ]
+    return [Piece(first, last, tuple(dict.fromkeys(numbers)))]
+
+
+def _numbers(inside: str) -> list[int]:
+    """The numbers of `1, 2` or `1-3`."""
+    numbers: list[int] = []
+    for part in re.split(r"\s*[,;]\s*", inside):
+        first, _, last = re.sub(r"\s*[–-]\s*", "-", part).partition("-")
+        low, high = int(first), int(last or first)
+        numbers += range(low, high + 1) if low <= high <= low + LONGEST_RANGE else [low]
+    return numbers
+
+
+def _code_spans(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in CODE.finditer(text)]
+
+
+def _inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)

@@ -1,0 +1,178 @@
+"""The prompt's two budgets: numbered sources from passages, and as much of the history as fits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.answer import Passage
+from pipeline.answering.condensing import Said
+from pipeline.answering.prompts import system_prompt
+from pipeline.messages import Message
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+    from pipeline.answering.persona import Persona
+
+MESSAGE_TOKENS = 4  # what a chat message costs besides its text
+RESERVED_TOKENS = 32  # of a prompt, for what stands between messages and between sources
+LEAST_SOURCES_TOKENS = 200  # sources get as much even where the message leaves no room
+SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is the history's
+LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
+CHARACTERS_A_TOKEN = 4
+ELLIPSIS = " …"
+COUNTED_TEXTS = 512  # whose tokens are remembered: an answer counts each of its passages three times
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One numbered source as the prompt has it, made from one passage."""
+
+    number: int
+    passage: Passage
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Tokens of a prompt: of all of it, of its sources at most, and of its history at most."""
+
+    prompt: int
+    sources: int
+    history: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages for the model, the sources in them, and what had to be left out."""
+
+    messages: tuple[Message, ...]
+    sources: tuple[Source, ...]
+    history_left_out: int = 0
+    message_cut: bool = False
+
+
+@lru_cache(maxsize=1)
+def _encoding() -> Encoding:
+    """cl100k, from the copy that llama-index-core carries: nothing is downloaded."""
+    import tiktoken
+
+    spec = find_spec("llama_index.core")
+    folder = Path(spec.origin or "").parent / "_static" / "tiktoken_cache" if spec else None
+    if folder and folder.is_dir():
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
+    return tiktoken.get_encoding("cl100k_base")
+
+
+@lru_cache(maxsize=COUNTED_TEXTS)
+def count_tokens(text: str) -> int:
+    """Tokens of a text by cl100k, which stands for every model's own tokenizer."""
+    return len(_encoding().encode(text, disallowed_special=()))
+
+
+def assemble_prompt(
+    persona: Persona, passages: Sequence[Passage], history: Sequence[Said], message: str, *, budget: Budget
+) -> Prompt:
+    """System header, rules and numbered sources; what fits of the history; the message."""
+    bare = count_tokens(system_prompt(persona.system_header, persona.tone, ""))
+    asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
+    room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
+    share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
+    sources = number_sources(passages, budget=min(budget.sources, share))
+    text = "\n\n".join(source.text for source in sources)
+    kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
+    header = system_prompt(persona.system_header, persona.tone, text)
+    messages = (
+        Message("system", header),
+        *(Message("user" if said.by_user else "assistant", said.text) for said in kept),
+        Message("user", asked),
+    )
+    return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
+
+
+def number_sources(passages: Sequence[Passage], *, budget: int) -> list[Source]:
+    """The passages as numbered sources, best first, within a token budget; the last may be cut short."""
+    sources: list[Source] = []
+    left = budget
+    for passage in passages:
+        text = _text(passage, number=len(sources) + 1)
+        size = count_tokens(text)
+        if size > left:
+            if left < LEAST_SOURCE_TOKENS:
+                break
+            text, size = _cut(text, left), left
+        sources.append(Source(len(sources) + 1, passage, text))
+        left -= size
+    return sources
+
+
+def fitting_history(history: Sequence[Said], *, budget: int) -> list[Said]:
+    """The latest messages that fit a token budget; the oldest leave first, none is cut."""
+    kept: list[Said] = []
+    for said in reversed(history):
+        budget -= count_tokens(said.text) + MESSAGE_TOKENS
+        if budget < 0:
+            break
+        kept.insert(0, said)
+    while kept and not kept[0].by_user:  # an answer without its question misleads
+        kept.pop(0)
+    return kept
+
+
+def fitting_message(message: str, *, budget: int) -> str:
+    """The message, cut at a word where it is longer than the budget."""
+    return message if count_tokens(message) <= budget else _cut(message, budget)
+
+
+def _text(passage: Passage, *, number: int) -> str:
+    section = passage.section
+    breadcrumb = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
+    return f"[{number}] {breadcrumb}\n{_body(passage)}"
+
+
+def _body(passage: Passage) -> str:
+    """The whole section where merged, else what stands from just before to just after each sentence."""
+    section = passage.section
+    if passage.merged or not passage.sentences:
+        return section.text
+    offset = section.start_char_idx or 0
+    pieces, last = [], 0
+    for start, end in _with_surroundings(passage, offset):
+        pieces += [ELLIPSIS.strip()] if start > last else []
+        pieces.append(section.text[start:end].strip())
+        last = end
+    if last < len(section.text):
+        pieces.append(ELLIPSIS.strip())
+    return "\n".join(pieces)
+
+
+def _with_surroundings(passage: Passage, offset: int) -> list[tuple[int, int]]:
+    """Spans in the section of the found sentences, each widened to whole lines; touching ones joined."""
+    text = passage.section.text
+    spans: list[tuple[int, int]] = []
+    for hit in sorted(passage.sentences, key=lambda hit: hit.node.start_char_idx or 0):
+        start = (hit.node.start_char_idx or 0) - offset
+        end = (hit.node.end_char_idx or 0) - offset
+        start = text.rfind("\n\n", 0, start) + 2 if "\n\n" in text[:start] else 0
+        stop = text.find("\n\n", end)
+        end = len(text) if stop == -1 else stop
+        if spans and start <= spans[-1][1] + 2:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The text cut at a word so that it fits."""
+    encoding = _encoding()
+    cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
+    whole = cut.rstrip("\ufffd")
+    words = (whole.rsplit(maxsplit=1) or [""])[0]
+    return (words if len(words) >= len(whole) / 2 else whole) + ELLIPSIS  # not every script has spaces

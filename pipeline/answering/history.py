@@ -1,0 +1,47 @@
+"""The conversation so far, as condensing and prompting read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.answering.citations import without_markers
+from pipeline.answering.condensing import Said
+from pipeline.stores.conversations import Conversation
+
+
+class History:
+    """The messages of one conversation; filled from what is stored, added to after each answer.
+
+    A failed turn with nothing in it is left out: an unanswered question would be answered twice. Markers
+    are taken out: their numbers mean nothing in the next prompt.
+    """
+
+    def __init__(self) -> None:
+        self._said: list[Said] = []
+
+    @classmethod
+    def of(cls, conversation: Conversation | None) -> History:
+        """The history of a stored conversation."""
+        history = cls()
+        for turn in conversation.turns if conversation else ():
+            history.remember(turn.question, turn.answer.text)
+        return history
+
+    def remember(self, question: str, answer: str) -> None:
+        """Add a turn; one without an answer is left out: it would be answered with the next."""
+        if not answer.strip():
+            return
+        self.add(Said(by_user=True, text=question))
+        self.add(Said(by_user=False, text=without_markers(answer)))
+
+    def said(self) -> list[Said]:
+        """All messages."""
+        return list(self._said)
+
+    def add(self, said: Said) -> None:
+        """Add a message."""
+        self._said.append(said)
+
+    def replace(self, said: Sequence[Said]) -> None:
+        """Put other messages in the place of all."""
+        self._said = list(said)

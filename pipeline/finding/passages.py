@@ -1,0 +1,124 @@
+"""Passages: the fused sections with their text, the sentences found in them, and what was merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pipeline.answer import Passage
+from pipeline.finding.fusion import Fused
+from pipeline.finding.merging import Merge, merge_sections
+from pipeline.nodes import Node, ScoredNode, by_section
+from pipeline.stores.base import DocumentStore, SearchResponse, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Passages in the order of the fused ranking, the merges, and how to name each section."""
+
+    passages: list[Passage]
+    merges: list[Merge]
+    labels: Mapping[str, Mapping[str, Any]]  # section id → source, heading_path, siblings
+
+
+def gather(
+    ranking: Sequence[Fused],
+    sentence_ranking: Sequence[Fused],
+    response: SearchResponse,
+    *,
+    store: DocumentStore,
+    vector: Vector | None,
+    threshold: float,
+) -> Gathered:
+    """Fetch the ranked sections with the sentences found in them, and merge where enough were found.
+
+    A section found through its own lists only gets its one sentence nearest by vector, so that each passage
+    can be quoted. A hit that has vanished since (another process deleted it) is left out. Only what is
+    found is fetched: making nodes of all sentences of twenty sections took longer than the search.
+    """
+    ids = [item.id for item in ranking]
+    sections = store.sections.get_many(ids)
+    found = _found(sentence_ranking, response, ids)
+    unfound = [section_id for section_id in sections if not found[section_id]]
+    nodes = store.sentences.get_many(
+        [node_id for scores in found.values() for node_id in scores], sections=unfound
+    )
+    hits = _hits(found, nodes)
+    leaves = by_section(node for node in nodes.values() if not found[node.section_id])
+    nearest = _nearest(leaves, store=store, vector=vector)
+    siblings = {
+        section_id: group[0].node.metadata["siblings"] if group else len(leaves.get(section_id, ()))
+        for section_id, group in hits.items()
+    }
+    merges = merge_sections(
+        {section_id: [hit.node.node_id for hit in group] for section_id, group in hits.items()},
+        siblings,
+        simple_ratio_thresh=threshold,
+    )
+    passages = [
+        Passage(
+            sections[item.id], hits[item.id] or nearest.get(item.id, ()), merges[item.id].merged, item.score
+        )
+        for item in ranking
+        if item.id in sections
+    ]
+    labels = {
+        passage.section.node_id: {
+            "source": passage.section.metadata["source"],
+            "heading_path": passage.section.metadata["heading_path"],
+            "siblings": siblings[passage.section.node_id],
+        }
+        for passage in passages
+    }
+    shown = [merge for merge in merges.values() if merge.found and merge.section_id in labels]
+    return Gathered(passages, shown, labels)
+
+
+def _found(
+    sentence_ranking: Sequence[Fused], response: SearchResponse, section_ids: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """For each section the sentences that the lists named, with their fused scores."""
+    section_of = {
+        hit.node_id: hit.section_id for hit in (*response.bm25_sentences, *response.dense_sentences)
+    }
+    found: dict[str, dict[str, float]] = {section_id: {} for section_id in section_ids}
+    for item in sentence_ranking:
+        if section_of[item.id] in found:
+            found[section_of[item.id]][item.id] = item.score
+    return found
+
+
+def _hits(
+    found: Mapping[str, Mapping[str, float]], nodes: Mapping[str, Node]
+) -> dict[str, tuple[ScoredNode, ...]]:
+    """For each section its found sentences with their scores, best first."""
+    return {
+        section_id: _ranked(
+            ScoredNode(nodes[node_id], score) for node_id, score in scores.items() if node_id in nodes
+        )
+        for section_id, scores in found.items()
+    }
+
+
+def _nearest(
+    leaves: Mapping[str, Sequence[Node]], *, store: DocumentStore, vector: Vector | None
+) -> dict[str, tuple[ScoredNode, ...]]:
+    """For each section its one sentence nearest to the query; nothing without a query vector."""
+    if vector is None or not leaves:
+        return {}
+    vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
+    return {
+        section_id: _ranked(
+            ScoredNode(leaf, max(0.0, float(np.dot(vectors[leaf.node_id], vector))))
+            for leaf in group
+            if leaf.node_id in vectors
+        )[:1]
+        for section_id, group in leaves.items()
+    }
+
+
+def _ranked(hits: Iterable[ScoredNode]) -> tuple[ScoredNode, ...]:
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.node.metadata["position"])))

@@ -1,0 +1,1 @@
+"""Ingesting: which documents there are, what changed, and what is embedded together."""

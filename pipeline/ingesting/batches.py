@@ -1,0 +1,171 @@
+"""Documents gathered until embedding them together pays: many texts at once, each only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from pipeline.analysis import embedding_text
+from pipeline.errors import UnknownDocument
+from pipeline.ingesting.documents import Candidate, FileText
+from pipeline.models.base import Encoder
+from pipeline.nodes import Node
+from pipeline.stores.base import DocumentStore, NewDocument, Vector
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+BATCH_TEXTS = 1024
+"""Texts that are embedded together at least, where there are as many: enough to sort them by length."""
+
+
+class Cutter(Protocol):
+    """Cuts a document into its two levels."""
+
+    def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
+        """The sections, and the sentences of all of them, in order; each sentence knows its section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that is cut, with the text of each node that is to be embedded, by node id.
+
+    `known` has vectors by text: those of the document's former version.
+    """
+
+    candidate: Candidate
+    file: FileText
+    sections: Sequence[Node]
+    sentences: Sequence[Node]
+    texts: Mapping[str, str]
+    known: Mapping[str, Vector]
+
+    @property
+    def new_texts(self) -> Iterator[str]:
+        """The texts that have no vector yet."""
+        return (text for text in self.texts.values() if text not in self.known)
+
+
+def prepare(
+    candidate: Candidate,
+    file: FileText,
+    *,
+    cutter: Cutter,
+    encoder: Encoder,
+    known: Mapping[str, Vector],
+) -> Prepared:
+    """Cut a document into sections and sentences."""
+    sections, sentences = cutter.cut(file.text, source=candidate.source)
+    texts = embedding_texts(sections, sentences, encoder=encoder)
+    return Prepared(candidate, file, sections, sentences, texts, known)
+
+
+def embedding_texts(
+    sections: Iterable[Node], sentences: Iterable[Node], *, encoder: Encoder
+) -> dict[str, str]:
+    """What is embedded of each node, by node id: sentences whole, of sections the beginning."""
+    texts = {section.node_id: encoder.opening(embedding_text(section)) for section in sections}
+    return texts | {sentence.node_id: embedding_text(sentence) for sentence in sentences}
+
+
+def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
+    """The vectors of an indexed document by embedded text; none where it is not indexed."""
+    try:
+        sections = store.sections.document(source).sections
+    except UnknownDocument:
+        return {}
+    sentences = store.sentences.get_many((), sections=[section.node_id for section in sections])
+    texts = embedding_texts(sections, sentences.values(), encoder=encoder)
+    vectors = store.sentences.vectors(list(texts))
+    return {text: vectors[node_id] for node_id, text in texts.items()}
+
+
+class Batch:
+    """The documents that wait to be embedded."""
+
+    def __init__(self) -> None:
+        self._documents: list[Prepared] = []
+        self._texts: dict[str, int] = {}
+        self._nodes = 0
+
+    def __len__(self) -> int:
+        """How many texts are to be embedded."""
+        return len(self._texts)
+
+    def add(self, document: Prepared) -> None:
+        """Let a document wait."""
+        self._documents.append(document)
+        self._nodes += len(document.texts)
+        for text in document.new_texts:
+            self._texts.setdefault(text, len(self._texts))
+
+    @property
+    def is_full(self) -> bool:
+        """True where it is worth embedding now, or holds as much as should be in memory."""
+        return len(self._texts) >= BATCH_TEXTS or self._nodes >= 2 * BATCH_TEXTS
+
+    def encode(
+        self, make_encoder: Callable[[], Encoder], *, on_progress: Callable[[int], None]
+    ) -> Sequence[Vector]:
+        """The vectors of the new texts, from one call of the encoder; without any, none is made."""
+        if not self._texts:
+            return ()
+        return list(make_encoder().encode_passages(list(self._texts), on_progress=on_progress))
+
+    def with_vectors(self, rows: Sequence[Vector]) -> Iterator[tuple[Prepared, dict[str, Vector]]]:
+        """Each document with the vectors of its nodes: those it had, and those that `encode` gave."""
+        for document in self._documents:
+            known = document.known
+            yield (
+                document,
+                {
+                    node_id: known[text] if text in known else rows[self._texts[text]]
+                    for node_id, text in document.texts.items()
+                },
+            )
+
+
+def gather(documents: Iterable[Prepared]) -> Iterator[Batch]:
+    """The documents in batches, each full but the last."""
+    batch = Batch()
+    for document in documents:
+        batch.add(document)
+        if batch.is_full:
+            yield batch
+            batch = Batch()
+    yield batch
+
+
+def one_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
+    """Each item with its result, in order; a thread works on one while the former is used and the next made.
+
+    What `work` raises is raised here, after the former item was used.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="athena-embed") as thread:
+        waiting: tuple[Item, Future[Result]] | None = None
+        for item in items:
+            done = (waiting[0], waiting[1].result()) if waiting else None
+            waiting = item, thread.submit(work, item)
+            if done:
+                yield done
+        if waiting:
+            yield waiting[0], waiting[1].result()
+
+
+def finished(prepared: Prepared, vectors: Mapping[str, Vector], *, document_id: str) -> NewDocument:
+    """The document as it goes to the store."""
+    source = prepared.candidate.source
+    title = prepared.sections[0].metadata.get("title", source) if prepared.sections else source
+    return NewDocument(
+        id=document_id,
+        source=source,
+        root=prepared.candidate.root,
+        title=title,
+        hash=prepared.file.hash,
+        text=prepared.file.text,
+        sections=prepared.sections,
+        sentences=prepared.sentences,
+        vectors=vectors,
+    )

@@ -1,0 +1,1 @@
+"""The pipeline as LlamaIndex's parts: every adapter to its types."""

@@ -1,0 +1,171 @@
+"""Finished turns, sent to Phoenix as OpenTelemetry traces: in the background, and never in an answer's way.
+
+Everything here is the tracer's own: no global provider, so that other instruments of the process see
+nothing of it. Headers (Phoenix's key), certificates and compression are told the exporter by
+OpenTelemetry's own variables, `OTEL_EXPORTER_OTLP_HEADERS` and its kind. Needs the extra `[tracing]`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import httpx
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http import trace_exporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+from opentelemetry.util.re import parse_env_headers
+
+from pipeline.answering.turn import FinishedTurn
+from pipeline.errors import ConfigurationError
+from pipeline.steps.spans import SpanRecord, turn_spans
+
+logger = logging.getLogger(__name__)
+
+TRACES = "/v1/traces"
+PROJECT = "athena"
+TIMEOUT_S = 3.0  # of one batch with its retries: what a dead Phoenix can hold up at the end of a process
+DELAY_MS = 1000  # how soon a turn is to be seen
+MOST_ATTRIBUTES = 1000  # OpenTelemetry's own 128 are too few for the messages and documents of one span
+HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+
+
+class PhoenixTracer:
+    """Sends finished turns to the Phoenix at a URL; safe to use from several threads.
+
+    Raises `ConfigurationError` where the URL cannot be one. A Phoenix that does not answer raises nothing.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._exporter = _Exporter(url)
+        self._provider = TracerProvider(
+            sampler=ALWAYS_ON,
+            resource=Resource.create({"service.name": "athena", "openinference.project.name": PROJECT}),
+            shutdown_on_exit=False,
+            span_limits=SpanLimits(max_span_attributes=MOST_ATTRIBUTES),
+        )
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=DELAY_MS))
+        self._tracer = self._provider.get_tracer("athena")
+        atexit.register(self.close)
+
+    def record(self, turn: FinishedTurn) -> None:
+        """Queue a turn's spans: milliseconds, whether Phoenix answers or not."""
+        root, steps = turn_spans(turn)
+        span = self._start(root, Context())
+        below = set_span_in_context(span, Context())
+        for step in steps:
+            _end(self._start(step, below), step)
+        _end(span, root)
+
+    def _start(self, record: SpanRecord, context: Context) -> Span:
+        return self._tracer.start_span(
+            record.name, context=context, attributes=record.attributes, start_time=record.start
+        )
+
+    def close(self) -> None:
+        """Send what is queued, for a few seconds at most, and stop; safe to call again."""
+        atexit.unregister(self.close)
+        self._exporter.closing = True
+        self._provider.shutdown()
+
+
+def check_phoenix(url: str) -> str:
+    """That Phoenix takes traces, in words; raises `ConfigurationError` with what to do where it does not."""
+    address = _address(url)
+    headers = {"content-type": "application/x-protobuf"}
+    for name in HEADERS:
+        headers |= parse_env_headers(os.environ.get(name, ""), liberal=True)
+    try:
+        answer = httpx.post(f"{address}{TRACES}", content=b"", headers=headers, timeout=TIMEOUT_S)
+    except httpx.HTTPError as error:
+        raise _no_phoenix(url, str(error) or type(error).__name__) from error
+    if not answer.is_success:
+        raise _no_phoenix(url, f"HTTP {answer.status_code} {answer.reason_phrase}".strip())
+    version = answer.headers.get("x-phoenix-server-version", "")
+    return f"Phoenix {version}".strip() + f" at {_shown(address)} takes traces"
+
+
+class _Exporter(SpanExporter):
+    """OpenTelemetry's exporter; that Phoenix does not answer is said once, until it answers again."""
+
+    def __init__(self, url: str) -> None:
+        self._shown = _shown(_address(url))
+        self._sender = trace_exporter.OTLPSpanExporter(f"{_address(url)}{TRACES}", timeout=TIMEOUT_S)
+        self._failing = False
+        self._sending: int | None = None  # the thread
+        self.closing = False
+        logging.getLogger(trace_exporter.__name__).addFilter(self._is_anothers)
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        if self.closing and self._failing:
+            return SpanExportResult.FAILURE  # the process shall end
+        self._sending = threading.get_ident()
+        try:
+            result = self._sender.export(spans)
+        finally:
+            self._sending = None
+        self._note(result is SpanExportResult.FAILURE)
+        return result
+
+    def _note(self, failing: bool) -> None:
+        if failing and not self._failing:
+            logger.warning(
+                "Traces do not reach Phoenix at %s; answers go on without. `athena doctor` says why.",
+                self._shown,
+            )
+        elif self._failing and not failing:
+            logger.info("Phoenix at %s takes traces again.", self._shown)
+        self._failing = failing
+
+    def _is_anothers(self, record: logging.LogRecord) -> bool:
+        """False for what OpenTelemetry's exporter logs of our batches: several lines each."""
+        ours = self._sending is not None and record.thread == self._sending
+        if ours:
+            logger.debug("%s", record.getMessage())
+        return not ours
+
+    def shutdown(self) -> None:
+        logging.getLogger(trace_exporter.__name__).removeFilter(self._is_anothers)
+        self._sender.shutdown()  # type: ignore[no-untyped-call]
+
+
+def _end(span: Span, record: SpanRecord) -> None:
+    span.set_status(Status(StatusCode.ERROR, record.error) if record.error else Status(StatusCode.OK))
+    span.end(record.end)
+
+
+def _address(url: str) -> str:
+    """Where Phoenix answers, without a slash at its end and without the path of traces."""
+    try:
+        parts = urlsplit(url.strip())
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or True)
+    except ValueError:  # a port that is none
+        known = False
+    if not known:
+        raise ConfigurationError(
+            f"ATHENA_PHOENIX_URL cannot be {url!r}: it is no address of a web server.",
+            "Write it like http://127.0.0.1:6006, or leave it empty for no traces.",
+        )
+    return url.strip().rstrip("/").removesuffix(TRACES)
+
+
+def _shown(address: str) -> str:
+    """The address without user and password."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _no_phoenix(url: str, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"ATHENA_PHOENIX_URL is {_shown(_address(url))}, but no Phoenix takes traces there: {why}.",
+        "Start it (`docker compose --profile phoenix up -d`, or `phoenix serve`), mend the setting, or empty "
+        "it. Answers go on without traces.",
+    )

@@ -1,0 +1,128 @@
+"""An index and its conversations copied from one store into another, vectors and all: nothing is embedded.
+
+What is there already is left alone, so that a copy that was broken off is gone on with by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.errors import StoreError
+from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument
+
+if TYPE_CHECKING:
+    from pipeline.stores.conversations import ConversationInfo, Conversations
+
+Report = Callable[[str, int, int], None]  # what, done, total
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What was copied, and what was there before."""
+
+    documents: int
+    conversations: int
+    documents_unchanged: int
+    conversations_unchanged: int
+
+
+def migrate(
+    source: DocumentStore,
+    target: DocumentStore,
+    *,
+    conversations: tuple[Conversations, Conversations],
+    force: bool = False,
+    report: Report | None = None,
+) -> Migration:
+    """Copy documents, then conversations (a pair: from, to), into a store that may have some of them.
+
+    Only `force` writes over documents of the target that read otherwise; nothing is deleted, on either side.
+
+    Raises:
+        StoreError: nothing to copy, or the target has other documents and `force` is not given.
+        ManifestMismatch: the target was made with another embedding model or splitter.
+    """
+    report = report or _silent
+    copied, kept = _copy_documents(source, target, force=force, report=report)
+    moved, known = _copy_conversations(*conversations, report=report)
+    return Migration(copied, moved, kept, known)
+
+
+def _copy_documents(
+    source: DocumentStore, target: DocumentStore, *, force: bool, report: Report
+) -> tuple[int, int]:
+    manifest = source.sections.manifest()
+    wanted = source.sections.documents()
+    if manifest is None or not wanted:
+        raise StoreError("There is no index to copy.", "Make one with `athena ingest FOLDER`.")
+    with target.writing(manifest) as writing:
+        present = {info.source: info for info in writing.documents()}
+        if not force:
+            _refuse_others(present, {info.source: info for info in wanted})
+        missing = [info for info in wanted if not _same(present.get(info.source), info)]
+        report("Documents", 0, len(missing))
+        for done, info in enumerate(missing, start=1):
+            target.replace(_whole(source, info))
+            report("Documents", done, len(missing))
+    return len(missing), len(wanted) - len(missing)
+
+
+def _refuse_others(present: Mapping[str, DocumentInfo], wanted: Mapping[str, DocumentInfo]) -> None:
+    others = sorted(name for name, info in present.items() if not _same(wanted.get(name), info))
+    if others:
+        named = ", ".join(others[:3]) + (" …" if len(others) > 3 else "")
+        raise StoreError(
+            f"The target has {len(others):,} documents that are not those of this index: {named}.",
+            "With --force the copy takes the place of those of the same name, and the others stay.",
+        )
+
+
+def _same(one: DocumentInfo | None, other: DocumentInfo) -> bool:
+    return one is not None and (one.hash, one.root) == (other.hash, other.root)
+
+
+def _whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
+    """A stored document as it goes into another store."""
+    stored = store.sections.document(info.source)
+    by_section = store.sentences.of_sections([section.node_id for section in stored.sections])
+    sentences = [sentence for section in stored.sections for sentence in by_section.get(section.node_id, ())]
+    ids = [node.node_id for node in (*stored.sections, *sentences)]
+    vectors = store.sentences.vectors(ids)
+    if lacking := len(ids) - len(vectors):
+        raise StoreError(
+            f"'{info.source}' lacks {lacking} vectors in the index that is copied.",
+            "Run `athena repair`, then `athena ingest`, and copy again.",
+        )
+    return NewDocument(
+        id=info.id,
+        source=info.source,
+        root=info.root,
+        title=info.title,
+        hash=info.hash,
+        text=stored.text,
+        sections=stored.sections,
+        sentences=sentences,
+        vectors=vectors,
+    )
+
+
+def _copy_conversations(source: Conversations, target: Conversations, *, report: Report) -> tuple[int, int]:
+    present = {info.id: info for info in target.list()}
+    wanted = source.list()
+    missing = [info for info in wanted if _older(present.get(info.id), info)]
+    report("Conversations", 0, len(missing))
+    for done, info in enumerate(reversed(missing), start=1):
+        target.restore(source.get(info.id))
+        report("Conversations", done, len(missing))
+    return len(missing), len(wanted) - len(missing)
+
+
+def _older(there: ConversationInfo | None, info: ConversationInfo) -> bool:
+    """True where the target does not have it, or has less of it; one that went on there is left alone."""
+    return there is None or (there.updated_at, there.turns) < (info.updated_at, info.turns)
+
+
+def _silent(_what: str, _done: int, _total: int) -> None:
+    """Nobody looks."""

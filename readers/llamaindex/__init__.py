@@ -1,0 +1,1 @@
+"""Reading as LlamaIndex's parts: `BaseReader` and `NodeParser`."""

@@ -1,0 +1,645 @@
+"""The command line with the real bundled model: shapes, exit codes, and what it says."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from rich.console import Console
+from typer.testing import CliRunner
+
+from athena import cli
+from athena.assembly import Athena
+from athena.cli import terminal
+from athena.settings import Settings
+from pipeline.answer import Answer, Support
+from pipeline.errors import AthenaError, ModelError, ModelUnavailable
+from pipeline.ingest import Progress
+from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
+from pipeline.stores.embedded import EmbeddedStore
+
+ROOT = Path(__file__).parents[3]
+COMMANDS = [
+    "ingest",
+    "search",
+    "ask",
+    "chat",
+    "eval",
+    "eval retrieval",
+    "eval answers",
+    "doctor",
+    "migrate",
+    "repair",
+    "serve",
+]
+
+ECS = """\
+# ECS
+
+## Cabin fan
+
+The cabin fan moves the air. A broken fan shows OFFLINE.
+
+## LN2 tank
+
+The LN2 tank holds nitrogen. When the LN2 tank shows OFFLINE, check these:
+
+- the breaker
+- the quantity sensor
+"""
+RADIO = "# Radio\n\nCall the ground on S-band. The antenna points at Earth.\n"
+
+RESULT_KEYS = {
+    "rank", "score", "source", "heading_path", "section_id", "start", "end", "start_line", "end_line", "text"
+}  # fmt: skip
+CITATION_KEYS = {
+    "marker", "source", "heading_path", "start", "end", "start_line", "end_line", "quote", "verified"
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder of its own, no language model, and a log that writes to no closed stream."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATHENA_LLM", "none")
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "manual"
+    (folder / "systems").mkdir(parents=True)
+    (folder / "systems" / "ecs.md").write_text(ECS, encoding="utf-8")
+    (folder / "radio.md").write_text(RADIO, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data_dir(manual: Path) -> Path:
+    """The folder of an index of the manual."""
+    folder = manual.parent / "data"
+    result = run("ingest", str(manual), "--data-dir", str(folder))
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def run(*arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(cli.app, list(arguments), input=given)
+
+
+def ok(*arguments: str) -> dict[str, Any]:
+    """What a command prints as JSON: one line, and nothing else."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("\n") == 1
+    return json.loads(result.stdout)
+
+
+def text_of(source: Path, start: int, end: int) -> str:
+    return source.read_text(encoding="utf-8")[start:end]
+
+
+# -- help and usage -----------------------------------------------------------------------------------
+
+
+def test_help_of_everything() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for command in ("ingest", "search", "ask", "chat", "eval", "doctor", "serve"):
+        assert f" {command} " in result.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_each_command(command: str, flag: str) -> None:
+    result = run(*command.split(), flag)
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+    if command != "eval":
+        assert "--data-dir" in result.output
+    if command not in ("eval", "chat", "serve"):
+        assert "--json" in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fly"],
+        ["search"],
+        ["search", "fan", "--top-k", "0"],
+        ["search", "fan", "--top-k", "many"],
+        ["search", "fan", "--alpha", "1.5"],
+        ["search", "fan", "--shiny"],
+        ["eval", "retrieval"],
+        ["serve", "--port", "70000"],
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_a_section_that_is_no_section_is_wrong_usage(data_dir: Path) -> None:
+    result = run("search", "fan", "--why", "ecs.md", "--data-dir", str(data_dir))
+    assert result.exit_code == 2
+    assert "SOURCE#HEADING" in result.output
+
+
+def test_a_bad_setting_is_named_and_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATHENA_TOP_K", "none")
+    result = run("search", "fan")
+    assert result.exit_code == 1
+    assert "ATHENA_TOP_K cannot be 'none'" in result.stderr
+    assert "Traceback" not in result.output
+
+
+# -- ingest -------------------------------------------------------------------------------------------
+
+
+def test_ingest_as_json_twice(manual: Path, tmp_path: Path) -> None:
+    arguments = ("ingest", str(manual), "--data-dir", str(tmp_path / "data"))
+    first = ok(*arguments)
+    assert set(first) >= {
+        "added", "changed", "unchanged", "deleted", "problems", "sections", "sentences", "embedded",
+        "seconds", "stopped",
+    }  # fmt: skip
+    assert (sorted(first["added"]), first["problems"], first["stopped"]) == (
+        ["radio.md", "systems/ecs.md"],
+        [],
+        False,
+    )
+    assert first["embedded"] == first["sections"] + first["sentences"] == 3 + 8
+    second = ok(*arguments)
+    assert (second["added"], sorted(second["unchanged"]), second["embedded"]) == (
+        [],
+        sorted(first["added"]),
+        0,
+    )
+    again = ok(*arguments, "--rebuild")
+    assert again["sections"] == 3
+
+
+def test_some_files_failing_ends_with_3_and_the_others_are_indexed(tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "good.md").write_text(RADIO, encoding="utf-8")
+    (folder / "bad.md").write_bytes(b"\xff\xfe")
+    arguments = ("ingest", str(folder), "--data-dir", str(tmp_path / "data"))
+    result = run(*arguments, "--json")
+    assert result.exit_code == 3
+    report = json.loads(result.stdout)
+    assert report["added"] == ["good.md"]
+    (problem,) = report["problems"]
+    assert problem["source"] == "bad.md"
+    assert problem["reason"].startswith("not UTF-8")
+    assert problem["fix"]
+    result = run(*arguments)
+    assert result.exit_code == 3
+    assert "Not indexed: 'bad.md': not UTF-8" in result.output
+
+
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    result = run("ingest", str(tmp_path / "nowhere"), "--data-dir", str(tmp_path / "data"))
+    assert result.exit_code == 1
+    assert "nowhere': no such file or folder" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATHENA_CORPUS", str(manual))
+    monkeypatch.setenv("ATHENA_DATA_DIR", "from-environment")
+    assert sorted(ok("ingest")["added"]) == ["radio.md", "systems/ecs.md"]
+    assert Path("from-environment", "athena.sqlite").exists()
+    assert ok("ingest", "--data-dir", "from-flag")["added"]
+    assert Path("from-flag", "athena.sqlite").exists()
+
+
+def test_an_ingest_tells_what_it_did(manual: Path, tmp_path: Path) -> None:
+    result = run("ingest", str(manual), "--data-dir", str(tmp_path / "data"))
+    assert "2 added: 3 sections, 8 sentences" in result.output
+    assert "11 passages embedded" in result.output
+    assert "2 unchanged" in run("ingest", str(manual), "--data-dir", str(tmp_path / "data")).output
+
+
+# -- search -------------------------------------------------------------------------------------------
+
+
+def test_search_as_json(data_dir: Path, manual: Path) -> None:
+    found = ok("search", "Why does the LN2 tank show OFFLINE?", "--top-k", "2", "--data-dir", str(data_dir))
+    assert set(found) >= {"query", "results", "steps"}
+    assert found["query"] == "Why does the LN2 tank show OFFLINE?"
+    assert [result["rank"] for result in found["results"]] == [1, 2]
+    best = found["results"][0]
+    assert set(best) >= RESULT_KEYS
+    assert (best["source"], best["heading_path"]) == ("systems/ecs.md", ["ECS", "LN2 tank"])
+    for result in found["results"]:
+        source = manual / result["source"]
+        assert result["text"] == text_of(source, result["start"], result["end"])
+        lines = source.read_text(encoding="utf-8").splitlines()
+        assert result["text"].splitlines()[0] in lines[result["start_line"] - 1]
+        assert result["text"].splitlines()[-1] in lines[result["end_line"] - 1]
+    assert [set(step) >= {"name", "ms"} for step in found["steps"]] == [True] * 8
+    assert {step["name"] for step in found["steps"]} == {
+        "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("glob", "sources"), [("systems", {"systems/ecs.md"}), ("*.md", {"radio.md"})])
+def test_search_in_some_sources(data_dir: Path, glob: str, sources: set[str]) -> None:
+    found = ok("search", "the fan and the antenna", "--path", glob, "--data-dir", str(data_dir))
+    assert {result["source"] for result in found["results"]} == sources
+
+
+def test_flags_of_a_search_reach_it(data_dir: Path) -> None:
+    shared = ("search", "antenna", "--data-dir", str(data_dir))
+    assert [result["source"] for result in ok(*shared, "--alpha", "0")["results"]] == ["radio.md"]
+    assert len(ok(*shared, "--alpha", "1")["results"]) == 3
+    assert len(ok(*shared, "--alpha", "1", "--top-k", "1")["results"]) == 1
+    question = ("search", "fan air broken OFFLINE", "--data-dir", str(data_dir), "--top-k", "1")
+    assert ok(*question, "--merge-threshold", "0")["results"][0]["merged"] is True
+    (hyde,) = [step for step in ok(*shared, "--no-hyde")["steps"] if step["name"] == "hyde"]
+    assert (hyde["status"], hyde["detail"]) == ("skipped", "switched off")
+    (rerank,) = [step for step in ok(*shared, "--no-rerank")["steps"] if step["name"] == "rerank"]
+    assert (rerank["status"], rerank["detail"]) == ("skipped", "switched off")
+
+
+def test_why_as_json_and_as_text(data_dir: Path) -> None:
+    shared = ("search", "antenna", "--data-dir", str(data_dir), "--top-k", "1")
+    why = ok(*shared, "--why", "systems/ecs.md#Cabin fan")["why"]
+    assert (why["indexed"], why["dropped_by"]) == (True, "select")
+    assert set(why["lists"]) == {"bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences"}
+    result = run(*shared, "--why", "systems/ecs.md#Cabin fan")
+    assert "left out: beyond the first 1" in result.output
+    assert "dense_sections" in result.output
+    result = run(*shared, "--why", "systems/ecs.md#Warp drive")
+    assert result.exit_code == 0
+    assert "no section in it is called 'Warp drive'" in result.output
+    assert "pump.md" in run(*shared, "--why", "pump.md#Pump").output
+
+
+def test_a_search_as_text(data_dir: Path) -> None:
+    result = run("search", "Where does the antenna point?", "--data-dir", str(data_dir))
+    assert result.exit_code == 0
+    assert " 1  radio.md › Radio" in result.output
+    assert "The antenna points at Earth." in result.output
+    nothing = run("search", "fan", "--path", "nowhere/*", "--data-dir", str(data_dir))
+    assert nothing.exit_code == 0
+    assert "Nothing was found" in nothing.output
+
+
+@pytest.mark.parametrize("arguments", [["search", "fan"], ["ask", "fan?"], ["chat"]])
+def test_with_nothing_indexed_it_says_what_to_do(arguments: list[str], tmp_path: Path) -> None:
+    result = run(*arguments, "--data-dir", str(tmp_path / "data"), given="fan?\n")
+    assert result.exit_code == 1
+    assert "Nothing is indexed" in result.stderr
+    assert "athena ingest" in result.stderr
+
+
+def test_a_process_that_fails_early_ends_in_order(tmp_path: Path) -> None:
+    """In a process of its own: threads that still load a model must not abort it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "athena", "search", "fan", "--data-dir", str(tmp_path / "data")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("Nothing is indexed in ")
+    assert "terminate" not in done.stderr
+
+
+def test_a_model_that_cannot_be_loaded_early_says_so_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        asked = threading.Event()
+
+        def encode_query(self, text: str) -> None:
+            self.asked.set()
+            raise ModelUnavailable("The model file is damaged.", "Get it again.")
+
+    broken = Broken()
+    monkeypatch.setattr(Athena, "encoder", broken)
+    Athena(Settings()).warm_up()  # an error of its thread would fail this test
+    assert broken.asked.wait(10)
+    for thread in threading.enumerate():
+        if thread.name == "warm-up":
+            thread.join(10)
+
+
+def test_an_index_of_another_model_says_what_to_do(data_dir: Path, tmp_path: Path) -> None:
+    shutil.copytree(data_dir, tmp_path / "data")
+    with sqlite3.connect(tmp_path / "data" / "athena.sqlite") as connection:
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        assert "manifest" in " ".join(tables)
+        table = next(name for name in tables if "manifest" in name)
+        connection.execute(f"UPDATE {table} SET embedding_model = 'another'")
+    connection.close()
+    result = run("search", "fan", "--data-dir", str(tmp_path / "data"))
+    assert result.exit_code == 1
+    assert "--rebuild" in result.stderr
+
+
+# -- ask and chat -------------------------------------------------------------------------------------
+
+
+def test_ask_as_json(data_dir: Path, manual: Path) -> None:
+    answer = ok("ask", "Why does the LN2 tank show OFFLINE?", "--data-dir", str(data_dir))
+    assert set(answer) >= {
+        "question", "answer", "abstained", "mode", "model", "citations", "steps", "conversation_id"
+    }  # fmt: skip
+    assert (answer["question"], answer["mode"], answer["model"]) == (
+        "Why does the LN2 tank show OFFLINE?", "quote", ""
+    )  # fmt: skip
+    assert answer["abstained"] is False
+    assert answer["conversation_id"]
+    assert answer["citations"]
+    for citation in answer["citations"]:
+        assert set(citation) >= CITATION_KEYS
+        assert citation["verified"] is True
+        assert f"[{citation['marker']}]" in answer["answer"]
+        assert citation["quote"] == text_of(manual / citation["source"], citation["start"], citation["end"])
+    assert "the quantity sensor" in answer["answer"]
+    assert all(set(step) >= {"name", "ms"} for step in answer["steps"])
+
+
+def test_ask_abstains_and_shows_the_nearest(data_dir: Path) -> None:
+    answer = ok("ask", "Who won the football cup final in 1966?", "--data-dir", str(data_dir))
+    assert answer["abstained"] is True
+    assert answer["citations"] == []
+    assert answer["nearest"]
+    assert all(set(citation) >= CITATION_KEYS for citation in answer["nearest"])
+
+
+def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:
+    first = ok("ask", "What does a broken fan show?", "--data-dir", str(data_dir))
+    conversation = first["conversation_id"]
+    second = ok("ask", "And where is it?", "--conversation", conversation, "--data-dir", str(data_dir))
+    assert second["conversation_id"] == conversation
+    assert second["question"] == "And where is it?"
+    assert second["condensed_question"] != second["question"]
+    assert ok("ask", "Which antenna?", "--data-dir", str(data_dir))["conversation_id"] != conversation
+
+
+def test_ask_in_a_conversation_that_is_not_stored(data_dir: Path) -> None:
+    result = run("ask", "Fan?", "--conversation", "gone", "--data-dir", str(data_dir))
+    assert result.exit_code == 1
+    assert "gone" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_ask_in_some_sources(data_dir: Path) -> None:
+    answer = ok("ask", "What moves the air?", "--path", "radio.md", "--data-dir", str(data_dir))
+    cited = [*answer["citations"], *answer["nearest"]]
+    assert {citation["source"] for citation in cited} <= {"radio.md"}
+
+
+def test_an_answer_as_text_has_footnotes(data_dir: Path) -> None:
+    result = run("ask", "Where does the antenna point?", "--data-dir", str(data_dir))
+    assert result.exit_code == 0
+    assert "The antenna points at Earth." in result.output
+    assert "[1] radio.md › Radio, lines 3-3" in result.output
+    assert "no model: quotes" in result.output
+
+
+def test_a_chat_ends_with_an_empty_line(data_dir: Path) -> None:
+    result = run("chat", "--data-dir", str(data_dir), given="Where does the antenna point?\n\nFan?\n")
+    assert result.exit_code == 0
+    assert "2 documents" in result.stderr
+    assert "The antenna points at Earth." in result.stdout
+    assert "fan" not in result.stdout
+
+
+# -- doctor -------------------------------------------------------------------------------------------
+
+
+def test_doctor(data_dir: Path) -> None:
+    diagnosis = ok("doctor", "--data-dir", str(data_dir))
+    assert set(diagnosis) >= {"ok", "checks"}
+    assert diagnosis["ok"] is True
+    assert all(set(check) >= {"name", "ok", "detail", "fix"} for check in diagnosis["checks"])
+    names = [check["name"] for check in diagnosis["checks"]]
+    assert {"python", "data folder", "index", "embedding", "cross-encoder", "language model"} <= set(names)
+    result = run("doctor", "--data-dir", str(data_dir))
+    assert result.exit_code == 0
+    assert "✓ index: 2 documents, 3 sections, 8 sentences" in result.output
+
+
+def test_doctor_where_something_is_wrong(tmp_path: Path) -> None:
+    result = run("doctor", "--data-dir", str(tmp_path / "data"), "--json")
+    assert result.exit_code == 1
+    diagnosis = json.loads(result.stdout)
+    assert diagnosis["ok"] is False
+    (index,) = [check for check in diagnosis["checks"] if not check["ok"]]
+    assert (index["name"], index["detail"]) == ("index", "nothing is indexed")
+    assert "athena ingest" in index["fix"]
+    assert "✗ index: nothing is indexed" in run("doctor", "--data-dir", str(tmp_path / "data")).output
+
+
+# -- eval ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def beir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli-beir") / "lunar"
+    (folder / "qrels").mkdir(parents=True)
+    documents = {
+        "fan": ("Cabin fan", "The cabin fan moves the air. A broken fan shows OFFLINE."),
+        "radio": ("Radio", "Call the ground on S-band. The antenna points at Earth."),
+        "tank": ("Nitrogen tank", "LN2 tanks hold nitrogen.\n\nTheir valve opens at 5 bar."),
+        "lamp": ("Emergency lamp", ""),
+    }
+    queries: list[dict[str, Any]] = [
+        {"_id": "q1", "text": "What does a broken fan show?", "answer": "offline"},
+        {"_id": "q2", "text": "Where does the antenna point?", "answer": "at Earth"},
+        {
+            "_id": "q3", "text": "And at which pressure does it open?", "answer": "5 bar",
+            "history": [{"role": "user", "text": "What about the valve of the LN2 tank?"}],
+        },
+        {"_id": "q4", "text": "Who won the football cup final?", "answerable": False},
+    ]  # fmt: skip
+    rows = [{"_id": name, "title": title, "text": text} for name, (title, text) in documents.items()]
+    for name, lines in (("corpus", rows), ("queries", queries)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    qrels = "query-id\tcorpus-id\tscore\nq1\tfan\t1\nq2\tradio\t1\nq3\ttank\t1\n"
+    (folder / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
+    (folder / "qrels" / "dev.tsv").write_text("q1\tlamp\t1\n", encoding="utf-8")
+    return folder
+
+
+def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
+    report = ok(
+        "eval", "retrieval", str(beir), "--run", "runs/lunar.trec", "--data-dir", str(tmp_path / "data")
+    )
+    assert set(report) >= {
+        "dataset", "documents", "sentences", "queries", "metrics", "ms_per_query", "ingest_seconds"
+    }  # fmt: skip
+    assert (report["dataset"], report["documents"], report["sentences"], report["queries"]) == (
+        "lunar",
+        4,
+        7,
+        3,
+    )
+    assert set(report["metrics"]) >= {"nDCG@10", "Recall@10", "Recall@100", "MRR@10"}
+    assert report["metrics"]["nDCG@10"] == report["metrics"]["MRR@10"] == report["metrics"]["Recall@100"] == 1
+    assert set(report["ms_per_query"]) == {"p50", "p95"}
+    assert report["ingest_seconds"] > 0
+    rows = [line.split(" ") for line in Path("runs/lunar.trec").read_text(encoding="utf-8").splitlines()]
+    assert {len(row) for row in rows} == {6}
+    assert [(row[0], row[2]) for row in rows if row[3] == "1"] == [
+        ("q1", "fan"),
+        ("q2", "radio"),
+        ("q3", "tank"),
+    ]
+    assert not (tmp_path / "data").exists()  # nobody's index is touched
+
+
+def test_eval_retrieval_of_another_split_as_a_table(beir: Path) -> None:
+    result = run("eval", "retrieval", str(beir), "--split", "dev")
+    assert result.exit_code == 0
+    assert "lunar: 4 documents, 7 sentences" in result.output
+    assert "MRR@10" in result.output
+    assert "1.0000" in result.output  # Recall@10: four documents are all found
+    assert "0.5000" in result.output or "0.3333" in result.output or "0.2500" in result.output
+
+
+def test_eval_answers(beir: Path) -> None:
+    report = ok("eval", "answers", str(beir))
+    assert set(report["metrics"]) >= {
+        "first_quote", "any_quote", "answerability_auroc", "abstain_precision", "abstain_recall"
+    }  # fmt: skip
+    assert (report["questions"], report["answerable"], report["unanswerable"]) == (4, 3, 1)
+    assert report["metrics"]["any_quote"] == 1
+    assert report["metrics"]["answerability_auroc"] == 1
+    assert 0 < report["threshold"] < 1
+
+
+def test_eval_of_a_markdown_folder(manual: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "questions"
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "Where does the antenna point?"}\n', "utf-8")
+    (folder / "qrels" / "test.tsv").write_text("q1\tradio.md#Radio\t1\n", "utf-8")
+    report = ok("eval", "retrieval", str(folder), "--corpus", str(manual))
+    assert (report["documents"], report["metrics"]["MRR@10"]) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", ["retrieval", "answers"])
+def test_eval_of_a_folder_that_is_no_data_set(kind: str, tmp_path: Path) -> None:
+    result = run("eval", kind, str(tmp_path))
+    assert result.exit_code == 1
+    assert "does not exist" in result.stderr
+    assert "corpus.jsonl, queries.jsonl and qrels/test.tsv" in result.stderr
+
+
+def test_eval_answers_without_questions(beir: Path, tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_bytes((beir / "corpus.jsonl").read_bytes())
+    (tmp_path / "queries.jsonl").write_text("\n", "utf-8")
+    result = run("eval", "answers", str(tmp_path))
+    assert result.exit_code == 1
+    assert "has no questions" in result.stderr
+
+
+# -- the terminal -------------------------------------------------------------------------------------
+
+
+class FakeEngine:
+    """Yields the events that it was made with."""
+
+    def __init__(self, *events: Any) -> None:
+        self.events = events
+        self.asked: list[str] = []
+
+    def run(self, message: str) -> Iterator[Any]:
+        self.asked.append(message)
+        yield from self.events
+
+
+ANSWER = Answer("Fan?", "Fan?", "It hums.", "quote", "", abstained=False)
+
+
+def test_an_answer_is_waited_for() -> None:
+    engine = FakeEngine(StepStarted("search", "Searching [3] sentences …"), AnswerFinished(ANSWER))
+    assert terminal.ask_quietly(engine, "Fan?") == ANSWER
+    assert terminal.watch_answer(engine, "Fan?", Console(file=io.StringIO())) == ANSWER
+    assert engine.asked == ["Fan?", "Fan?"]
+
+
+def test_a_run_that_failed_is_an_error() -> None:
+    with pytest.raises(ModelError, match=r"^The model is gone\. Start it\.$"):
+        terminal.ask_quietly(FakeEngine(RunFailed("The model is gone.", "Start it.", "It h")), "Fan?")
+
+
+def test_a_run_that_just_ends_is_an_error() -> None:
+    with pytest.raises(AthenaError, match="ended unexpectedly"):
+        terminal.ask_quietly(FakeEngine(), "Fan?")
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "quiet", "shown"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_progress_is_shown_on_a_terminal_only(is_terminal: bool, quiet: bool, shown: bool) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=is_terminal)
+    with terminal.ingest_progress(console, quiet=quiet) as report:
+        assert (report is not None) is shown
+        if report:
+            report(Progress("embedding", 3, 8, "fan.md"))
+            report(Progress("embedding", 8, 8, "fan.md"))
+    with terminal.counter(console, quiet=quiet) as count:
+        assert (count is not None) is shown
+        if count:
+            count("Asking", 2, 2)
+    assert ("Embedding" in stream.getvalue()) is shown
+    assert ("8/8" in stream.getvalue()) is shown
+    assert ("Asking" in stream.getvalue()) is shown
+
+
+def test_serve_starts_the_app_with_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ui import launch
+
+    served: list[Any] = []
+    monkeypatch.setattr(launch, "serve", served.append)
+    assert run("serve", "--host", "127.0.0.2", "--port", "9001", "--data-dir", "here").exit_code == 0
+    (settings,) = served
+    assert (settings.host, settings.port, settings.data_dir) == ("127.0.0.2", 9001, Path("here"))
+
+
+def test_an_interrupted_command_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: object, folder: Path, **_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EmbeddedStore, "__init__", interrupted)
+    result = run("search", "fan")
+    assert result.exit_code == 130
+    assert "Stopped." in result.stderr
+
+
+def test_notes_of_an_answer_are_shown() -> None:
+    stream = io.StringIO()
+    support = (Support(0, 8, (), False, 0.1), Support(0, 2, (), True, 0.9))
+    answer = replace(
+        ANSWER, notices=("The prompt was cut.",), model="ollama/x", seconds=1.26, support=support
+    )
+    Console(file=stream, width=120).print(terminal.answer_text(answer))
+    assert [line.rstrip() for line in stream.getvalue().split("\n")] == [
+        "It hums.",
+        "",
+        "Not supported by what it cites: It hums.",
+        "The prompt was cut.",
+        "ollama/x, 1.3 s",
+        "",
+    ]

@@ -1,0 +1,127 @@
+"""The commands about stores: migrate, repair, and what doctor says of servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from athena import cli
+from athena.assembly import load_settings
+from athena.assembly import server_addresses as addresses_of
+from athena.diagnosis import diagnose
+from pipeline.errors import ConfigurationError, StoreUnavailable
+from pipeline.stores.base import Manifest
+from tests.server_stores import server_addresses
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def manuals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one indexed manual, no language model."""
+    monkeypatch.setenv("ATHENA_LLM", "none")
+    monkeypatch.setenv("ATHENA_DATA_DIR", str(tmp_path / "data"))
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "fan.md").write_text("# Fan\n\nThe cabin fan moves 120 litres of air a second.\n")
+    assert runner.invoke(cli.app, ["ingest", str(folder)]).exit_code == 0
+    return folder
+
+
+@pytest.mark.server
+def test_an_index_moves_to_the_servers_and_back(
+    manuals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server_addresses() as addresses:
+        monkeypatch.setenv("ATHENA_MONGODB_URL", addresses.mongodb_url)
+        monkeypatch.setenv("ATHENA_MONGODB_DATABASE", addresses.mongodb_database)
+        monkeypatch.setenv("ATHENA_WEAVIATE_URL", addresses.weaviate_url)
+        monkeypatch.setenv("ATHENA_WEAVIATE_GRPC_PORT", str(addresses.weaviate_grpc_port))
+        monkeypatch.setenv("ATHENA_WEAVIATE_PREFIX", addresses.weaviate_prefix)
+        moved = runner.invoke(cli.app, ["migrate", "--to", "server", "--json"])
+        assert json.loads(moved.stdout)["documents"] == 1
+        monkeypatch.setenv("ATHENA_STORE", "server")
+        asked = runner.invoke(cli.app, ["ask", "How much air does the cabin fan move?", "--json"])
+        shape = json.loads(asked.stdout)
+        assert "120 litres" in shape["answer"]
+        assert [citation["source"] for citation in shape["citations"]] == ["fan.md"]
+        checks = {
+            c["name"]: c for c in json.loads(runner.invoke(cli.app, ["doctor", "--json"]).stdout)["checks"]
+        }
+        assert checks["servers"]["ok"] and checks["orphans"]["ok"]
+        assert json.loads(runner.invoke(cli.app, ["repair", "--json"]).stdout)["repaired"] is False
+        monkeypatch.setenv("ATHENA_DATA_DIR", str(tmp_path / "back"))
+        back = runner.invoke(cli.app, ["migrate", "--to", "embedded"])
+        assert "1 documents and 1 conversations copied" in back.stdout
+        assert "ATHENA_STORE=embedded" in back.stdout
+
+
+def test_a_server_that_is_not_there_is_named_with_its_setting(
+    manuals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATHENA_STORE", "server")
+    monkeypatch.setenv("ATHENA_MONGODB_URL", "mongodb://user:secret@127.0.0.1:9/")
+    for command in (["search", "fan"], ["ask", "fan?"], ["repair"], ["migrate", "--to", "server"]):
+        result = runner.invoke(cli.app, command)
+        assert result.exit_code == 1
+        assert "127.0.0.1:9" in result.stderr
+        assert "ATHENA_MONGODB_URL" in result.stderr
+        assert "secret" not in result.stderr
+
+
+def test_the_embedded_store_has_nothing_to_repair(manuals: Path) -> None:
+    result = runner.invoke(cli.app, ["repair"])
+    assert result.exit_code == 0
+    assert "heals itself" in result.stdout
+    assert json.loads(runner.invoke(cli.app, ["repair", "--json"]).stdout) == {"repaired": False}
+
+
+def test_a_url_that_cannot_be_is_said() -> None:
+    with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
+        addresses_of(load_settings(weaviate_url="weaviate:8080"))
+
+
+def test_the_password_stays_out_of_what_is_printed() -> None:
+    settings = load_settings(mongodb_url="mongodb://user:secret@host/", weaviate_api_key="secret")
+    assert "secret" not in repr(settings)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_doctor_says_what_of_the_servers_disagrees(clean: bool, tmp_path: Path) -> None:
+    found = SimpleNamespace(is_clean=clean, lines=lambda: [] if clean else ["3 objects in Weaviate"])
+    versions = SimpleNamespace(mongodb="7.0", weaviate="1.36.0")
+    servers = SimpleNamespace(versions=lambda: versions, find_orphans=lambda: found)
+    checks = checks_with(servers, tmp_path)
+    assert checks["servers"].detail == "MongoDB 7.0, Weaviate 1.36.0"
+    assert checks["orphans"].ok is clean
+    assert checks["orphans"].fix == (
+        "" if clean else "Remove them with `athena repair`, then run `athena ingest`."
+    )
+
+
+def test_doctor_looks_for_no_orphans_on_a_dead_server(tmp_path: Path) -> None:
+    def dead() -> object:
+        raise StoreUnavailable("MongoDB does not answer.", "Start it.")
+
+    checks = checks_with(SimpleNamespace(versions=dead), tmp_path)
+    assert (checks["servers"].ok, checks["servers"].fix) == (False, "Start it.")
+    assert "orphans" not in checks
+
+
+def checks_with(servers: object, tmp_path: Path):  # type: ignore[no-untyped-def]
+    def none() -> Manifest:
+        raise ConfigurationError("Not asked.", "")
+
+    diagnosis = diagnose(
+        data_dir=tmp_path,
+        open_store=lambda: none(),  # type: ignore[arg-type, return-value]
+        manifest=none,
+        encoder=lambda: none(),  # type: ignore[arg-type, return-value]
+        models=(),
+        servers=lambda: servers,  # type: ignore[arg-type, return-value]
+    )
+    return {check.name: check for check in diagnosis.checks}

@@ -1,0 +1,197 @@
+"""Settings: where they come from, what they refuse, and that each is documented."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from athena.assembly import Athena, load_settings
+from athena.settings import Settings
+from pipeline.errors import ConfigurationError
+
+ROOT = Path(__file__).parents[2]
+FIELDS = Settings.model_fields
+
+# A good value for each setting that is not its default, as a text.
+GOOD: dict[str, tuple[str, Any]] = {
+    "data_dir": ("elsewhere", Path("elsewhere")),
+    "corpus": ("manuals", Path("manuals")),
+    "model_cache": ("models", Path("models")),
+    "store": ("server", "server"),
+    "mongodb_url": ("mongodb://u:p@db/", "mongodb://u:p@db/"),
+    "mongodb_database": ("manuals", "manuals"),
+    "weaviate_url": ("https://vectors", "https://vectors"),
+    "weaviate_grpc_host": ("grpc.vectors", "grpc.vectors"),
+    "weaviate_grpc_port": ("443", 443),
+    "weaviate_api_key": ("k", "k"),
+    "weaviate_ca_file": ("ca.pem", Path("ca.pem")),
+    "weaviate_prefix": ("Manuals", "Manuals"),
+    "max_file_mb": ("2.5", 2.5),
+    "max_upload_files": ("3", 3),
+    "max_upload_mb": ("7", 7.0),
+    "embedding_model": ("ollama/nomic", "ollama/nomic"),
+    "embedding_threads": ("2", 2),
+    "cross_encoder": ("none", "none"),
+    "llm": ("none", "none"),
+    "ollama_url": ("http://127.0.0.1:9", "http://127.0.0.1:9"),
+    "openai_api_key": ("sk-1", "sk-1"),
+    "openai_base_url": ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
+    "context_window": ("4096", 4096),
+    "max_answer_tokens": ("77", 77),
+    "temperature": ("0", 0.0),
+    "connect_timeout_s": ("1.5", 1.5),
+    "request_timeout_s": ("9", 9.0),
+    "hyde": ("off", "off"),
+    "hyde_timeout_s": ("4", 4.0),
+    "hyde_lexical": ("true", True),
+    "alpha": ("1", 1.0),
+    "candidates": ("12", 12),
+    "bm25_section_share": ("0", 0.0),
+    "dense_section_share": ("1", 1.0),
+    "simple_ratio_thresh": ("0.7", 0.7),
+    "rerank": ("false", False),
+    "rerank_top_n": ("5", 5),
+    "rerank_weight": ("0.9", 0.9),
+    "top_k": ("3", 3),
+    "context_tokens": ("900", 900),
+    "answerable_threshold": ("0.25", 0.25),
+    "history_tokens": ("100", 100),
+    "quotes": ("2", 2),
+    "persona": ("persona.toml", Path("persona.toml")),
+    "phoenix_url": ("http://127.0.0.1:6006", "http://127.0.0.1:6006"),
+    "host": ("0.0.0.0", "0.0.0.0"),
+    "port": ("9000", 9000),
+}
+
+BAD = {
+    "max_file_mb": "0",
+    "max_upload_files": "-1",
+    "embedding_threads": "-1",
+    "context_window": "many",
+    "temperature": "2.1",
+    "hyde": "sometimes",
+    "hyde_lexical": "perhaps",
+    "alpha": "1.01",
+    "candidates": "0",
+    "bm25_section_share": "-0.1",
+    "answerable_threshold": "2",
+    "rerank": "maybe",
+    "top_k": "2.5",
+    "port": "0",
+    "connect_timeout_s": "nan",
+}
+
+
+@pytest.fixture(autouse=True)
+def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a `.env`, and nothing set."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("ATHENA_")]:
+        monkeypatch.delenv(name)
+
+
+def test_the_examples_are_of_all_settings() -> None:
+    assert set(GOOD) == set(FIELDS)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_each_setting_says_what_it_does(name: str) -> None:
+    description = FIELDS[name].description or ""
+    assert len(description) > 10
+    assert not description.endswith(".")
+
+
+def test_defaults_are_valid() -> None:
+    Settings.model_validate(Settings().model_dump())
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_each_setting_comes_from_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, value = GOOD[name]
+    assert getattr(load_settings(), name) != value
+    monkeypatch.setenv(f"ATHENA_{name.upper()}", text)
+    assert getattr(load_settings(), name) == value
+
+
+def test_every_setting_comes_from_a_dotenv_file() -> None:
+    lines = [f"ATHENA_{name.upper()}={text}" for name, (text, _) in GOOD.items()]
+    Path(".env").write_text("\n".join([*lines, "OTHER=1", "ATHENA_UNKNOWN=1"]) + "\n", encoding="utf-8")
+    assert load_settings().model_dump() == {name: value for name, (_, value) in GOOD.items()}
+
+
+def test_flags_win_over_the_environment_and_that_over_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("ATHENA_TOP_K=2\nATHENA_ALPHA=0.2\nATHENA_LLM=none\n", encoding="utf-8")
+    monkeypatch.setenv("ATHENA_TOP_K", "3")
+    monkeypatch.setenv("ATHENA_ALPHA", "0.3")
+    settings = load_settings(top_k=4)
+    assert (settings.top_k, settings.alpha, settings.llm) == (4, 0.3, "none")
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_settings_are_frozen(name: str) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(Settings(), name, GOOD[name][1])
+
+
+@pytest.mark.parametrize(("name", "text"), BAD.items())
+def test_a_bad_value_is_named_with_its_variable(
+    name: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"ATHENA_{name.upper()}", text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert caught.value.problem.startswith(f"ATHENA_{name.upper()} cannot be {text!r}: ")
+    assert "\n" not in caught.value.problem
+    assert caught.value.fix
+
+
+def test_a_bad_flag_is_named_too() -> None:
+    with pytest.raises(ConfigurationError, match=r"^ATHENA_ALPHA cannot be 7: .* command line\.$"):
+        load_settings(alpha=7)
+
+
+def test_the_key_is_not_shown() -> None:
+    assert "sk-secret" not in repr(Settings(openai_api_key="sk-secret"))
+
+
+def test_nothing_listens_to_others_unless_told() -> None:
+    assert Settings().host == "127.0.0.1"
+
+
+def test_the_readme_lists_every_setting_with_its_default() -> None:
+    readme = ROOT / "README.md"
+    if not readme.exists():
+        pytest.skip("there is no README.md yet")
+    rows = dict(
+        re.findall(r"^\|\s*`(ATHENA_\w+)`\s*\|\s*([^|]*?)\s*\|", readme.read_text("utf-8"), re.MULTILINE)
+    )
+    assert set(rows) == {f"ATHENA_{name.upper()}" for name in FIELDS}
+    for name, field in FIELDS.items():
+        default = "" if field.default is None else str(field.default).removeprefix(f"{ROOT}/")
+        assert default.lower() in rows[f"ATHENA_{name.upper()}"].lower(), name
+
+
+def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_bytes(b"ATHENA_LLM=none # caf\xe9\n")
+    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': not UTF-8 \(byte 0xE9 at 21\)"):
+        load_settings()
+
+
+def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread.name))
+    Athena(Settings(embedding_model="ollama/nomic", ollama_url="http://127.0.0.1:9")).warm_up()
+    assert started == []
+    Athena(Settings()).warm_up(serving=True)
+    assert started == ["warm-up"]
+    Athena(Settings(store="server")).warm_up()
+    assert started == ["warm-up"] * 2
+    Athena(Settings(store="server")).warm_up(serving=True)
+    assert started == ["warm-up"] * 4

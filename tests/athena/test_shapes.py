@@ -1,0 +1,78 @@
+"""The JSON shapes of the command line: others rely on their keys."""
+
+from __future__ import annotations
+
+import json
+
+from athena.shapes import answer_shape, search_shape, why_shape
+from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support
+from pipeline.finding.why import Place, Why
+from pipeline.steps.events import Step
+from tests.pipeline.passages import make_passage
+
+STEP = Step("search", 12.34567, "failed", "no words", {"secret": object()}, {"also": object()})
+STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no words"}
+
+CITATION = Citation(
+    marker=1, source="fan.md", heading_path=("Manual", "Fan"), start=5, end=12, start_line=2, end_line=3,
+    quote="It hums.", verified=True, section_id="s1", file_hash="f", quote_hash="q", section_text="It hums.",
+    section_start=5,
+)  # fmt: skip
+CITATION_SHAPE = {
+    "marker": 1, "source": "fan.md", "heading_path": ["Manual", "Fan"], "start": 5, "end": 12,
+    "start_line": 2, "end_line": 3, "quote": "It hums.", "verified": True,
+}  # fmt: skip
+
+
+def test_search() -> None:
+    passages = (
+        make_passage("a", score=0.12345678, sentences=[(2, "It hums.", 0.9), (0, "Fan.", 0.1)]),
+        make_passage("b", score=0.1, text="Whole.", sentences=[(0, "Whole.", 0.9)], merged=True),
+    )
+    shape = search_shape(Retrieval("Why?", passages, Answerability(0.7, 0.4), (STEP,)))
+    assert json.loads(json.dumps(shape)) == {
+        "query": "Why?",
+        "results": [
+            {
+                "rank": 1, "score": 0.123457, "source": "fan.md", "heading_path": ["Manual", "Fan"],
+                "section_id": "a", "start": 20, "end": 28, "start_line": 4, "end_line": 4, "text": "It hums.",
+                "merged": False, "rerank_score": None,
+            },
+            {
+                "rank": 2, "score": 0.1, "source": "fan.md", "heading_path": ["Manual", "Fan"],
+                "section_id": "b", "start": 0, "end": 100, "start_line": 3, "end_line": 9, "text": "Whole.",
+                "merged": True, "rerank_score": None,
+            },
+        ],
+        "answerable": {"probability": 0.7, "threshold": 0.4, "answerable": True},
+        "steps": [STEP_SHAPE],
+    }  # fmt: skip
+
+
+def test_answer() -> None:
+    answer = Answer(
+        question="And then?", condensed_question="What then?", text="It hums [1].", mode="quote", model="",
+        abstained=False, citations=(CITATION,), support=(Support(0, 12, (1,), False, 0.5, ("12 V",)),),
+        nearest=(CITATION,), steps=(STEP,), notices=("cut",), seconds=1.23456, conversation_id="c",
+        turn_id="t",
+    )  # fmt: skip
+    assert json.loads(json.dumps(answer_shape(answer))) == {
+        "question": "And then?", "condensed_question": "What then?", "answer": "It hums [1].",
+        "abstained": False, "mode": "quote", "model": "", "status": "complete",
+        "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],
+        "support": [
+            {"start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"]}
+        ],
+        "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235, "conversation_id": "c", "turn_id": "t",
+    }  # fmt: skip
+
+
+def test_why() -> None:
+    why = Why(
+        "fan.md", ("Fan",), True, "merge", "Too far down.", {"bm25_sections": Place(3, 1.5)}, Place(30, 0.1)
+    )
+    assert json.loads(json.dumps(why_shape(why))) == {
+        "source": "fan.md", "heading_path": ["Fan"], "indexed": True, "dropped_by": "merge",
+        "explanation": "Too far down.", "lists": {"bm25_sections": {"rank": 3, "score": 1.5}},
+        "fused": {"rank": 30, "score": 0.1}, "reranked": {"rank": None, "score": None}, "final_rank": None,
+    }  # fmt: skip

@@ -1,0 +1,129 @@
+"""Judging quotes and abstaining, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from evals.datasets import Query
+from evals.runs.answers import AnswersReport, Judged, contains, judge_answers, report_on
+from evals.runs.indexing import Indexed
+from pipeline.answer import Answerability, Retrieval
+
+INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "expected"),
+    [
+        ("The fan shows OFFLINE.", "offline", True),
+        ("The **fan** shows\n  `OFFLINE`.", "fan shows OFFLINE", True),
+        ("The fan shows OFFLINE.", "fan  shows\nOFFLINE ", True),
+        ("The fan shows NOMINAL.", "OFFLINE", False),
+        ("", "OFFLINE", False),
+        ("STRASSE", "straße", True),
+    ],
+)
+def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expected: bool) -> None:
+    assert contains(text, answer) is expected
+
+
+def judge(query: Query, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
+    def search(question: str) -> Retrieval:
+        return Retrieval(question, (), Answerability(probability, 0.5))
+
+    (judged,) = judge_answers(
+        [query], search=search, quotes=lambda _: list(quotes), condense=lambda q: q.text
+    )
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("quotes", "first", "anywhere"),
+    [
+        (["It hums.", "It is OFF."], False, True),
+        (["It is OFF.", "It hums."], True, True),
+        (["It hums."], False, False),
+        ([], False, False),
+    ],
+)
+def test_quotes_of_an_answerable_question(quotes: list[str], first: bool, anywhere: bool) -> None:
+    judged = judge(Query(_id="q", text="?", answer="is off"), quotes)
+    assert (judged.first, judged.any) == (first, anywhere)
+
+
+def test_without_an_answer_given_quotes_are_not_judged() -> None:
+    for query in (Query(_id="q", text="?"), Query(_id="q", text="?", answer="off", answerable=False)):
+        judged = judge(query, ["It is off."])
+        assert (judged.first, judged.any) == (None, None)
+
+
+def test_abstaining_is_the_verdict_of_the_search() -> None:
+    query = Query(_id="q", text="?", answer="off")
+    assert judge(query, ["off"], probability=0.5).abstained is False
+    abstained = judge(query, ["off"], probability=0.49)
+    assert (abstained.abstained, abstained.probability, abstained.first) == (True, 0.49, True)
+
+
+def test_questions_are_condensed_and_counted() -> None:
+    asked: list[str] = []
+    told: list[tuple[int, int]] = []
+
+    def search(question: str) -> Retrieval:
+        asked.append(question)
+        return Retrieval(question, (), Answerability(0.0, 0.5))
+
+    judge_answers(
+        [Query(_id="a", text="one"), Query(_id="b", text="two")],
+        search=search,
+        quotes=lambda _: [],
+        condense=lambda query: query.text.upper(),
+        report=lambda done, total: told.append((done, total)),
+    )
+    assert (asked, told) == (["ONE", "TWO"], [(1, 2), (2, 2)])
+
+
+def judged(
+    query_id: str, probability: float, *, answerable: bool = True, quotes: tuple[bool, bool] | None = None
+) -> Judged:
+    first, anywhere = quotes or (None, None)
+    return Judged(query_id, answerable, probability, probability < 0.5, first, anywhere, ms=probability * 100)
+
+
+def report(*judgements: Judged) -> AnswersReport:
+    return report_on(judgements, dataset="lunar", threshold=0.5, indexed=INDEXED, settings={"alpha": 0.5})
+
+
+def test_the_report_by_hand() -> None:
+    found = report(
+        judged("a1", 0.9, quotes=(True, True)),
+        judged("a2", 0.8, quotes=(False, True)),
+        judged("a3", 0.4, quotes=(False, False)),
+        judged("a4", 0.7),  # no answer given
+        judged("u1", 0.6, answerable=False),
+        judged("u2", 0.2, answerable=False),
+        judged("u3", 0.1, answerable=False),
+    )
+    # AUROC: 12 pairs; only a3 (.4) under u1 (.6) is wrong. Abstained: a3, u2, u3.
+    assert found.metrics == {
+        "first_quote": pytest.approx(1 / 3),
+        "any_quote": pytest.approx(2 / 3),
+        "answerability_auroc": pytest.approx(11 / 12),
+        "abstain_precision": pytest.approx(2 / 3),
+        "abstain_recall": pytest.approx(2 / 3),
+    }
+    assert (found.questions, found.answerable, found.unanswerable, found.threshold) == (7, 4, 3, 0.5)
+    assert (found.missed, found.wrongly_abstained, found.wrongly_answered) == (("a3",), ("a3",), ("u1",))
+    assert found.ms_per_query == {"p50": 60.0, "p95": 90.0}
+    assert (found.documents, found.sentences, found.ingest_seconds) == (2, 5, 1.5)
+
+
+def test_a_figure_without_data_is_none() -> None:
+    assert report(judged("a", 0.9)).metrics == {
+        "first_quote": None,
+        "any_quote": None,
+        "answerability_auroc": None,
+        "abstain_precision": None,
+        "abstain_recall": None,
+    }

@@ -1,0 +1,118 @@
+"""An evaluation's index: every document one section under its title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evals.datasets import Document, load_corpus
+from evals.runs import indexing
+from evals.runs.indexing import Indexed, dataset_name, index_corpus, section_names
+from pipeline.stores.base import SearchRequest
+from pipeline.stores.embedded import EmbeddedStore
+from readers.cutting import SentenceCutter
+from tests.fakes import FakeEncoder
+from tests.pipeline.ingesting import manifest_of, run_ingest
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    opened = EmbeddedStore(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+def run(store: EmbeddedStore, documents: list[Document], **given: object) -> tuple[Indexed, FakeEncoder]:
+    encoder = FakeEncoder()
+    indexed = index_corpus(
+        documents,
+        store=store,
+        cutter=SentenceCutter(encoder.count_tokens),
+        encoder=encoder,
+        manifest=manifest_of(encoder),
+        **given,  # type: ignore[arg-type]
+    )
+    return indexed, encoder
+
+
+def test_each_document_is_one_section_under_its_title(store: EmbeddedStore, beir: Path) -> None:
+    indexed, encoder = run(store, load_corpus(beir))
+    assert indexed.documents == 5
+    assert indexed.sentences == store.sentences.count() == 8
+    assert indexed.seconds > 0
+    assert sorted(indexed.names.values()) == ["42", "fan", "tank", "text only", "title only"]
+    (section,) = store.sections.document("tank").sections
+    assert indexed.names[section.node_id] == "tank"
+    assert section.metadata["heading_path"] == ["Nitrogen tank"]
+    assert section.text == "LN2 tanks hold nitrogen.\n\nTheir valve opens at 5 bar."
+    assert (section.metadata["start_line"], section.metadata["end_line"]) == (1, 3)
+    assert "Nitrogen tank: Their valve opens at 5 bar." in encoder.texts
+
+
+def test_offsets_are_those_of_the_text(store: EmbeddedStore, beir: Path) -> None:
+    documents = {document.id: document for document in load_corpus(beir)}
+    indexed, _ = run(store, list(documents.values()))
+    for section_id, leaves in store.sentences.of_sections(list(indexed.names)).items():
+        text = store.sections.document(indexed.names[section_id]).text
+        assert leaves
+        for leaf in leaves:
+            assert leaf.text == text[leaf.start_char_idx : leaf.end_char_idx]
+
+
+def test_a_document_without_text_is_found_by_its_title(store: EmbeddedStore, beir: Path) -> None:
+    indexed, encoder = run(store, load_corpus(beir))
+    for vector, text in ((None, "emergency lamp"), (encoder.encode_query("emergency lamp"), None)):
+        response = store.sentences.search(SearchRequest(text, vector, 3))
+        best = (response.bm25_sections or response.dense_sections)[0]
+        assert indexed.names[best.section_id] == "title only"
+
+
+def test_a_document_without_a_title_has_no_heading(store: EmbeddedStore, beir: Path) -> None:
+    run(store, load_corpus(beir))
+    (section,) = store.sections.document("text only").sections
+    assert section.metadata["heading_path"] == []
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "---", "<!-- -->", "#", "\u3000", "```\n```", "[a]: b"])
+def test_a_document_of_next_to_nothing_is_indexed_all_the_same(store: EmbeddedStore, text: str) -> None:
+    indexed, _ = run(
+        store, [Document(_id="d", title="", text=text), Document(_id="e", title="Fan", text=text)]
+    )
+    assert sorted(indexed.names.values()) == ["d", "e"]
+    assert [info.source for info in store.sections.documents()] == ["d", "e"]
+
+
+def test_a_corpus_is_indexed_chunk_by_chunk(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "CHUNK", 2)
+    told: list[tuple[int, int]] = []
+    documents = [Document(_id=str(number), title="Fan", text=f"Fan {number} hums.") for number in range(5)]
+    indexed, encoder = run(store, documents, report=lambda done, total: told.append((done, total)))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+    assert [len(call) for call in encoder.calls] == [4, 4, 2]
+    assert len(indexed.names) == 5
+
+
+def test_an_id_that_comes_twice_counts_once_as_it_was_last(store: EmbeddedStore) -> None:
+    twice = [
+        Document(_id="d", title="Fan", text="It hums. It is old."),
+        Document(_id="d", title="Pump", text="It leaks."),
+    ]
+    indexed, _ = run(store, twice)
+    assert (indexed.documents, indexed.sentences) == (1, 1)
+    assert list(indexed.names.values()) == ["d"]
+    assert store.sections.document("d").text == "It leaks."
+
+
+def test_markdown_sections_are_named_by_source_and_path(store: EmbeddedStore, tmp_path: Path) -> None:
+    (tmp_path / "manual").mkdir()
+    (tmp_path / "manual" / "ecs.md").write_text("Hello.\n\n# ECS\n\n## Fan\n\nIt hums.\n", "utf-8")
+    run_ingest(store, tmp_path / "manual")
+    assert sorted(section_names(store).values()) == ["ecs.md#", "ecs.md#ECS > Fan"]
+
+
+def test_a_data_set_is_called_like_its_folder(beir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert dataset_name(beir) == "lunar"
+    monkeypatch.chdir(beir)
+    assert dataset_name(Path()) == "lunar"

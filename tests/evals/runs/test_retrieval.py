@@ -1,0 +1,114 @@
+"""Ranking an evaluation's questions: names, means, and the TREC run."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.datasets import Query, Turn
+from evals.runs.indexing import Indexed
+from evals.runs.retrieval import Ranked, judged, rank_queries, report_on, write_run
+from pipeline.answer import Answerability, Retrieval
+from pipeline.errors import DatasetError
+from tests.pipeline.passages import make_passage
+
+INDEXED = Indexed({"s1": "d1", "s2": "d2"}, documents=2, sentences=5, seconds=1.5)
+
+
+def found(question: str) -> Retrieval:
+    passages = (make_passage("s2", score=0.75), make_passage("s1", score=0.5))
+    return Retrieval(question, passages, Answerability(1.0, 0.5))
+
+
+def test_questions_are_condensed_and_answered_by_document_ids() -> None:
+    asked: list[str] = []
+    told: list[tuple[int, int]] = []
+
+    def search(question: str) -> Retrieval:
+        asked.append(question)
+        return found(question)
+
+    queries = [
+        Query(_id="q1", text="Fan?"),
+        Query(_id="q2", text="And then?", history=(Turn(role="user", text="Fan?"),)),
+    ]
+    ranked = rank_queries(
+        queries,
+        search=search,
+        condense=lambda query: " / ".join([*(turn.text for turn in query.history), query.text]),
+        names=INDEXED.names,
+        report=lambda done, total: told.append((done, total)),
+    )
+    assert asked == ["Fan?", "Fan? / And then?"]
+    assert [(item.query_id, item.ranking) for item in ranked] == [
+        ("q1", (("d2", 0.75), ("d1", 0.5))),
+        ("q2", (("d2", 0.75), ("d1", 0.5))),
+    ]
+    assert all(item.ms >= 0 for item in ranked)
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_only_judged_questions_are_asked(tmp_path: Path) -> None:
+    queries = [Query(_id="q1", text="?"), Query(_id="q2", text="?")]
+    assert [query.id for query in judged(queries, {"q2": {"d1": 1}}, folder=tmp_path)] == ["q2"]
+    with pytest.raises(DatasetError, match=r"No question of '.*' is judged .* `--split`"):
+        judged(queries, {"q9": {"d1": 1}}, folder=tmp_path)
+
+
+def test_the_report_by_hand() -> None:
+    ranked = [
+        Ranked("q1", (("d2", 0.9), ("d1", 0.8)), ms=10.0),
+        Ranked("q2", (("d2", 0.9), ("x", 0.8), ("d3", 0.7)), ms=30.0),
+        Ranked("q3", (), ms=20.0),
+    ]
+    qrels = {"q1": {"d1": 1}, "q2": {"d2": 1, "d9": 1}, "q3": {"d1": 1}}
+    report = report_on(ranked, qrels, dataset="lunar", split="dev", indexed=INDEXED, settings={"alpha": 0.5})
+    # nDCG: 1 / log2(3) = .6309; 1 / (1 + .6309) = .6131; 0. Recall: 1, .5, 0. RR: .5, 1, 0.
+    assert report.metrics == {
+        "nDCG@10": pytest.approx((0.63093 + 0.61315) / 3, abs=1e-4),
+        "Recall@5": pytest.approx(0.5),
+        "Recall@10": pytest.approx(0.5),
+        "Recall@100": pytest.approx(0.5),
+        "MRR@10": pytest.approx(0.5),
+    }
+    assert report.ms_per_query == {"p50": 20.0, "p95": 30.0}
+    assert (report.dataset, report.split, report.queries) == ("lunar", "dev", 3)
+    assert (report.documents, report.sentences, report.ingest_seconds) == (2, 5, 1.5)
+    assert report.settings == {"alpha": 0.5}
+
+
+def test_a_trec_run(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "lunar.trec"
+    write_run(
+        path,
+        [
+            Ranked("q1", (("ecs.md#ECS > Cabin fan", 0.5), ("d2", 0.25)), ms=1.0),
+            Ranked("q 2", (("d2", 0.5),), ms=1.0),
+        ],
+    )
+    rows = [line.split(" ") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row[:4], row[5]) for row in rows] == [
+        (["q1", "Q0", "ecs.md#ECS_>_Cabin_fan", "1"], "athena"),
+        (["q1", "Q0", "d2", "2"], "athena"),
+        (["q_2", "Q0", "d2", "1"], "athena"),
+    ]
+    assert [float(row[4]) for row in rows] == pytest.approx([0.5, 0.25, 0.5])
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.1, 1 / 3, 0.33333333349, 0.9999999995, 1.0]), min_size=1, max_size=100)
+)
+def test_sorting_a_run_by_score_gives_the_ranks_again(scores: list[float]) -> None:
+    ranking = tuple((f"d{n}", score) for n, score in enumerate(sorted(scores, reverse=True)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run"
+        write_run(path, [Ranked("q", ranking, ms=1.0)])
+        rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    values = [float(row[4]) for row in rows]
+    assert all(upper > lower for upper, lower in pairwise(values))
+    assert [row[2] for row in rows] == [name for name, _ in ranking]

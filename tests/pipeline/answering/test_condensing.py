@@ -1,0 +1,124 @@
+"""Condensing by rules on dialogues made by hand, and what a model's rewrite is allowed to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.answering.condensing import LONGEST_CARRIED, MAX_CONDENSED, Said, by_rules, condense
+from pipeline.errors import ModelError
+
+TANK = "The LN2 tank shows OFFLINE, what can be the reason?"
+HISTORY = [Said(True, TANK), Said(False, "Check the breaker of the tank heater.")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "and if that does not help?",
+        "what about the backup?",
+        "why?",
+        "how do I do that?",
+        "how do I do it?",
+        "Is there a backup?",
+        "And the oxygen one?",
+        "Which breaker is it?",
+        "What next?",
+        "And then?",
+        "What if the sensor is broken, too?",
+        "Show me more",
+        "what does it mean",
+        "How do I reset them?",
+        "Does the same apply to the oxygen tank?",
+        "Where is it located?",
+        "can you explain this step?",
+        "what else can I try?",
+        "no, it did not work",
+        "That did not help.",
+        "more details please",
+    ],
+)
+def test_a_follow_up_carries_the_topic(message: str) -> None:
+    found = by_rules(HISTORY, message)
+    assert found.by == "rules"
+    assert found.carried == TANK.rstrip("?")
+    assert found.question == f"{found.carried}: {message}"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What does alarm C-112 mean?",
+        "How do I align the star tracker after a reset?",
+        "Is there a procedure for a cabin leak at night?",
+        "How long does the battery last on one charge?",
+        "Is it safe to open the relief valve during descent?",
+        "What is the procedure that resets the coolant pump?",
+        "Who is the commander of the mission?",
+        "What are the radio frequencies?",
+        "ECS-FAN-1?",
+        "What happens to the crew if the fuel cell fails and it cannot be restarted?",
+        "What causes wildfires?",
+        "Why does an index of Kafka grow without limit?",
+        "thanks",
+        "Thank you very much!",
+        "ok",
+    ],
+)
+def test_a_question_that_stands_alone_is_left_alone(message: str) -> None:
+    found = by_rules(HISTORY, message)
+    assert (found.question, found.carried, found.by) == (message, "", "as asked")
+
+
+def test_a_topic_switch_loses_its_introduction_and_carries_nothing() -> None:
+    found = by_rules(HISTORY, "Another question: how much propellant is left?")
+    assert (found.question, found.carried, found.by) == ("how much propellant is left?", "", "rules")
+
+
+def test_follow_ups_lead_back_to_their_topic_over_thanks() -> None:
+    history = [
+        *HISTORY,
+        Said(True, "And the relief valve of it?"),
+        Said(False, "Closed."),
+        Said(True, "thanks"),
+    ]
+    assert by_rules(history, "why?").carried == f"{TANK.rstrip('?')}; And the relief valve of it"
+
+
+def test_only_the_latest_topic_is_carried() -> None:
+    history = [*HISTORY, Said(True, "How do I align the star tracker after a reset?"), Said(False, "So.")]
+    assert by_rules(history, "and if that fails?").carried == "How do I align the star tracker after a reset"
+
+
+def test_a_long_topic_is_shortened_at_a_word() -> None:
+    carried = by_rules([Said(True, "Align the star tracker " * 30)], "why?").carried
+    assert len(carried) <= LONGEST_CARRIED
+    assert carried.split()[-1] in ("Align", "the", "star", "tracker")
+
+
+def test_without_a_history_nothing_is_asked_of_the_model() -> None:
+    assert condense([], "why?", rewrite=lambda history, message: 1 / 0).question == "why?"  # type: ignore[arg-type,return-value]
+
+
+def test_the_models_version_is_tidied() -> None:
+    found = condense(HISTORY, "why?", rewrite=lambda *_: '\nQuestion: "Why is the LN2 tank OFFLINE?"\n')
+    assert (found.question, found.by, found.problem) == ("Why is the LN2 tank OFFLINE?", "model", "")
+
+
+def test_a_model_that_changes_nothing_is_as_asked() -> None:
+    assert condense(HISTORY, "What is C-112?", rewrite=lambda _, message: message).by == "as asked"
+
+
+@pytest.mark.parametrize("reply", ["", " \n ", "word " * MAX_CONDENSED, "a\nb\nc\nd"])
+def test_a_version_that_is_no_question_is_replaced_by_the_rules_and_said(reply: str) -> None:
+    found = condense(HISTORY, "why?", rewrite=lambda *_: reply)
+    assert found.by == "rules"
+    assert found.question.endswith("reason: why?")
+    assert found.problem == "the model's version could not be used"
+
+
+def test_a_failing_model_is_replaced_by_the_rules_and_said() -> None:
+    def fail(*_: object) -> str:
+        raise ModelError("It is ill.", "Wait.")
+
+    found = condense(HISTORY, "why?", rewrite=fail)
+    assert (found.by, found.problem) == ("rules", "It is ill. Wait.")

@@ -1,0 +1,81 @@
+"""The prompt's budgets."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answering.condensing import Said
+from pipeline.answering.context import (
+    MESSAGE_TOKENS,
+    Budget,
+    assemble_prompt,
+    count_tokens,
+    fitting_history,
+    fitting_message,
+    number_sources,
+)
+from pipeline.answering.persona import Persona
+from tests.pipeline.passages import make_passage
+
+
+def test_sources_are_numbered_with_their_place_and_the_last_is_cut() -> None:
+    passages = [make_passage(f"s{n}", text="word " * 100, merged=True) for n in range(4)]
+    sources = number_sources(passages, budget=200)
+    assert [source.number for source in sources] == [1, 2]
+    assert sources[0].text.startswith("[1] fan.md > Manual > Fan\nword")
+    assert sources[1].text.endswith(" …")
+    assert sum(count_tokens(source.text) for source in sources) <= 200
+
+
+def test_the_latest_messages_fit_and_no_answer_stands_alone() -> None:
+    history = [Said(True, "one"), Said(False, "two"), Said(True, "three"), Said(False, "four")]
+    cost = 1 + MESSAGE_TOKENS
+    assert fitting_history(history, budget=4 * cost) == history
+    assert fitting_history(history, budget=3 * cost) == history[2:]
+    assert fitting_history(history, budget=-5) == []
+
+
+@given(st.text(max_size=300), st.integers(8, 60))
+def test_a_message_fits_its_budget(text: str, budget: int) -> None:
+    assert count_tokens(fitting_message(text, budget=budget)) <= budget + 1
+    assert fitting_message(text, budget=10**6) == text
+
+
+TEXT = "One fan.\n\nTwo pumps.\n\nThree tanks.\n\nFour valves."
+
+
+def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_are_given() -> None:
+    found = [(0, "One fan.", 0.9), (3, "ks.\n\nFo", 0.4)]
+    (source,) = number_sources([make_passage("s", text=TEXT, sentences=found)], budget=500)
+    assert source.text.split("\n", 1)[1] == "One fan.\n…\nThree tanks.\n\nFour valves."
+    (whole,) = number_sources([make_passage("s", text=TEXT, sentences=found, merged=True)], budget=500)
+    assert whole.text.endswith(TEXT)
+
+
+def test_text_without_spaces_is_cut_where_it_must() -> None:
+    (source,) = number_sources([make_passage("s", text="月面の空気" * 200, merged=True)], budget=120)
+    assert source.text.count("月") > 10
+    assert source.text.endswith(" …")
+    assert "\ufffd" not in source.text
+    assert count_tokens(source.text) <= 121
+
+
+@given(
+    st.lists(st.text("word {x}.\n", max_size=400), max_size=6),
+    st.text("word {x}?", max_size=3000),
+    st.integers(600, 4000),
+)
+def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget: int) -> None:
+    history = [Said(number % 2 == 0, text) for number, text in enumerate(texts) if text]
+    passages = [make_passage(f"s{number}", text=text, merged=True) for number, text in enumerate(texts)]
+    prompt = assemble_prompt(
+        Persona(), passages, history, message, budget=Budget(prompt=budget, sources=2500, history=2000)
+    )
+    assert sum(count_tokens(item.text) for item in prompt.messages) <= budget
+    assert prompt.messages[0].role == "system"
+    sent = [item.text for item in prompt.messages[1:-1]]
+    assert sent == [said.text for said in history[len(history) - len(sent) :]]
+    assert prompt.history_left_out == len(history) - len(sent)
+    assert prompt.message_cut == (prompt.messages[-1].text != message)
+    assert [source.number for source in prompt.sources] == list(range(1, len(prompt.sources) + 1))

@@ -1,0 +1,46 @@
+"""The history: what is remembered of turns."""
+
+from __future__ import annotations
+
+from pipeline.answer import Answer
+from pipeline.answering.condensing import Said
+from pipeline.answering.history import History
+from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
+
+
+def turn(question: str, text: str, **given: object) -> Turn:
+    answer = Answer(question, question, text, "quote", "", abstained=False, **given)  # type: ignore[arg-type]
+    return Turn(question, question, answer, created_at=0.0)
+
+
+def conversation(*turns: Turn) -> Conversation:
+    return Conversation(ConversationInfo("c", "Title", 0.0, 0.0, len(turns)), turns)
+
+
+def test_no_conversation_is_an_empty_history() -> None:
+    assert History.of(None).said() == []
+
+
+def test_turns_become_messages_without_markers() -> None:
+    history = History.of(conversation(turn("Why?", "It hums [1][2]. See `a[1]`.")))
+    assert history.said() == [Said(True, "Why?"), Said(False, "It hums. See `a[1]`.")]
+
+
+def test_a_turn_without_an_answer_is_left_out_and_a_partial_one_is_not() -> None:
+    history = History.of(
+        conversation(
+            turn("One?", " ", status="failed"), turn("Two?", "It hu", status="failed"), turn("Three?", "Yes.")
+        )
+    )
+    assert history.said() == [
+        Said(True, "Two?"), Said(False, "It hu"), Said(True, "Three?"), Said(False, "Yes.")
+    ]  # fmt: skip
+
+
+def test_what_is_given_out_is_a_copy_and_all_can_be_replaced() -> None:
+    history = History()
+    history.remember("Why?", "Because.")
+    history.said().clear()
+    assert len(history.said()) == 2
+    history.replace([Said(True, "One")])
+    assert history.said() == [Said(True, "One")]

@@ -1,0 +1,188 @@
+"""Fusion by relative score: hand arithmetic, a naive oracle, and properties."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.finding.fusion import (
+    LISTS,
+    best_per_section,
+    fuse,
+    fuse_sections,
+    fuse_sentences,
+    list_weights,
+    relative_scores,
+)
+from pipeline.stores.base import Hit, SearchResponse
+
+EQUAL = dict.fromkeys(LISTS, 0.25)
+EMPTY = SearchResponse((), (), (), ())
+
+sections = st.sampled_from(["a", "b", "c", "d", "e"])
+scores = st.integers(-50, 50).map(lambda number: number / 4)
+hits = st.builds(
+    lambda section, position, score: Hit(f"{section}{position}", section, score),
+    sections,
+    st.integers(0, 3),
+    scores,
+)
+rankings = st.lists(hits, max_size=12, unique_by=lambda hit: hit.node_id).map(
+    lambda found: tuple(sorted(found, key=lambda hit: -hit.score))
+)
+responses = st.builds(SearchResponse, rankings, rankings, rankings, rankings)
+shares = st.integers(0, 8).map(lambda number: number / 8)
+weights = st.builds(
+    lambda alpha, bm25, dense: list_weights(alpha=alpha, bm25_section_share=bm25, dense_section_share=dense),
+    shares,
+    shares,
+    shares,
+)
+
+
+def hit(node_id: str, score: float) -> Hit:
+    return Hit(node_id, node_id[0], score)
+
+
+def test_weights_by_hand() -> None:
+    assert list_weights(alpha=0.25, bm25_section_share=0.8, dense_section_share=0.5) == pytest.approx(
+        {"bm25_sections": 0.6, "bm25_sentences": 0.15, "dense_sections": 0.125, "dense_sentences": 0.125}
+    )
+
+
+@given(weights)
+def test_weights_add_up_to_one(given_weights: dict[str, float]) -> None:
+    assert sum(given_weights.values()) == pytest.approx(1)
+    assert set(given_weights) == set(LISTS)
+
+
+def test_relative_scores_by_hand() -> None:
+    assert relative_scores({"a": 2.0, "b": 6.0, "c": 3.0}) == {"a": 0.0, "b": 1.0, "c": 0.25}
+    assert relative_scores({"a": -2.0, "b": 0.0, "c": -1.0}) == {"a": 0.0, "b": 1.0, "c": 0.5}
+    assert relative_scores({"a": 0.3, "b": 0.3}) == {"a": 1.0, "b": 1.0}
+    assert relative_scores({"a": 7.0}) == {"a": 1.0}
+    assert relative_scores({}) == {}
+
+
+def test_a_section_counts_as_its_best_sentence() -> None:
+    ranking = (hit("a1", 3.0), hit("b0", 2.0), hit("a0", 5.0), hit("a2", 1.0))
+    assert best_per_section(ranking) == {"a": 5.0, "b": 2.0}
+    assert best_per_section((hit("a0", -3.0), hit("a1", -2.0))) == {"a": -2.0}
+
+
+def test_fusing_by_hand() -> None:
+    response = SearchResponse(
+        bm25_sections=(Hit("a", "a", 10.0), Hit("b", "b", 4.0), Hit("c", "c", 2.0)),
+        bm25_sentences=(hit("b1", 8.0), hit("b0", 6.0), hit("a0", 4.0), hit("c0", 4.0)),
+        dense_sections=(),
+        dense_sentences=(hit("c2", 0.9), hit("a0", 0.5)),
+    )
+    fused = fuse_sections(
+        response,
+        weights={"bm25_sections": 0.4, "bm25_sentences": 0.2, "dense_sections": 0.1, "dense_sentences": 0.3},
+    )
+    # a: 1 * .4 + 0 * .2 + 0 * .3; b: (4 - 2) / 8 * .4 + 1 * .2; c: 0 * .4 + 0 * .2 + 1 * .3
+    assert [(item.id, item.score) for item in fused] == [
+        ("a", pytest.approx(0.4)),
+        ("b", pytest.approx(0.3)),
+        ("c", pytest.approx(0.3)),
+    ]
+    assert fused[1].contributions == pytest.approx({"bm25_sections": 0.1, "bm25_sentences": 0.2})
+    assert fused[2].contributions == pytest.approx(
+        {"bm25_sections": 0, "bm25_sentences": 0, "dense_sentences": 0.3}
+    )
+
+
+def test_sentences_keep_their_own_scores() -> None:
+    response = SearchResponse(
+        bm25_sections=(Hit("z", "z", 99.0),),
+        bm25_sentences=(hit("a0", 4.0), hit("a1", 2.0)),
+        dense_sections=(),
+        dense_sentences=(hit("a1", 0.8), hit("b0", 0.4)),
+    )
+    fused = fuse_sentences(response, weights=EQUAL)
+    assert [(item.id, item.score) for item in fused] == [("a0", 0.25), ("a1", 0.25), ("b0", 0.0)]
+
+
+def test_equal_scores_are_ordered_by_id() -> None:
+    found = dict.fromkeys("qcxa", 1.0)
+    assert [item.id for item in fuse({"one": found}, weights={"one": 1.0})] == ["a", "c", "q", "x"]
+
+
+def test_a_list_without_weight_adds_no_section() -> None:
+    fused = fuse({"one": {"a": 1.0}, "two": {"b": 1.0}}, weights={"one": 1.0, "two": 0.0})
+    assert [(item.id, dict(item.contributions)) for item in fused] == [("a", {"one": 1.0})]
+
+
+def test_nothing_found_is_nothing_fused() -> None:
+    assert fuse_sections(EMPTY, weights=EQUAL) == []
+    assert fuse_sentences(EMPTY, weights=EQUAL) == []
+
+
+def oracle(response: SearchResponse, given_weights: dict[str, float]) -> dict[str, Fraction]:
+    """The definition, a section at a time, in exact numbers."""
+    totals: dict[str, Fraction] = {}
+    for name in LISTS:
+        if not given_weights[name]:
+            continue
+        ranking = getattr(response, name)
+        best = {
+            section: max(Fraction(other.score) for other in ranking if other.section_id == section)
+            for section in {item.section_id for item in ranking}
+        }
+        for section, score in best.items():
+            spread = max(best.values()) - min(best.values())
+            relative = (score - min(best.values())) / spread if spread else Fraction(1)
+            totals[section] = totals.get(section, Fraction()) + Fraction(given_weights[name]) * relative
+    return totals
+
+
+@given(responses, weights)
+def test_it_is_what_the_definition_says(response: SearchResponse, given_weights: dict[str, float]) -> None:
+    fused = fuse_sections(response, weights=given_weights)
+    expected = oracle(response, given_weights)
+    assert {item.id: item.score for item in fused} == {
+        section: pytest.approx(float(score)) for section, score in expected.items()
+    }
+    assert [item.id for item in fused] == [
+        item.id for item in sorted(fused, key=lambda item: (-item.score, item.id))
+    ]
+
+
+@given(responses, weights)
+def test_scores_are_between_0_and_1_and_the_sum_of_their_parts(
+    response: SearchResponse, given_weights: dict[str, float]
+) -> None:
+    for item in fuse_sections(response, weights=given_weights):
+        assert 0 <= item.score <= 1 + 1e-12
+        assert item.score == pytest.approx(sum(item.contributions.values()))
+        for name, part in item.contributions.items():
+            assert 0 <= part <= given_weights[name]
+
+
+@given(responses, weights, st.randoms(use_true_random=False))
+def test_the_order_of_the_hits_does_not_matter(
+    response: SearchResponse, given_weights: dict[str, float], chance: random.Random
+) -> None:
+    shuffled = SearchResponse(
+        *(tuple(chance.sample(getattr(response, name), len(getattr(response, name)))) for name in LISTS)
+    )
+    assert fuse_sections(shuffled, weights=given_weights) == fuse_sections(response, weights=given_weights)
+
+
+@given(responses)
+def test_alpha_0_hears_bm25_only_and_alpha_1_the_vectors_only(response: SearchResponse) -> None:
+    def weigh(alpha: float) -> dict[str, float]:
+        return list_weights(alpha=alpha, bm25_section_share=0.75, dense_section_share=0.375)
+
+    lexical = SearchResponse(response.bm25_sections, response.bm25_sentences, (), ())
+    dense = SearchResponse((), (), response.dense_sections, response.dense_sentences)
+    assert fuse_sections(response, weights=weigh(0)) == fuse_sections(lexical, weights=weigh(0.0))
+    assert fuse_sections(response, weights=weigh(1)) == fuse_sections(dense, weights=weigh(1.0))
+    assert {item.id for item in fuse_sections(response, weights=weigh(0))} == {
+        found.section_id for found in (*response.bm25_sections, *response.bm25_sentences)
+    }

@@ -1,0 +1,165 @@
+"""Passages: what is fetched for a ranking, from a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from llama_index.core.schema import TextNode
+
+from pipeline.finding.fusion import Fused
+from pipeline.finding.passages import Gathered, gather
+from pipeline.stores.base import Hit, SearchResponse
+from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.searching import ENCODER, make_store, section_named
+
+NOTHING = SearchResponse((), (), (), ())
+
+
+def leaves_of(store: EmbeddedStore, section_id: str) -> list[TextNode]:
+    return store.sentences.of_sections([section_id])[section_id]
+
+
+def run(
+    store: EmbeddedStore,
+    ranking: list[tuple[str, float]],
+    found: list[tuple[TextNode, str, float]] | None = None,
+    *,
+    query: str | None = None,
+    threshold: float = 0.5,
+) -> Gathered:
+    """Gather a ranking of sections with found sentences (leaf, its section, fused score)."""
+    found = found or []
+    response = SearchResponse((), tuple(Hit(leaf.node_id, owner, 1.0) for leaf, owner, _ in found), (), ())
+    return gather(
+        [Fused(section_id, score, {}) for section_id, score in ranking],
+        [Fused(leaf.node_id, score, {}) for leaf, _, score in found],
+        response,
+        store=store,
+        vector=None if query is None else ENCODER.encode_query(query),
+        threshold=threshold,
+    )
+
+
+def test_passages_follow_the_ranking_with_their_sections_text_and_score(manual: EmbeddedStore) -> None:
+    fan, radio = section_named(manual, "Cabin fan"), section_named(manual, "Radio")
+    gathered = run(manual, [(radio, 0.9), (fan, 0.4)])
+    assert [(passage.section.node_id, passage.score) for passage in gathered.passages] == [
+        (radio, 0.9),
+        (fan, 0.4),
+    ]
+    assert gathered.passages[1].section.text.startswith("The cabin fan moves the air.")
+    assert gathered.labels[fan] == {
+        "source": "systems/ecs.md",
+        "heading_path": ["ECS", "Cabin fan"],
+        "siblings": 3,
+    }
+
+
+def test_found_sentences_come_best_first_and_equal_ones_in_reading_order(manual: EmbeddedStore) -> None:
+    tank = section_named(manual, "LN2 tank")
+    leaves = leaves_of(manual, tank)
+    assert len(leaves) == 6
+    (passage,) = run(
+        manual, [(tank, 1.0)], [(leaves[4], tank, 0.2), (leaves[1], tank, 0.7), (leaves[0], tank, 0.2)]
+    ).passages
+    assert [(hit.node.node_id, hit.score) for hit in passage.sentences] == [
+        (leaves[1].node_id, 0.7), (leaves[0].node_id, 0.2), (leaves[4].node_id, 0.2)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("threshold", "merged"), [(0.5, True), (0.51, False)])
+def test_enough_sentences_merge_into_their_section(
+    manual: EmbeddedStore, threshold: float, merged: bool
+) -> None:
+    tank = section_named(manual, "LN2 tank")
+    leaves = leaves_of(manual, tank)
+    found = [(leaf, tank, 0.5) for leaf in leaves[:3]]
+    gathered = run(manual, [(tank, 1.0)], found, threshold=threshold)
+    (passage,) = gathered.passages
+    assert passage.merged is merged
+    assert passage.node.node_id == (tank if merged else leaves[0].node_id)
+    assert [(merge.section_id, merge.found, merge.siblings, merge.merged) for merge in gathered.merges] == [
+        (tank, 3, 6, merged)
+    ]
+
+
+def test_a_section_found_by_its_own_lists_gets_its_nearest_sentence(manual: EmbeddedStore) -> None:
+    tank = section_named(manual, "LN2 tank")
+    sensor = next(leaf for leaf in leaves_of(manual, tank) if "sensor" in leaf.text)
+    gathered = run(manual, [(tank, 1.0)], query="quantity sensor")
+    (hit,) = gathered.passages[0].sentences
+    assert hit.node.node_id == sensor.node_id
+    vectors = manual.sentences.vectors([sensor.node_id])
+    assert hit.score == pytest.approx(
+        float(vectors[sensor.node_id] @ ENCODER.encode_query("quantity sensor"))
+    )
+    assert not gathered.passages[0].merged
+    assert gathered.merges == []
+
+
+def test_without_a_query_vector_such_a_section_stands_for_itself(manual: EmbeddedStore) -> None:
+    tank = section_named(manual, "LN2 tank")
+    (passage,) = run(manual, [(tank, 1.0)]).passages
+    assert passage.sentences == ()
+    assert passage.node.node_id == tank
+
+
+def test_sentences_of_sections_further_down_are_left_out(manual: EmbeddedStore) -> None:
+    tank, radio = section_named(manual, "LN2 tank"), section_named(manual, "Radio")
+    found = [(leaves_of(manual, radio)[0], radio, 0.9), (leaves_of(manual, tank)[0], tank, 0.5)]
+    gathered = run(manual, [(tank, 1.0)], found)
+    assert [[hit.score for hit in passage.sentences] for passage in gathered.passages] == [[0.5]]
+    assert [merge.section_id for merge in gathered.merges] == [tank]
+
+
+def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    radio, fan = section_named(store, "Radio"), section_named(store, "Cabin fan")
+    found = [(leaf, radio, 0.9) for leaf in leaves_of(store, radio)]
+    store.sections.delete_document("comms.md")
+    gathered = run(store, [(radio, 1.0), (fan, 0.5)], found, query="radio")
+    assert [passage.section.node_id for passage in gathered.passages] == [fan]
+    assert set(gathered.labels) == {fan}
+    assert {merge.section_id for merge in gathered.merges} <= {fan}  # what is named can be shown
+    store.close()
+
+
+def test_no_ranking_no_passages(manual: EmbeddedStore) -> None:
+    gathered = run(manual, [], query="fan")
+    assert (gathered.passages, gathered.merges, dict(gathered.labels)) == ([], [], {})
+
+
+class CountingStore:
+    """A store that counts the calls to it."""
+
+    def __init__(self, store: EmbeddedStore) -> None:
+        self.calls: list[str] = []
+        self.sections = self._counted("sections", store.sections)
+        self.sentences = self._counted("sentences", store.sentences)
+
+    def _counted(self, part: str, target: object) -> object:
+        calls = self.calls
+
+        class Counted:
+            def __getattr__(self, name: str) -> object:
+                calls.append(f"{part}.{name}")
+                return getattr(target, name)
+
+        return Counted()
+
+
+def test_everything_is_fetched_in_one_call_each(manual: EmbeddedStore) -> None:
+    counting = CountingStore(manual)
+    documents = [manual.sections.document(info.source) for info in manual.sections.documents()]
+    ids = [section.node_id for document in documents for section in document.sections]
+    gathered = gather(
+        [Fused(section_id, 1.0, {}) for section_id in ids],
+        [],
+        NOTHING,
+        store=counting,  # type: ignore[arg-type]
+        vector=ENCODER.encode_query("fan"),
+        threshold=0.5,
+    )
+    assert len(gathered.passages) == len(ids) > 5
+    assert sorted(counting.calls) == ["sections.get_many", "sentences.get_many", "sentences.vectors"]

@@ -1,0 +1,123 @@
+"""Rerank: how the two scores are joined, and what the cross-encoder gets to read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answer import Passage
+from pipeline.finding.reranking import passage_text, rerank, sigmoid
+from tests.fakes import FakeCrossEncoder
+from tests.pipeline.passages import ids, make_passage
+
+
+def logit(probability: float) -> float:
+    return math.log(probability / (1 - probability))
+
+
+def run(
+    passages: Sequence[Passage], logits: Sequence[float], *, top_n: int = 20, weight: float
+) -> list[Passage]:
+    return rerank("Why?", passages, cross_encoder=FakeCrossEncoder(list(logits)), top_n=top_n, weight=weight)
+
+
+THREE = [make_passage("a", score=0.9), make_passage("b", score=0.8), make_passage("c", score=0.4)]
+
+
+def test_scores_by_hand() -> None:
+    reranked = run(THREE, [logit(0.1), logit(0.2), logit(0.8)], weight=0.25)
+    # a: .675 + .025; b: .6 + .05; c: .3 + .2
+    assert ids(reranked) == ["a", "b", "c"]
+    assert [passage.score for passage in reranked] == pytest.approx([0.7, 0.65, 0.5])
+    reranked = run(THREE, [logit(0.1), logit(0.3), logit(0.8)], weight=0.5)
+    # a: .45 + .05; b: .4 + .15; c: .2 + .4
+    assert ids(reranked) == ["c", "b", "a"]
+    assert [passage.score for passage in reranked] == pytest.approx([0.6, 0.55, 0.5])
+    assert [passage.rerank_score for passage in reranked] == pytest.approx([0.8, 0.3, 0.1])
+
+
+def test_equal_scores_are_ordered_by_id() -> None:
+    equal = [make_passage(name, score=0.5) for name in ("q", "a", "x")]
+    assert ids(run(equal, [0.0, 0.0, 0.0], weight=0.5)) == ["a", "q", "x"]
+
+
+def test_weight_0_keeps_the_order_and_weight_1_obeys_the_cross_encoder() -> None:
+    logits = [-3.0, 0.0, 3.0]
+    kept = run(THREE, logits, weight=0.0)
+    assert [(passage.section.node_id, passage.score) for passage in kept] == [
+        ("a", 0.9),
+        ("b", 0.8),
+        ("c", 0.4),
+    ]
+    obeyed = run(THREE, logits, weight=1.0)
+    assert ids(obeyed) == ["c", "b", "a"]
+    assert [passage.score for passage in obeyed] == pytest.approx(
+        [passage.rerank_score for passage in obeyed]
+    )
+
+
+def test_what_was_not_read_stays_behind() -> None:
+    reranked = run(THREE, [-9.0, -8.0], top_n=2, weight=1.0)
+    assert ids(reranked) == ["b", "a", "c"]
+    assert reranked[2].rerank_score is None
+    assert reranked[2].score == reranked[1].score < 0.001
+
+
+def test_only_the_head_is_read_in_its_order() -> None:
+    cross_encoder = FakeCrossEncoder([1.0, 2.0])
+    rerank("Why?", THREE, cross_encoder=cross_encoder, top_n=2, weight=0.5)
+    assert cross_encoder.calls == [("Why?", ["Manual > Fan\nText of a.", "Manual > Fan\nText of b."])]
+
+
+def test_nothing_to_rerank_asks_nobody() -> None:
+    cross_encoder = FakeCrossEncoder([])
+    assert rerank("Why?", [], cross_encoder=cross_encoder, top_n=20, weight=0.5) == []
+    assert cross_encoder.calls == []
+
+
+def test_the_passages_given_are_not_changed() -> None:
+    run(THREE, [1.0, 2.0, 3.0], weight=0.5)
+    assert [(passage.score, passage.rerank_score) for passage in THREE] == [
+        (0.9, None),
+        (0.8, None),
+        (0.4, None),
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(-80, 80)), min_size=1, max_size=12),
+    st.integers(1, 12),
+    st.floats(0, 1),
+)
+def test_scores_fall_and_nothing_is_lost(
+    given_scores: list[tuple[float, float]], top_n: int, weight: float
+) -> None:
+    ordered = sorted((score for score, _ in given_scores), reverse=True)
+    passages = [make_passage(f"p{number:02}", score=score) for number, score in enumerate(ordered)]
+    logits = [value for _, value in given_scores][:top_n]
+    reranked = run(passages, logits, top_n=top_n, weight=weight)
+    assert sorted(ids(reranked)) == sorted(ids(passages))
+    values = [passage.score for passage in reranked]
+    assert values == sorted(values, reverse=True)
+    assert all(0 <= value <= 1 for value in values)
+    assert set(ids(reranked)[: len(logits)]) == set(ids(passages)[: len(logits)])
+
+
+def test_sigmoid() -> None:
+    assert sigmoid(np.array([0.0, math.log(3), -math.log(3)])) == pytest.approx([0.5, 0.75, 0.25])
+    assert sigmoid(np.array([1e6, -1e6])) == pytest.approx([1.0, 0.0])
+
+
+def test_found_sentences_are_read_in_reading_order() -> None:
+    passage = make_passage("a", sentences=[(4, "Last.", 0.9), (1, "First.", 0.3)])
+    assert passage_text(passage) == "Manual > Fan\nFirst. Last."
+
+
+def test_a_merged_section_is_read_whole() -> None:
+    passage = make_passage("a", text="All of it.", sentences=[(0, "All", 1.0)], merged=True)
+    assert passage_text(passage) == "Manual > Fan\nAll of it."

@@ -1,0 +1,171 @@
+"""Why not this page? Each step that can drop a section, on a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.answer import Retrieval
+from pipeline.finding.fusion import LISTS
+from pipeline.finding.why import Place, Why, why
+from pipeline.stores.embedded import EmbeddedStore
+from tests.fakes import FakeCrossEncoder
+from tests.pipeline.searching import make_search, make_store, section_named
+
+QUESTION = "Why does the LN2 tank show OFFLINE?"
+
+
+def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUESTION, **given: object) -> Why:
+    retrieval = make_search(store, **given).search(question)
+    return why(retrieval, sections=store.sections, source=source, heading=heading)
+
+
+def outputs(retrieval: Retrieval, name: str) -> dict:
+    (found,) = [step for step in retrieval.steps if step.name == name]
+    return dict(found.outputs)
+
+
+def test_a_selected_section(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "systems/ecs.md", "LN2 tank")
+    assert (reason.indexed, reason.dropped_by, reason.final_rank) == (True, "", 1)
+    assert reason.explanation == "It was selected, in place 1."
+    assert (reason.source, reason.heading_path) == ("systems/ecs.md", ("ECS", "LN2 tank"))
+
+
+def test_its_ranks_are_those_of_the_steps(manual: EmbeddedStore) -> None:
+    retrieval = make_search(manual, cross_encoder=FakeCrossEncoder(lambda text: -len(text) / 50)).search(
+        QUESTION
+    )
+    reason = why(retrieval, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan")
+    fan = section_named(manual, "Cabin fan")
+    assert set(reason.lists) == set(LISTS)
+    for name, place in reason.lists.items():
+        hits = outputs(retrieval, "search")[name]
+        ranks = [rank for rank, (_, section_id, _) in enumerate(hits, start=1) if section_id == fan]
+        assert place == (Place(ranks[0], hits[ranks[0] - 1][2]) if ranks else Place())
+    fused = [row[0] for row in outputs(retrieval, "fuse")["ranking"]]
+    assert reason.fused.rank == fused.index(fan) + 1
+    after = outputs(retrieval, "rerank")["after"]
+    assert [reason.reranked.rank, reason.reranked.score] == next(
+        [rank, row[1]] for rank, row in enumerate(after, start=1) if row[0] == fan
+    )
+    assert reason.final_rank == [p.section.node_id for p in retrieval.passages].index(fan) + 1
+
+
+def test_without_a_reranker_there_is_no_such_place(manual: EmbeddedStore) -> None:
+    assert ask(manual, "systems/ecs.md", "LN2 tank").reranked == Place()
+
+
+def test_a_file_that_is_not_indexed(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "pump.md", "Pump")
+    assert (reason.indexed, reason.dropped_by, reason.heading_path) == (False, "not indexed", ())
+    assert "pump.md" in reason.explanation
+    assert dict(reason.lists) == {}
+
+
+def test_a_heading_that_the_file_has_not(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "systems/ecs.md", "Pump")
+    assert (reason.indexed, reason.dropped_by) == (False, "not indexed")
+    assert reason.explanation == (
+        "'systems/ecs.md' is indexed, but no section in it is called 'Pump'. "
+        "It has 'Cabin fan', 'LN2 tank', 'Oxygen tank'."
+    )
+
+
+def test_a_file_without_headings_says_so(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"note.md": "The fan hums.\n"})
+    reason = ask(store, "note.md", "Fan")
+    assert not reason.indexed
+    assert (
+        reason.explanation
+        == "'note.md' is indexed, but no section in it is called 'Fan'. It has no headings."
+    )
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "heading", ["LN2 tank", "ln2 TANK", " LN2 tank ", "ECS > LN2 tank", "ecs > ln2 tank"]
+)
+def test_a_heading_or_its_path_in_any_case(manual: EmbeddedStore, heading: str) -> None:
+    assert ask(manual, "systems/ecs.md", heading).heading_path == ("ECS", "LN2 tank")
+
+
+def test_a_part_of_a_path_names_nothing(manual: EmbeddedStore) -> None:
+    assert not ask(manual, "systems/ecs.md", "ECS").indexed  # a heading without text of its own
+    assert not ask(manual, "systems/ecs.md", "tank").indexed
+
+
+def test_not_among_the_candidates(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "comms.md", "Radio", candidates=1, alpha=0.0)
+    assert (reason.indexed, reason.dropped_by, reason.final_rank) == (True, "search", None)
+    assert "(1 sections each)" in reason.explanation
+    assert set(reason.lists.values()) == {Place()}
+
+
+def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
+    # Both sections have a sentence with the word, only one is the best section.
+    asked = {"question": "ground", "candidates": 1, "alpha": 0.0, "bm25_section_share": 1.0}
+    reasons = [
+        ask(manual, "comms.md", "Radio", **asked),  # type: ignore[arg-type]
+        ask(manual, "systems/ecs.md", "LN2 tank", **asked),  # type: ignore[arg-type]
+    ]
+    assert sorted(reason.dropped_by for reason in reasons) == ["", "fuse"]
+    (dropped,) = [reason for reason in reasons if reason.dropped_by]
+    assert dropped.explanation == "It was found only by lists whose weight is 0."
+    assert dropped.fused == Place()
+    assert dropped.lists["bm25_sentences"].rank is not None
+
+
+def test_too_far_down_to_be_fetched(tmp_path: Path) -> None:
+    store = make_store(
+        tmp_path, {"fans.md": "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))}
+    )
+    retrieval = make_search(store, top_k=3).search("fan")
+    ranking = outputs(retrieval, "fuse")["ranking"]
+    for place, heading in ((21, "merge"), (20, "select"), (4, "select"), (3, "")):
+        section = store.sections.get_many([ranking[place - 1][0]])[ranking[place - 1][0]]
+        reason = why(
+            retrieval, sections=store.sections, source="fans.md", heading=section.metadata["heading_path"][-1]
+        )
+        assert reason.dropped_by == heading, place
+        assert f"place {place}" in reason.explanation
+        assert reason.fused.rank == place
+    store.close()
+
+
+def test_beyond_top_k(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "comms.md", "Radio", top_k=1)
+    assert (reason.dropped_by, reason.final_rank) == ("select", None)
+    assert reason.explanation.endswith("but was left out: beyond the first 1.")
+
+
+def test_beyond_the_budget(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "comms.md", "Radio", context_tokens=1)
+    assert reason.dropped_by == "select"
+    assert "do not fit the budget" in reason.explanation
+
+
+def test_the_reranker_pushed_it_out(manual: EmbeddedStore) -> None:
+    cross_encoder = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
+    reason = ask(
+        manual, "systems/ecs.md", "LN2 tank", cross_encoder=cross_encoder, rerank_weight=1.0, top_k=2
+    )
+    assert reason.fused.rank == 1
+    assert (reason.reranked.rank or 0) > 2
+    assert reason.dropped_by == "rerank"
+    assert reason.explanation == (
+        f"It was in place 1 of the fusion, but in place {reason.reranked.rank} after reranking: "
+        "beyond the first 2."
+    )
+
+
+def test_outside_of_the_searched_paths(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "comms.md", "Radio", paths="systems/*")
+    assert reason.dropped_by == "search"
+    assert reason.explanation == "Only sources that match 'systems/*' were searched."
+
+
+def test_the_text_before_the_first_heading_can_be_asked_for(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "systems/power.md", "", question="Batteries through the night")
+    assert (reason.heading_path, reason.dropped_by) == ((), "")

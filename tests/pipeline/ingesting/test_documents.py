@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.ingesting.documents import (
+    Candidate,
+    Corpus,
+    Found,
+    Problem,
+    find_documents,
+    vanished,
+    without_collisions,
+)
+from pipeline.stores.base import DocumentInfo
+from readers.errors import SourceCollision
+
+
+def info(source: str, root: str = "/manuals") -> DocumentInfo:
+    return DocumentInfo("id", source, root, "Title", "hash", 1, 1, 1, 0.0)
+
+
+def candidate(source: str, root: str = "/manuals") -> Candidate:
+    return Candidate(source, root, lambda: pytest.fail("not to be read"))
+
+
+def found(*sources: str, problems: tuple[str, ...] = (), folders: tuple[str, ...] = ("/manuals",)) -> Found:
+    return Found(
+        tuple(map(candidate, sources)),
+        frozenset(folders),
+        tuple(Problem(source, "unreadable", "Mend it.") for source in problems),
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "gone"),
+    [
+        (found("a.md"), ["b/c.md", "b/d.md"]),
+        (found("a.md", "b/c.md", "b/d.md"), []),
+        (found("a.md", problems=("b/c.md",)), ["b/d.md"]),  # it is there, but cannot be read
+        (found("a.md", problems=("b/",)), []),  # nor can the folder that it is in
+        (found("a.md", folders=("/elsewhere",)), []),
+        (found(), ["a.md", "b/c.md", "b/d.md"]),
+    ],
+)
+def test_vanished(what: Found, gone: list[str]) -> None:
+    assert vanished(what, [info("a.md"), info("b/c.md"), info("b/d.md"), info("up.md", "upload")]) == gone
+
+
+def test_the_first_root_keeps_the_name() -> None:
+    both = Found((candidate("a.md"), candidate("a.md", "/other")), frozenset(), ())
+    kept = without_collisions(both, [])
+    assert [c.root for c in kept.candidates] == ["/manuals"]
+    assert [problem.source for problem in kept.problems] == ["a.md"]
+
+
+def test_an_uploaded_document_keeps_its_name() -> None:
+    kept = without_collisions(found("a.md"), [info("a.md", "upload")])
+    assert kept.candidates == ()
+    assert "'upload'" in kept.problems[0].reason
+
+
+def test_a_searched_folder_that_lost_the_file_gives_the_name_away(tmp_path: Path) -> None:
+    moved = found("a.md", folders=("/manuals", str(tmp_path)))
+    assert len(without_collisions(moved, [info("a.md", str(tmp_path))]).candidates) == 1
+
+
+def test_a_root_that_cannot_be_listed_deletes_nothing(tmp_path: Path) -> None:
+    def find(paths: object, *, max_bytes: int) -> tuple[list[object], list[Problem]]:
+        return [], [Problem(tmp_path.name, "Permission denied", "Make it readable.")]
+
+    corpus = Corpus(find, None, str, SourceCollision)  # type: ignore[arg-type]
+    assert find_documents([tmp_path], corpus=corpus, max_bytes=1).folders == frozenset()
+
+
+def test_an_error_of_finding_is_a_problem(tmp_path: Path) -> None:
+    def find(paths: object, *, max_bytes: int) -> tuple[list[object], list[Problem]]:
+        raise SourceCollision("a.md", reason="two of that name", fix="Rename one.")
+
+    corpus = Corpus(find, None, str, SourceCollision)  # type: ignore[arg-type]
+    assert find_documents([tmp_path], corpus=corpus, max_bytes=1).problems == (
+        Problem("a.md", "two of that name", "Rename one."),
+    )

@@ -1,0 +1,179 @@
+"""Uploads are kept whole or refused whole, and a refused one leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import UploadRefused
+from pipeline.ingesting.uploads import Accepted, UploadedFile, UploadLimits, accept, inspect, remove, uploaded
+
+LIMITS = UploadLimits(max_files=4, max_total_bytes=2_000, max_file_bytes=1_000)
+LINK = 0o120777 << 16
+
+
+def zipped(*members: tuple[str, bytes], **attributes: int) -> bytes:
+    """A zip with these members; `attributes` are set on each."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            for attribute, value in attributes.items():
+                setattr(info, attribute, value)
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def pack(*members: tuple[str, bytes], **attributes: int) -> UploadedFile:
+    return UploadedFile("pack.zip", zipped(*members, **attributes))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "uploads"
+
+
+def everything(folder: Path) -> list[str]:
+    """Every file and folder beside and below the uploads."""
+    return sorted(path.relative_to(folder.parent).as_posix() for path in folder.parent.rglob("*"))
+
+
+def test_keeps_files_and_zips_of_them(folder: Path) -> None:
+    files = [
+        UploadedFile("a.md", b"# A"),
+        pack(("guide/b.markdown", b"# B"), ("guide/pic.png", b"x"), ("guide/", b"")),
+    ]
+    assert accept(files, folder, limits=LIMITS) == Accepted(("a.md", "guide/b.markdown"), ("guide/pic.png",))
+    assert uploaded(folder) == ["a.md", "guide/b.markdown"]
+    assert (folder / "guide/b.markdown").read_bytes() == b"# B"
+    assert everything(folder) == ["uploads", "uploads/a.md", "uploads/guide", "uploads/guide/b.markdown"]
+
+
+REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
+    "up and out": (lambda: [pack(("../out.md", b"x"))], "leads out of its folder"),
+    "up inside": (lambda: [pack(("a/../../out.md", b"x"))], "leads out of its folder"),
+    "up with backslashes": (lambda: [pack(("a\\..\\..\\out.md", b"x"))], "leads out of its folder"),
+    "up although no Markdown": (
+        lambda: [pack(("a.md", b"x"), ("../out.sh", b"x"))],
+        "leads out of its folder",
+    ),
+    "absolute": (lambda: [pack(("/etc/out.md", b"x"))], "absolute path"),
+    "drive": (lambda: [pack(("C:/out.md", b"x"))], "absolute path"),
+    "network share": (lambda: [pack(("\\\\host\\out.md", b"x"))], "absolute path"),
+    "link": (lambda: [pack(("link.md", b"/etc/passwd"), external_attr=LINK)], "is a link"),
+    "device": (lambda: [pack(("pipe.md", b""), external_attr=0o010644 << 16)], "no plain file"),
+    "too many": (lambda: [pack(*((f"{n}.md", b"x") for n in range(5)))], "more than 4 Markdown files"),
+    "too large a file": (lambda: [pack(("a.md", b"x" * 1_001))], "larger than 0.001 MB"),
+    "too large together": (
+        lambda: [pack(*((f"{n}.md", b"x" * 900) for n in range(3)))],
+        "more than 0.002 MB",
+    ),
+    "a bomb": (lambda: [pack(("a.md", b"\0" * 5_000_000))], "larger than"),
+    "twice": (lambda: [pack(("a.md", b"x"), ("A.MD", b"y"))], "twice"),
+    "file and zip": (lambda: [UploadedFile("a.md", b"x"), pack(("a.md", b"y"))], "twice"),
+    "file and folder": (lambda: [pack(("a.md", b"x"), ("a.md/b.md", b"y"))], "a file and a folder"),
+    "no Markdown": (lambda: [pack(("a.txt", b"x"))], "no Markdown file"),
+    "nested only": (lambda: [pack(("inner.zip", zipped(("a.md", b"x"))))], "no Markdown file"),
+    "no zip": (lambda: [UploadedFile("pack.zip", b"PK nonsense")], "not a zip that can be read"),
+    "long name": (lambda: [pack((f"{'n' * 250}.md", b"x"))], "too long"),
+    "deep name": (lambda: [pack(("d/" * 40 + "a.md", b"x"))], "too deep"),
+    "control characters": (lambda: [pack(("a\x01b.md", b"x"))], "no usable file name"),
+    "stream of NTFS": (lambda: [pack(("a.txt:b.md", b"x"))], "no usable file name"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refuses_with_the_rule_and_leaves_nothing(case: str, folder: Path) -> None:
+    make, rule = REFUSED[case]
+    with pytest.raises(UploadRefused, match=rule) as refused:
+        accept(
+            [UploadedFile("good.md", b"# Good"), *make()] if "no Markdown" not in rule else make(),
+            folder,
+            limits=LIMITS,
+        )
+    assert refused.value.fix
+    assert everything(folder) == ["uploads"]
+
+
+def test_refuses_an_encrypted_member(folder: Path) -> None:
+    content = bytearray(zipped(("a.md", b"secret")))
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= 1
+    with pytest.raises(UploadRefused, match="encrypted"):
+        accept([UploadedFile("pack.zip", bytes(content))], folder, limits=LIMITS)
+    assert everything(folder) == ["uploads"]
+
+
+def test_counts_what_is_unpacked_not_what_is_claimed(folder: Path) -> None:
+    """The sizes in both headers lie; the stream is cut off or refused, and nothing stays."""
+    content = bytearray(zipped(("a.md", b"x" * 100_000)))
+    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        at = content.index(signature) + offset
+        content[at : at + 4] = (500).to_bytes(4, "little")
+    with pytest.raises(UploadRefused):
+        accept([UploadedFile("pack.zip", bytes(content))], folder, limits=LIMITS)
+    assert everything(folder) == ["uploads"]
+
+
+def test_nested_zips_and_hidden_files_are_left_out(folder: Path) -> None:
+    files = [
+        pack(
+            ("a.md", b"x"), ("in.zip", zipped(("b.md", b"y"))), ("__MACOSX/._a.md", b"z"), (".git/c.md", b"z")
+        )
+    ]
+    assert accept(files, folder, limits=LIMITS).ignored == ("in.zip",)
+    assert uploaded(folder) == ["a.md"]
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told(folder: Path) -> None:
+    accept([UploadedFile("a.md", b"old")], folder, limits=LIMITS)
+    with pytest.raises(UploadRefused, match=r"Uploaded before: A\.md"):
+        accept([UploadedFile("A.md", b"new"), UploadedFile("b.md", b"b")], folder, limits=LIMITS)
+    assert (uploaded(folder), (folder / "a.md").read_bytes()) == (["a.md"], b"old")
+    accept([UploadedFile("A.md", b"new")], folder, limits=LIMITS, replace=True)
+    assert (uploaded(folder), (folder / "a.md").read_bytes()) == (["a.md"], b"new")
+
+
+def test_inspecting_keeps_nothing(folder: Path) -> None:
+    assert inspect([pack(("d/a.md", b"x"))], folder, limits=LIMITS).paths == ("d/a.md",)
+    assert everything(folder) == ["uploads"]
+
+
+def test_removing_takes_empty_folders_along(folder: Path) -> None:
+    accept([pack(("d/e/a.md", b"x"), ("d/b.md", b"y"))], folder, limits=LIMITS)
+    assert remove("d/e/a.md", folder)
+    assert everything(folder) == ["uploads", "uploads/d", "uploads/d/b.md"]
+    assert not remove("d/e/a.md", folder)
+    assert not remove("../outside.md", folder)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.text(alphabet=st.sampled_from(list("aB./\\: é\n")), min_size=1, max_size=12),
+            st.binary(max_size=9),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, members: list[tuple[str, bytes]]) -> None:
+    folder = tmp_path / "in" / "uploads"
+    before = set(tmp_path.rglob("*"))
+    names = dict.fromkeys(f"{name}.md" for name, _ in members)
+    try:
+        accept([pack(*((name, b"x") for name in names))], folder, limits=LIMITS, replace=True)
+    except UploadRefused as error:
+        assert str(error)
+    assert all(
+        folder in path.parents or path in (folder, folder.parent)
+        for path in set(tmp_path.rglob("*")) - before
+    )

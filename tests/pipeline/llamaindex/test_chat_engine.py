@@ -1,0 +1,125 @@
+"""A chat as LlamaIndex sees it: the contract of its chat engines, over the same run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
+
+from pipeline.errors import AthenaError, ModelUnavailable, StoreError, UnknownConversation
+from pipeline.steps.events import AnswerFinished, SourcesFound
+from pipeline.stores.conversations import ConversationStore
+from pipeline.stores.embedded import EmbeddedStore
+from tests.fake_llm import FakeLLM
+from tests.pipeline.chat_runs import Chat, failing, make_chat
+
+QUESTION = "At how many rpm does the cabin fan hum?"
+REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
+CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
+    store = ConversationStore(tmp_path / "conversations.sqlite")
+    yield store
+    store.close()
+
+
+def roles(chat: Chat) -> list[str]:
+    return [message.role.value for message in chat.engine.chat_history]
+
+
+def test_chat_gives_the_answer_and_its_sources(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+    response = chat.engine.chat(QUESTION)
+    assert isinstance(response, AgentChatResponse)
+    assert response.response == CITED
+    assert "hums" in response.source_nodes[0].text
+    assert roles(chat) == ["user", "assistant"]
+    chat.engine.reset()
+    assert chat.engine.chat_history == []
+
+
+def test_chat_takes_a_history(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    chat = make_chat(manual, conversations)
+    history = [
+        ChatMessage("The LN2 tank shows OFFLINE, what do I check?", role=MessageRole.USER),
+        ChatMessage("The breaker.", role=MessageRole.ASSISTANT),
+    ]
+    chat.engine.chat("and if that does not help?", chat_history=history)
+    assert "LN2 tank" in chat.turns[0].answer.condensed_question
+    assert roles(chat) == ["user", "assistant", "user", "assistant"]
+
+
+def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+    response = chat.engine.stream_chat(QUESTION)
+    assert isinstance(response, StreamingAgentChatResponse)
+    pieces = list(response.response_gen)
+    assert len(pieces) > 5
+    assert "".join(pieces) == REPLY
+    assert response.response == REPLY
+    assert response.source_nodes
+    assert roles(chat) == ["user", "assistant"]
+
+
+def test_quotes_stream_in_one_piece(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    chat = make_chat(manual, conversations)
+    (piece,) = chat.engine.stream_chat(QUESTION).response_gen
+    assert "4000 rpm" in piece
+    assert piece == chat.turns[0].answer.text
+
+
+def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY]))
+
+    async def both() -> tuple[str, str]:
+        whole = await chat.engine.achat(QUESTION)
+        stream = await chat.engine.astream_chat(QUESTION)
+        return whole.response, "".join([piece async for piece in stream.async_response_gen()])
+
+    whole, streamed = asyncio.run(both())
+    assert "4000 rpm [1]" in whole
+    assert streamed == REPLY
+    assert roles(chat) == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("way", ["chat", "stream"])
+@pytest.mark.parametrize("kind", [ModelUnavailable, StoreError, UnknownConversation])
+def test_failures_are_raised_as_they_are_and_leave_no_orphan(
+    manual: EmbeddedStore, conversations: ConversationStore, way: str, kind: type[AthenaError]
+) -> None:
+    chat = make_chat(manual, conversations, hybrid_search=failing(manual, kind("It is gone.", "Start it.")))
+    with pytest.raises(kind, match=r"It is gone\. Start it\."):
+        if way == "chat":
+            chat.engine.chat(QUESTION)
+        else:
+            list(chat.engine.stream_chat(QUESTION).response_gen)
+    assert chat.engine.chat_history == []
+
+
+def test_it_is_llama_indexs_engine_and_its_run_the_same(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([QUESTION, REPLY]))
+    engine = chat.engine
+    assert isinstance(engine, CondensePlusContextChatEngine)
+    history = [
+        ChatMessage("The fan?", role=MessageRole.USER),
+        ChatMessage("Yes.", role=MessageRole.ASSISTANT),
+    ]
+    *events, last = engine.run(QUESTION, stop=threading.Event(), chat_history=history)
+    assert any(isinstance(event, SourcesFound) for event in events)
+    assert isinstance(last, AnswerFinished)
+    assert engine.conversation_id == last.answer.conversation_id
+    assert roles(chat) == ["user", "assistant", "user", "assistant"]

@@ -1,0 +1,55 @@
+"""Athena in a program of LlamaIndex's parts: what the wiring hands out fulfils its contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import NodeRelationship
+
+from athena.assembly import Athena, load_settings, open_athena
+from tests.fake_llm import FakeLLM
+
+MANUAL = "# Fan\n\nThe cabin fan hums at 4000 rpm. Breaker B7 feeds the cabin fan.\n\n# Tank\n\nIt is cold.\n"
+QUESTION = "Which breaker feeds the cabin fan?"
+
+
+@pytest.fixture(scope="module")
+def athena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
+    folder = tmp_path_factory.mktemp("llama")
+    (folder / "manual").mkdir()
+    (folder / "manual" / "fan.md").write_text(MANUAL, encoding="utf-8")
+    settings = load_settings(data_dir=folder / "data", llm="none", cross_encoder="none")
+    opened = open_athena(settings)
+    opened.ingest([Path(folder / "manual")])
+    yield opened
+    opened.close()
+
+
+def test_its_retriever_goes_into_a_query_engine_of_llama_indexs(athena: Athena) -> None:
+    assert isinstance(athena.retriever, BaseRetriever)
+    llm = FakeLLM(["Breaker B7."])
+    engine = RetrieverQueryEngine(
+        retriever=athena.retriever,
+        response_synthesizer=get_response_synthesizer(llm=llm),
+        node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.0)],
+    )
+    response = engine.query(QUESTION)
+    assert str(response) == "Breaker B7."
+    assert "Breaker B7 feeds the cabin fan." in llm.prompts[0]
+    assert response.source_nodes[0].node.relationships[NodeRelationship.SOURCE]
+
+
+def test_its_chat_engine_is_llama_indexs(athena: Athena) -> None:
+    engine = athena.chat_engine()
+    assert isinstance(engine, CondensePlusContextChatEngine)
+    response = engine.chat(QUESTION)
+    assert "Breaker B7 feeds the cabin fan." in response.response
+    assert response.source_nodes[0].node.metadata["source"] == "fan.md"
+    assert [turn.question for turn in athena.conversations.get(engine.conversation_id).turns] == [QUESTION]

@@ -1,0 +1,537 @@
+"""Turns as traces: what arrives at a receiver of OpenTelemetry's protocol, over real HTTP."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry import trace as global_trace
+
+from athena.assembly import Athena
+from athena.settings import Settings
+from pipeline.answer import Answer
+from pipeline.answering.turn import FinishedTurn
+from pipeline.chat import UNEXPECTED
+from pipeline.errors import ConfigurationError, ModelError, StoreError
+from pipeline.steps.events import AnswerFinished, Step, TokenArrived
+from pipeline.steps.openinference import LIMIT, step_attributes
+from pipeline.steps.phoenix import PhoenixTracer, check_phoenix
+from pipeline.stores.conversations import ConversationStore
+from pipeline.stores.embedded import EmbeddedStore
+from tests.fake_llm import FakeLLM
+from tests.fakes import FakeCrossEncoder
+from tests.pipeline.chat_runs import Chat, make_chat, stop_after
+from tests.pipeline.otlp_receiver import OtlpReceiver, Received, ReceivedSpan
+from tests.pipeline.searching import make_search
+
+ROOT = Path(__file__).parents[3]
+QUESTION = "At how many rpm does the cabin fan hum?"
+REPLY = "The fan hums at 4000 rpm [1]."
+RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
+    store = ConversationStore(tmp_path / "conversations.sqlite")
+    yield store
+    store.close()
+
+
+@contextmanager
+def traced(
+    store: EmbeddedStore, conversations: ConversationStore, **given: Any
+) -> Iterator[tuple[Chat, Received]]:
+    """A chat whose turns go to a receiver; they have arrived when the block is left."""
+    with OtlpReceiver() as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        yield make_chat(store, conversations, on_end=tracer.record, **given), receiver.received
+
+
+def one_turn(
+    store: EmbeddedStore, conversations: ConversationStore, message: str = QUESTION, **given: Any
+) -> Received:
+    with traced(store, conversations, **given) as (chat, received):
+        chat.ask(message)
+    return received
+
+
+def value(span: ReceivedSpan, side: str) -> Any:
+    assert span.attributes[f"{side}.mime_type"] == "application/json"
+    return json.loads(span.attributes[f"{side}.value"])
+
+
+def nobody() -> str:
+    """An address where nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+# -- the tree ----------------------------------------------------------------------------------------------
+
+
+def test_a_turn_is_a_root_with_its_steps_below(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    received = one_turn(manual, conversations)
+    root, steps = received.root, received.steps()
+    assert list(steps) == ["condense", *RETRIEVING, "quote"]
+    assert len(received.spans) == len(steps) + 1
+    assert {span.trace_id for span in received.spans} == {root.trace_id}
+    assert {span.status for span in received.spans} == {"OK"}
+    assert received.paths == ["/v1/traces"]
+
+
+def test_the_root_says_what_was_asked_and_answered(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    with traced(manual, conversations) as (chat, received):
+        answer = chat.answer(QUESTION)
+    said = received.root.attributes
+    assert (said["input.value"], said["output.value"]) == (QUESTION, answer.text)
+    assert (received.root.name, received.root.kind) == ("chat", "CHAIN")
+    assert said["session.id"] == answer.conversation_id == chat.engine.conversation_id
+    assert said["athena.turn_id"] == answer.turn_id
+    assert (said["athena.mode"], said["athena.status"], said["athena.abstained"]) == (
+        "quote",
+        "complete",
+        False,
+    )
+    metadata = json.loads(said["metadata"])
+    assert metadata["settings"]["top_k"] == 8
+    assert metadata["notices"] == list(answer.notices)
+
+
+def test_steps_lie_within_the_turn_one_after_the_other_as_long_as_they_took(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    before = time.time_ns()
+    with traced(manual, conversations, llm=FakeLLM([REPLY], pause_s=0.02)) as (chat, received):
+        answer = chat.answer(QUESTION)
+    root, steps = received.root, list(received.steps().values())
+    assert before - 1e6 <= root.start <= steps[0].start
+    assert max(step.end for step in steps) <= root.end <= time.time_ns() + 1e6
+    for earlier, later in itertools.pairwise(steps):
+        assert earlier.end <= later.start + 1000  # rounded
+    recorded = {step.name: step.ms for step in answer.steps}
+    for step in steps:
+        assert (step.end - step.start) / 1e6 == pytest.approx(recorded[step.name], abs=0.001)
+    assert recorded["generate"] > 100
+
+
+def test_turns_of_a_conversation_are_traces_of_a_session(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    with traced(manual, conversations) as (chat, received):
+        chat.ask(QUESTION)
+        chat.ask("And what does a broken one show?")
+    first, second = sorted(received.roots, key=lambda span: span.start)
+    assert first.trace_id != second.trace_id
+    assert first.attributes["session.id"] == second.attributes["session.id"]
+    assert value(received.steps(second)["condense"], "input")["messages"] == 2
+
+
+# -- kinds and what they have of their own -----------------------------------------------------------------
+
+
+def test_kinds_without_a_model(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    steps = one_turn(manual, conversations).steps()
+    assert {name: span.kind for name, span in steps.items()} == {
+        "condense": "CHAIN",
+        "hyde": "CHAIN",
+        "embed": "EMBEDDING",
+        "search": "RETRIEVER",
+        "fuse": "RETRIEVER",
+        "merge": "RETRIEVER",
+        "rerank": "CHAIN",
+        "answerable": "CHAIN",
+        "select": "RETRIEVER",
+        "quote": "CHAIN",
+    }
+    assert steps["hyde"].attributes["athena.status"] == "skipped"
+    assert steps["hyde"].attributes["athena.detail"] == "switched off"
+    assert steps["embed"].attributes["embedding.model_name"] == "fake-encoder"
+    assert steps["embed"].attributes["embedding.embeddings.0.embedding.text"] == QUESTION
+
+
+def test_kinds_with_models(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    reranker = FakeCrossEncoder(lambda text: 3.0 if "4000" in text else -3.0)
+    hybrid_search = make_search(
+        manual,
+        hyde=True,
+        hypothesize=lambda question, stop: "It hums at 3000 rpm.",
+        cross_encoder=reranker,
+    )
+    llm = FakeLLM([REPLY, "At how many rpm does the cabin fan hum when it is new?", REPLY])
+    with traced(manual, conversations, llm=llm, hybrid_search=hybrid_search) as (chat, received):
+        chat.ask(QUESTION)
+        chat.ask("And when it is new?")
+    first, second = (received.steps(root) for root in sorted(received.roots, key=lambda span: span.start))
+    assert first["condense"].kind == "CHAIN"  # nothing to condense
+    assert second["condense"].kind == first["hyde"].kind == first["generate"].kind == "LLM"
+    for span in (second["condense"], first["hyde"], first["generate"]):
+        assert span.attributes["llm.model_name"] == "fake-llm"
+    assert first["hyde"].attributes["llm.output_messages.0.message.content"] == "It hums at 3000 rpm."
+    reranking = first["rerank"]
+    assert reranking.kind == "RERANKER"
+    assert reranking.attributes["reranker.model_name"] == "fake-cross-encoder"
+    assert reranking.attributes["reranker.query"] == QUESTION
+    best = reranking.attributes["reranker.output_documents.0.document.id"]
+    assert first["select"].attributes["retrieval.documents.0.document.id"] == best
+
+
+def test_the_generation_has_its_prompt_and_its_words(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    llm = FakeLLM([REPLY])
+    said = one_turn(manual, conversations, llm=llm).steps()["generate"].attributes
+    sent = llm.messages[0]
+    for number, message in enumerate(sent):
+        at = f"llm.input_messages.{number}.message"
+        assert (said[f"{at}.role"], said[f"{at}.content"]) == (message.role.value, message.content)
+    assert f"llm.input_messages.{len(sent)}.message.role" not in said
+    assert said["llm.output_messages.0.message.role"] == "assistant"
+    assert said["llm.output_messages.0.message.content"] == REPLY
+    assert not [name for name in said if name.startswith("llm.token_count")]  # this model does not count
+
+
+def test_tokens_are_those_that_the_model_counted() -> None:
+    step = Step("generate", 1.0, outputs={"prompt_tokens": 12, "answer_tokens": 5, "finish_reason": "length"})
+    answer = Answer("q", "q", "a", "generate", "ollama/x", False)
+    said = step_attributes(step, FinishedTurn(answer, (step,), (), "a", "ollama/x", 0.0, 1.0))
+    assert said["llm.token_count.prompt"] == 12
+    assert said["llm.token_count.completion"] == 5
+    assert said["llm.token_count.total"] == 17
+    assert said["llm.finish_reason"] == "length"
+
+
+def test_the_selection_has_the_passages(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    with traced(manual, conversations) as (chat, received):
+        answer = chat.answer(QUESTION)
+    said = received.steps()["select"].attributes
+    ids = [said[name] for name in sorted(said) if name.endswith(".document.id")]
+    assert ids == next(step for step in answer.steps if step.name == "select").outputs["selected"]
+    assert "4000 rpm" in said["retrieval.documents.0.document.content"]
+    assert 0 <= said["retrieval.documents.0.document.score"] <= 1
+    metadata = json.loads(said["retrieval.documents.0.document.metadata"])
+    assert metadata["source"] == "systems/ecs.md"
+    assert metadata["heading_path"] == ["ECS", "Cabin fan"]
+
+
+def test_what_went_in_and_out_of_a_step_is_json(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    with traced(manual, conversations) as (chat, received):
+        answer = chat.answer(QUESTION)
+    for step in answer.steps:
+        span = received.steps()[step.name]
+        for side, content in (("input", step.inputs), ("output", step.outputs)):
+            if content:
+                assert value(span, side) == json.loads(json.dumps(content))
+            else:
+                assert f"{side}.value" not in span.attributes
+
+
+# -- other ends --------------------------------------------------------------------------------------------
+
+
+def test_an_abstention_says_so(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    root = one_turn(manual, conversations, "Who won the chess championship?").root
+    assert root.attributes["athena.abstained"] is True
+    assert root.status == "OK"
+
+
+def test_a_stopped_turn_has_what_had_arrived(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    with traced(manual, conversations, llm=FakeLLM(["It hums " + "on and on " * 200], pause_s=0.01)) as (
+        chat,
+        received,
+    ):
+        events = stop_after(chat.engine, QUESTION, TokenArrived, 3)
+    assert isinstance(events[-1], AnswerFinished)
+    root = received.root
+    assert (root.status, root.attributes["athena.status"]) == ("OK", "stopped")
+    assert root.attributes["output.value"] == events[-1].answer.text
+    generated = received.steps()["generate"].attributes
+    assert generated["llm.finish_reason"] == "stopped"
+    assert generated["llm.output_messages.0.message.content"].startswith("It hums on")
+
+
+def test_a_turn_that_breaks_off_is_an_error_with_its_reason(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    with traced(manual, conversations, llm=FakeLLM([REPLY], fails_after=3)) as (chat, received):
+        failure = chat.failure(QUESTION)
+    root, steps = received.root, received.steps()
+    assert (root.status, root.attributes["athena.status"]) == ("ERROR", "failed")
+    assert failure.message in root.message
+    assert (steps["generate"].status, steps["generate"].attributes["athena.status"]) == ("ERROR", "failed")
+    assert steps["generate"].message
+    assert steps["select"].status == "OK"
+    assert root.attributes["output.value"].startswith("The fan hums")
+
+
+def test_a_step_that_fails_in_a_turn_that_goes_on(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    hybrid_search = make_search(manual, cross_encoder=FakeCrossEncoder(ModelError("The reranker is gone.")))
+    received = one_turn(manual, conversations, hybrid_search=hybrid_search)
+    assert received.root.status == "OK"
+    reranking = received.steps()["rerank"]
+    assert (reranking.kind, reranking.status) == ("RERANKER", "ERROR")
+    assert reranking.message == "The reranker is gone."
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (StoreError("The disk is gone.", "Find it."), "The disk is gone. Find it."),
+        (KeyError("x"), UNEXPECTED),
+    ],
+)
+def test_a_turn_that_never_found_anything(
+    manual: EmbeddedStore, conversations: ConversationStore, error: Exception, message: str
+) -> None:
+    hybrid_search = make_search(manual)
+
+    def fail(*args: object, **given: object) -> None:
+        raise error
+
+    hybrid_search.search = fail  # type: ignore[method-assign, assignment]
+    with traced(manual, conversations, hybrid_search=hybrid_search) as (chat, received), suppress(KeyError):
+        chat.ask(QUESTION)
+    assert (received.root.status, received.root.message) == ("ERROR", message)
+    assert list(received.steps()) == ["condense"]
+
+
+def test_a_turn_that_could_not_be_stored_is_traced_as_failed(
+    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object, **given: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(conversations, "save_turn", fail)
+    received = one_turn(manual, conversations)
+    assert (received.root.status, received.root.message) == ("ERROR", "The disk is full.")
+    assert "quote" in received.steps()
+
+
+# -- size --------------------------------------------------------------------------------------------------
+
+
+def test_no_value_is_longer_than_the_limit(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    received = one_turn(manual, conversations, "The cabin fan moves the air. é " * 5000, llm=FakeLLM([REPLY]))
+    texts = [item for span in received.spans for item in span.attributes.values() if isinstance(item, str)]
+    assert max(len(text.encode()) for text in texts) <= LIMIT
+    asked = received.root.attributes["input.value"]
+    assert asked.startswith("The cabin fan")
+    assert asked.endswith(" bytes)")
+    assert value(received.steps()["condense"], "input")["message"].startswith("The cabin fan")
+
+
+# -- a Phoenix that is not there ---------------------------------------------------------------------------
+
+
+def test_a_dead_phoenix_neither_slows_nor_breaks_a_turn_and_is_said_once(
+    manual: EmbeddedStore, conversations: ConversationStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    make_chat(manual, conversations).ask(QUESTION)
+    tracer = PhoenixTracer(nobody())
+    chat = make_chat(manual, conversations, on_end=tracer.record)
+    tracer_seconds = 0.0
+    for _ in range(3):
+        assert chat.answer(QUESTION).text
+        started = time.perf_counter()
+        tracer._provider.force_flush()  # a batch a turn
+        tracer_seconds += time.perf_counter() - started
+    assert tracer._exporter._failing
+    turns = conversations.get(chat.engine.conversation_id).turns
+    assert sum(turn.answer.seconds for turn in turns) < tracer_seconds, "which tries a few times for seconds"
+    tracer.close()
+    said = [
+        record
+        for record in caplog.records
+        if record.name.startswith(("pipeline.steps.phoenix", "opentelemetry"))
+    ]
+    assert [(record.levelname, "do not reach Phoenix" in record.getMessage()) for record in said] == [
+        ("WARNING", True)
+    ]
+    assert not any(record.exc_info for record in said)
+
+
+def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
+    manual: EmbeddedStore, conversations: ConversationStore
+) -> None:
+    with OtlpReceiver(delay_s=1.0) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        times = []
+
+        def timed(turn: FinishedTurn) -> None:
+            started = time.perf_counter()
+            tracer.record(turn)
+            times.append(time.perf_counter() - started)
+
+        chat = make_chat(manual, conversations, on_end=timed)
+        for _ in range(3):
+            chat.ask(QUESTION)
+    assert len(times) == 3
+    assert max(times) < 1.0, "Phoenix' delay"
+    assert len(receiver.received.roots) == 3  # closing waited for them
+
+
+def test_closing_does_not_wait_for_ever(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        tracer = PhoenixTracer(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        make_chat(manual, conversations, on_end=tracer.record).ask(QUESTION)
+        started = time.perf_counter()
+        tracer.close()
+        tracer.close()
+        assert time.perf_counter() - started < 9, "the exporter's own limit is 10 s"
+
+
+def test_a_phoenix_that_comes_back_is_used_again(
+    manual: EmbeddedStore, conversations: ConversationStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "pipeline.steps.phoenix")
+    with OtlpReceiver(status=500) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        chat = make_chat(manual, conversations, on_end=tracer.record)
+        for receiver.status in (500, 500, 200, 200, 500):
+            chat.ask(QUESTION)
+            tracer._provider.force_flush()
+    assert len(receiver.received.roots) == 2
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING"]
+
+
+def test_a_listener_that_fails_takes_no_answer_along(
+    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+
+    def fail(turn: FinishedTurn) -> None:
+        raise RuntimeError("no")
+
+    assert make_chat(manual, conversations, on_end=fail).answer(QUESTION).text
+    assert [item.exc_type for item in ended] == [RuntimeError]
+
+
+# -- its own, and only where it is asked for ---------------------------------------------------------------
+
+
+def test_the_provider_is_not_the_global_one(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+    provider = global_trace.get_tracer_provider()
+    with traced(manual, conversations) as (chat, received):
+        with global_trace.use_span(global_trace.NonRecordingSpan(_FOREIGN)):
+            chat.ask(QUESTION)
+        assert global_trace.get_tracer_provider() is provider
+    assert received.root.trace_id != f"{_FOREIGN.trace_id:032x}"
+    (resource,) = received.resources
+    assert resource["service.name"] == "athena"
+    assert resource["openinference.project.name"] == "athena"
+
+
+_FOREIGN = global_trace.SpanContext(
+    trace_id=7, span_id=7, is_remote=False, trace_flags=global_trace.TraceFlags(1)
+)
+
+
+def test_phoenixs_key_goes_along(
+    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer k")
+    with traced(manual, conversations) as (chat, received):
+        chat.ask(QUESTION)
+    assert received.headers[0]["authorization"] == "Bearer k"
+
+
+@pytest.mark.parametrize("end", ["", "/", "/v1/traces"])
+def test_the_check_says_that_phoenix_takes_traces(end: str) -> None:
+    with OtlpReceiver() as receiver:
+        assert check_phoenix(receiver.url + end) == f"Phoenix 1.2.3 at {receiver.url} takes traces"
+        assert receiver.received.paths == ["/v1/traces"]
+        assert receiver.received.spans == []
+
+
+def test_the_check_says_why_not() -> None:
+    with pytest.raises(ConfigurationError, match=r"no Phoenix takes traces there: .*refused"):
+        check_phoenix(nobody())
+    refused = pytest.raises(ConfigurationError, match="HTTP 401 Unauthorized")
+    with OtlpReceiver(status=401) as receiver, refused as caught:
+        check_phoenix(receiver.url.replace("//", "//user:secret@"))
+    assert "secret" not in str(caught.value)
+    assert "phoenix serve" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:6006", "ftp://phoenix", "http://", "http://phoenix:many", "phoenix"]
+)
+def test_an_address_that_is_none_is_said_at_once(url: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^ATHENA_PHOENIX_URL cannot be "):
+        PhoenixTracer(url)
+    with pytest.raises(ConfigurationError, match=r"^ATHENA_PHOENIX_URL cannot be "):
+        check_phoenix(url)
+
+
+def test_wiring_makes_one_tracer_and_only_where_one_is_set(tmp_path: Path) -> None:
+    with OtlpReceiver() as receiver:
+        athena = Athena(Settings(data_dir=tmp_path, phoenix_url=receiver.url))
+        assert isinstance(athena.tracer, PhoenixTracer)
+        assert athena.tracer is athena.tracer
+        assert athena._check_tracing().endswith("takes traces")
+        athena.close()
+    without = Athena(Settings(data_dir=tmp_path))
+    assert without.tracer is None
+    without.close()
+
+
+def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    athena = Athena(Settings(data_dir=tmp_path, phoenix_url="http://127.0.0.1:9"))
+    for needs_it in (lambda: athena.tracer, athena._check_tracing):
+        with pytest.raises(ConfigurationError, match=r"athena-docs\[tracing\]"):
+            needs_it()
+
+
+RUN = """
+import sys
+sys.path.insert(0, {root!r})
+from athena import cli
+for command in ("ingest manual --json", "ask hums? --json", "doctor --json"):
+    try:
+        cli.app(command.split())
+    except SystemExit as end:
+        assert not end.code, end.code
+print("LOADED", *[name for name in sys.modules if name.split(".")[0] == "opentelemetry"][:1])
+"""
+
+
+@pytest.mark.parametrize("switched_on", [False, True])
+def test_a_short_command_sends_its_turn_and_loads_nothing_without_an_address(
+    tmp_path: Path, switched_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "manual").mkdir()
+    (tmp_path / "manual" / "fan.md").write_text("# Fan\n\nThe fan hums.\n", encoding="utf-8")
+    with OtlpReceiver() as receiver:
+        monkeypatch.setenv("ATHENA_PHOENIX_URL", receiver.url if switched_on else "")
+        monkeypatch.setenv("ATHENA_LLM", "none")
+        done = subprocess.run(
+            [sys.executable, "-c", RUN.format(root=str(ROOT))],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    loaded = done.stdout.rpartition("LOADED")[2].split()
+    assert loaded == (["opentelemetry"] if switched_on else [])
+    assert ("takes traces" in done.stdout) is switched_on
+    assert [root.attributes["input.value"] for root in receiver.received.roots] == ["hums?"] * switched_on

@@ -1,0 +1,78 @@
+"""Conversations: kept, listed, renamed, deleted, exported, rated; from several threads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answer import Answer, Citation, Support
+from pipeline.steps.events import Step
+from pipeline.stores.conversations import answer_from, title_of
+from tests.pipeline.answering.test_provenance import citing
+
+WORDS = st.text(max_size=20)
+CITATIONS = st.builds(
+    Citation,
+    verified=st.booleans(),
+    **{name: st.integers() for name in ("marker", "start", "end", "start_line", "end_line", "section_start")},
+    heading_path=st.lists(WORDS, max_size=2).map(tuple),
+    **dict.fromkeys(("source", "quote", "section_id", "file_hash", "quote_hash", "section_text"), WORDS),
+)
+ANSWERS = st.builds(
+    Answer,
+    mode=st.sampled_from(["quote", "generate"]),
+    status=st.sampled_from(["complete", "stopped", "failed"]),
+    abstained=st.booleans(),
+    **dict.fromkeys(("question", "condensed_question", "text", "model"), WORDS),
+    citations=st.lists(CITATIONS, max_size=2).map(tuple),
+    nearest=st.lists(CITATIONS, max_size=1).map(tuple),
+    support=st.lists(
+        st.builds(
+            Support,
+            start=st.integers(),
+            end=st.integers(),
+            supported=st.booleans(),
+            markers=st.lists(st.integers(1, 9)).map(tuple),
+            missing=st.lists(WORDS).map(tuple),
+            score=st.floats(0, 1),
+        ),
+        max_size=2,
+    ).map(tuple),
+    steps=st.lists(
+        st.builds(
+            Step,
+            name=WORDS,
+            ms=st.floats(0, 9),
+            inputs=st.dictionaries(WORDS, WORDS, max_size=2),
+            outputs=st.dictionaries(WORDS, st.lists(st.integers()), max_size=2),
+        ),
+        max_size=2,
+    ).map(tuple),
+    notices=st.lists(WORDS, max_size=2).map(tuple),
+    seconds=st.floats(0, 9),
+    settings=st.dictionaries(WORDS, WORDS, max_size=2),
+)
+
+
+def answer(question: str = "Why?", text: str = "So [1].", **given: object) -> Answer:
+    known = {"condensed_question": question, "mode": "generate", "model": "m", "abstained": False}
+    return Answer(question=question, text=text, **known | given)  # type: ignore[arg-type]
+
+
+@given(ANSWERS)
+def test_an_answer_survives_its_json(given_answer: Answer) -> None:
+    assert answer_from(json.loads(json.dumps(asdict(given_answer)))) == given_answer
+
+
+def test_keys_of_a_later_version_are_ignored() -> None:
+    stored = json.loads(json.dumps(asdict(answer(citations=(citing("The fan hums."),)))))
+    stored["mood"] = stored["citations"][0]["mood"] = "good"
+    assert answer_from(stored) == answer(citations=(citing("The fan hums."),))
+
+
+def test_titles_are_first_words() -> None:
+    assert title_of(" Why\n so? ") == "Why so?"
+    assert title_of("word " * 40) == " ".join(["word"] * 11) + " …" or len(title_of("word " * 40)) <= 63

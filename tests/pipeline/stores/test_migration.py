@@ -1,0 +1,133 @@
+"""Copies between stores: whole, gone on with, refused over other documents; to each of the backends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.errors import ManifestMismatch, StoreError
+from pipeline.stores.base import DocumentStore, NewDocument
+from pipeline.stores.conversations import Conversations, ConversationStore
+from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.migration import Migration, migrate
+from tests.contracts.conftest import BACKENDS
+from tests.contracts.documents import MANIFEST, make_document
+from tests.contracts.test_conversations import answer
+from tests.server_stores import server_addresses
+
+FAN = make_document("fan.md", {"Fan": ["It moves air.", "It hums."], "Filter": ["Clean it weekly."]})
+TANK = make_document("tank.md", {"Tank": ["It holds nitrogen."]})
+
+Pair = tuple[DocumentStore, Conversations]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Pair]:
+    """A store of two documents and a conversation with a rated answer."""
+    store = EmbeddedStore(tmp_path / "source")
+    write(store, FAN, TANK)
+    conversations = ConversationStore(tmp_path / "source" / "athena.sqlite")
+    turn = conversations.save_turn(conversations.create("About fans").info.id, answer())
+    conversations.set_feedback(turn, 1, "helped")
+    yield store, conversations
+    store.close()
+    conversations.close()
+
+
+@pytest.fixture(params=BACKENDS)
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    """An empty store of each backend in turn."""
+    if request.param == "embedded":
+        yield from _closed(
+            EmbeddedStore(tmp_path / "target"), ConversationStore(tmp_path / "target" / "athena.sqlite")
+        )
+        return
+    from pipeline.stores.server import ServerStore
+    from pipeline.stores.server.conversations import ServerConversations
+
+    with server_addresses() as addresses:
+        yield from _closed(ServerStore(addresses), ServerConversations(addresses))
+
+
+def _closed(store: DocumentStore, conversations: Conversations) -> Iterator[Pair]:
+    yield store, conversations
+    store.close()
+    conversations.close()
+
+
+def write(store: DocumentStore, *documents: NewDocument) -> None:
+    with store.writing(MANIFEST):
+        for document in documents:
+            store.replace(document)
+
+
+def copy(source: Pair, target: Pair, *, force: bool = False) -> Migration:
+    return migrate(source[0], target[0], conversations=(source[1], target[1]), force=force)
+
+
+def test_all_arrives_and_finds_the_same(source: Pair, target: Pair) -> None:
+    assert copy(source, target) == Migration(2, 1, 0, 0)
+    for document in (FAN, TANK):
+        was, now = (store.sections.document(document.source) for store in (source[0], target[0]))
+        assert now.text == was.text
+        assert [node.text for node in now.sections] == [node.text for node in was.sections]
+        assert replace(now.info, indexed_at=0) == replace(was.info, indexed_at=0)
+        ids = [node.node_id for node in (*document.sections, *document.sentences)]
+        before, after = (store.sentences.vectors(ids) for store in (source[0], target[0]))
+        assert all(np.allclose(before[id_], after[id_], atol=1e-3) for id_ in ids)
+    (info,) = source[1].list()
+    assert target[1].get(info.id) == source[1].get(info.id)
+
+
+def test_a_second_copy_has_nothing_to_do(source: Pair, target: Pair) -> None:
+    copy(source, target)
+    assert copy(source, target) == Migration(0, 0, 2, 1)
+
+
+def test_a_copy_that_was_broken_off_is_gone_on_with(source: Pair, target: Pair) -> None:
+    write(target[0], FAN)
+    assert copy(source, target) == Migration(1, 1, 1, 0)
+
+
+def test_other_documents_are_not_written_over_unless_told(source: Pair, target: Pair) -> None:
+    other = make_document("fan.md", {"Fan": ["Another fan."]})
+    mine = make_document("mine.md", {"Mine": ["Only here."]})
+    write(target[0], other, mine)
+    with pytest.raises(StoreError, match=r"2 documents that are not those of this index: fan\.md, mine\.md"):
+        copy(source, target)
+    assert target[0].sections.document("fan.md").text == other.text
+    copy(source, target, force=True)
+    assert target[0].sections.document("fan.md").text == FAN.text
+    assert target[0].sections.document("mine.md").text == mine.text
+
+
+def test_a_conversation_that_went_on_there_is_left_alone(source: Pair, target: Pair) -> None:
+    copy(source, target)
+    (info,) = target[1].list()
+    target[1].save_turn(info.id, answer("And then?"))
+    assert copy(source, target).conversations == 0
+    assert [turn.question for turn in target[1].get(info.id).turns] == ["Why?", "And then?"]
+
+
+def test_one_that_went_on_here_is_copied_again(source: Pair, target: Pair) -> None:
+    copy(source, target)
+    (info,) = source[1].list()
+    source[1].save_turn(info.id, answer("And then?"))
+    assert copy(source, target).conversations == 1
+    assert target[1].get(info.id) == source[1].get(info.id)
+
+
+def test_an_index_made_otherwise_takes_nothing(source: Pair, target: Pair) -> None:
+    with target[0].writing(replace(MANIFEST, embedding_model="another")):
+        target[0].replace(FAN)
+    with pytest.raises(ManifestMismatch, match="another"):
+        copy(source, target)
+
+
+def test_nothing_to_copy_is_said(source: Pair, target: Pair) -> None:
+    with pytest.raises(StoreError, match="no index to copy"):
+        copy(target, source)

@@ -1,0 +1,232 @@
+"""Leaves: what is one, what is divided, and what each knows."""
+
+from __future__ import annotations
+
+import pytest
+from llama_index.core.schema import Document, NodeRelationship, TextNode
+
+from readers.ids import document_id, sentence_id
+from readers.llamaindex.parser import PunktSentenceParser
+from readers.rules import MAX_DEPTH
+from tests.readers.oracle import check_cover, count_words, leaves_of, parser, prose_positions, read, texts
+
+
+def kinds(text: str) -> list[tuple[str, str]]:
+    return [(leaf.metadata["kind"], leaf.text) for leaf in leaves_of(text)]
+
+
+def test_a_sentence_may_span_lines_and_keeps_its_markup() -> None:
+    assert texts("# A\n\nThe *LN2* tank is\nOFFLINE. Open `V2`.\n\nWait.") == [
+        "The *LN2* tank is\nOFFLINE.",
+        "Open `V2`.",
+        "Wait.",
+    ]
+
+
+def test_what_a_leaf_knows() -> None:
+    text = "# ECS\n\nOne. Two.\n\n## Tanks\n\n- Full.\n"
+    first, second, third = leaves_of(text)
+    (section, _) = read(text)
+    assert first.id_ == sentence_id(section.id_, 0)
+    assert first.metadata == {
+        "source": "manual.md",
+        "title": "ECS",
+        "heading_path": ["ECS"],
+        "position": 0,
+        "siblings": 2,
+        "kind": "prose",
+        "start_line": 3,
+        "end_line": 3,
+    }
+    assert (second.metadata["position"], third.metadata["position"]) == (1, 0)
+    assert third.metadata["heading_path"] == ["ECS", "Tanks"]
+    assert text[second.start_char_idx : second.end_char_idx] == "Two."
+    assert first.parent_node is not None
+    assert first.parent_node.node_id == section.id_
+    assert first.ref_doc_id == document_id("manual.md")
+
+
+def test_sections_get_their_children_and_leaves_neighbours_on_request() -> None:
+    sections = read("One. Two. Three.")
+    leaves = parser().get_nodes_from_documents(sections)
+    assert [child.node_id for child in sections[0].child_nodes or []] == [leaf.node_id for leaf in leaves]
+    assert not any(NodeRelationship.NEXT in leaf.relationships for leaf in leaves)
+    one, two, three = parser(include_prev_next_rel=True).get_nodes_from_documents(sections)
+    assert one.next_node is not None
+    assert two.prev_node is not None
+    assert (one.next_node.node_id, two.prev_node.node_id) == (two.node_id, one.node_id)
+    assert one.prev_node is None
+    assert three.next_node is None
+
+
+def test_list_items_are_leaves() -> None:
+    text = "- One. Still one.\n- Two\n  on.\n\n  New paragraph.\n  - Nested\n- [ ] Task\n"
+    assert kinds(text) == [
+        ("list_item", "One. Still one."),
+        ("list_item", "Two\n  on."),
+        ("list_item", "New paragraph."),
+        ("list_item", "Nested"),
+        ("list_item", "[ ] Task"),
+    ]
+
+
+def test_an_ordered_item_keeps_its_number() -> None:
+    text = (
+        "9. Close V2.\n10. - Nested\n11) Other list\n\n> 3. Quoted\n\n- 4. In a bullet\n\n"
+        "5. > Quote\n\n   Later.\n6. ```\n   code\n   ```\n"
+    )
+    assert texts(text) == [
+        "9. Close V2.",
+        "10. - Nested",
+        "11) Other list",
+        "3. Quoted",
+        "4. In a bullet",
+        "Quote",
+        "Later.",
+        "code",
+    ]
+
+
+def test_table_rows_are_leaves_with_their_header() -> None:
+    leaves = leaves_of(
+        "Codes:\n\n| Code | Meaning |\n|---|:-:|\n| 11 | Low. Refill. |\n| 12 | a \\| b | more |\n\nEnd."
+    )
+    assert [(leaf.metadata["kind"], leaf.text, leaf.metadata.get("header")) for leaf in leaves] == [
+        ("prose", "Codes:", None),
+        ("table_row", "| Code | Meaning |", None),
+        ("table_row", "| 11 | Low. Refill. |", "| Code | Meaning |"),
+        ("table_row", "| 12 | a \\| b | more |", "| Code | Meaning |"),
+        ("prose", "End.", None),
+    ]
+
+
+def test_code_is_a_leaf_without_its_fences() -> None:
+    assert kinds(
+        "```rust\nlet x = 1;\n# no\n\nlet y;\n```\n\n    indented\n\n~~~\n~~~\n\n````\n```\n````\n"
+    ) == [
+        ("code", "let x = 1;\n# no\n\nlet y;"),
+        ("code", "indented"),
+        ("code", "```"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["```\na\n", "```\na", "~~~ x\na\n\n\n", "- ```\n  a\nb", "> ```\n> a\n\nb"])
+def test_a_fence_that_is_never_closed(text: str) -> None:
+    assert kinds(text)[0] == ("code", "a")
+    assert kinds(text)[1:] in ([], [("prose", "b")])
+
+
+def test_html_is_a_leaf() -> None:
+    assert kinds("<div>\nText. More.\n</div>\n\n<!-- a\n\nb -->\n") == [
+        ("html", "<div>\nText. More.\n</div>"),
+        ("html", "<!-- a\n\nb -->"),
+    ]
+
+
+def test_quotes_are_read_without_their_marks() -> None:
+    assert texts("> One sentence\n> goes on. Two.\n>\n> > Three\nlazy\n> end.") == [
+        "One sentence\n> goes on.",
+        "Two.",
+        "Three\nlazy\n> end.",
+    ]
+    assert texts("> It ends.\n> Next begins.\n") == ["It ends.", "Next begins."]
+
+
+def test_headings_in_lists_and_quotes_are_text() -> None:
+    assert texts("> ## Note ##\n> Text.\n\n- Setext\n  ---\n- # ATX") == ["Note ##", "Text.", "Setext", "ATX"]
+
+
+def test_markup_alone_is_no_leaf() -> None:
+    assert texts("a\n\n---\n\n***\n\n-\n\n>\n\n[l]: /link 'Title'\n\n```\n\n```\n\n| |\n|-|\n| |\n\nb")[
+        ::3
+    ] == ["a", "b"]
+
+
+def test_a_long_sentence_is_divided_at_clauses_then_words() -> None:
+    text = "The pump turns, the valve opens, and the tank fills. Done."
+    assert texts(text, max_tokens=8) == ["The pump turns, the valve opens,", "and the tank fills.", "Done."]
+    assert texts("one two three four five six seven", max_tokens=3) == [
+        "one two three",
+        "four five six",
+        "seven",
+    ]
+
+
+def test_a_long_item_is_divided_at_sentences() -> None:
+    assert texts("- One two three. Four five six. Seven.", max_tokens=7) == [
+        "One two three.",
+        "Four five six. Seven.",
+    ]
+
+
+def test_a_long_row_is_divided_at_cells_and_keeps_its_header() -> None:
+    leaves = leaves_of("| a | b |\n|-|-|\n| one two three four | five six seven eight |", max_tokens=6)
+    assert [leaf.text for leaf in leaves] == ["| a | b |", "| one two three four |", "five six seven eight |"]
+    assert [leaf.metadata.get("header") for leaf in leaves] == [None, "| a | b |", "| a | b |"]
+
+
+def test_long_code_is_divided_at_line_ends() -> None:
+    code = "\n".join(f"line {number} = {number};" for number in range(20))
+    leaves = texts(f"```\n{code}\n```", max_tokens=12)
+    assert "\n".join(leaves) == code
+    assert all(count_words(leaf) <= 12 and leaf.startswith("line") and leaf.endswith(";") for leaf in leaves)
+
+
+def test_marks_of_a_quote_count_as_tokens_where_they_are_in_a_leaf() -> None:
+    text = "> > one\n> > two\nthree four five\n"
+    assert texts(text, max_tokens=5) == ["one\n> > two\nthree", "four five"]
+
+
+def test_nodes_from_elsewhere_are_parsed_by_their_text() -> None:
+    node = TextNode(id_="n1", text="# Title\n\nOne. Two.\n\n- Item\n", start_char_idx=100)
+    leaves = [leaf for leaf in parser().get_nodes_from_documents([node]) if isinstance(leaf, TextNode)]
+    assert [leaf.text for leaf in leaves] == ["# Title", "One.", "Two.", "Item"]
+    assert [leaf.start_char_idx for leaf in leaves] == [100, 109, 114, 122]
+    assert [leaf.metadata["start_line"] for leaf in leaves] == [1, 3, 3, 5]
+    assert leaves[0].ref_doc_id is None
+
+
+def test_sections_that_lost_their_blocks_give_the_same_leaves() -> None:
+    text = (
+        "# A\n\n    code\n\n> One.\n> Two.\n\n1. Item\n\n| a |\n|---|\n| b |\n\n[r]: /x\n\n## B\n\nText.\r\n"
+    )
+    sections = read(text)
+    forgetful = [TextNode.from_json(section.to_json()) for section in sections]
+    expected = parser().get_nodes_from_documents(sections)
+    assert parser().get_nodes_from_documents(forgetful) == expected
+
+
+def test_documents_of_the_reader_and_of_llama_index() -> None:
+    (section,) = read("Intro.\n", source="a.md")
+    document = Document(
+        id_=section.id_, text="Moved. Twice.", metadata={"start_char_idx": 50, "start_line": 7}
+    )
+    first, second = parser().get_nodes_from_documents([document])
+    assert isinstance(second, TextNode)
+    assert (second.start_char_idx, second.end_char_idx, second.metadata["start_line"]) == (57, 63, 7)
+    assert first.parent_node is not None
+    assert first.parent_node.node_id == section.id_
+
+
+def test_depth_beyond_the_limit_is_text() -> None:
+    text = ">" * (MAX_DEPTH + 40) + " deep. End."
+    (leaf,) = leaves_of(text)[:1]
+    assert leaf.text.endswith("deep.")
+    check_cover(text, leaves_of(text), {text.index("deep")})
+
+
+def test_the_number_of_tokens_is_the_callers() -> None:
+    with pytest.raises(ValueError, match="count_tokens"):
+        PunktSentenceParser()  # type: ignore[call-arg]
+    assert "count_tokens" not in parser().to_dict()
+    assert PunktSentenceParser.class_name() == "PunktSentenceParser"
+
+
+def test_the_oracle_sees_what_is_lost() -> None:
+    text = "# A\n\nOne. Two.\n"
+    leaves = leaves_of(text)
+    check_cover(text, leaves, prose_positions(text))
+    with pytest.raises(AssertionError, match="lost at 10"):
+        check_cover(text, leaves[:1], prose_positions(text))
+    with pytest.raises(AssertionError):
+        check_cover(text, [leaves[0], leaves[0]], set())

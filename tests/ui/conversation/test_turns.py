@@ -1,0 +1,116 @@
+"""An answer becomes what the chat component shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipeline.answer import Answer, Citation, Support
+from pipeline.steps.events import RunFailed
+from ui.conversation.runner import Snapshot
+from ui.conversation.turns import (
+    failed_view,
+    in_words,
+    quote_groups,
+    quote_tree,
+    running_view,
+    step_line,
+    stored_view,
+)
+
+SECTION = "Check the breaker. Then wait.\n\n| State | Do |\n|---|---|\n| OFFLINE | Close CB-4 |\n"
+
+
+def citation(
+    marker: int, quote: str, *, source: str = "ecs.md", path: tuple[str, ...] = ("ECS", "LN2")
+) -> Citation:
+    start = 100 + SECTION.index(quote)
+    return Citation(
+        marker, source, path, start, start + len(quote), 5, 5, quote, True, "s1", "f", "q", SECTION, 100
+    )  # fmt: skip
+
+
+def answer(text: str = "", **changes: object) -> Answer:
+    made = Answer("Why?", "Why?", text, "generate", "ollama/x", False)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_markers_of_citations_become_chips_and_others_stay_text() -> None:
+    view = stored_view(answer("Wait [1] or [7].", citations=(citation(1, "Then wait."),)), turn_id="t")
+    assert view["body"] == [{"t": "p", "c": ["Wait ", {"t": "chip", "n": 1, "c": []}, " or [7]."]}]
+    assert view["citations"]["1"] == {"quote": "Then wait.", "where": "ecs.md › ECS › LN2", "verified": True}
+
+
+def test_an_unsupported_sentence_is_wrapped_and_says_what_is_missing() -> None:
+    text = "Wait [1]. It takes 3 minutes [1]."
+    support = (Support(0, 9, (1,), True, 0.9), Support(10, 33, (1,), False, 0.2, ("3 minutes",)))
+    view = stored_view(answer(text, citations=(citation(1, "Then wait."),), support=support), turn_id="t")
+    wavy = [node for node in view["body"][0]["c"] if isinstance(node, dict) and node["t"] == "unsupported"]
+    assert [node["n"] for node in wavy] == [1, 1]
+    assert view["support"][1]["text"] == "The cited passage does not say: 3 minutes"
+
+
+def test_quotes_are_grouped_by_section_in_reading_order() -> None:
+    citations = (
+        citation(1, "Then wait."),
+        citation(2, "Close CB-4", source="power.md", path=("Power",)),
+        citation(3, "Check the breaker."),
+    )
+    groups = quote_groups(citations)
+    assert [group["source"] for group in groups] == ["ecs.md", "power.md"]
+    assert [quote["marker"] for quote in groups[0]["quotes"]] == [3, 1]
+
+
+def test_a_table_row_is_quoted_under_its_header() -> None:
+    tree = quote_tree(citation(1, "| OFFLINE | Close CB-4 |"))
+    assert tree[0]["t"] == "table"
+    assert [part["t"] for part in tree[0]["c"]] == ["thead", "tbody"]
+
+
+def test_code_is_quoted_as_code() -> None:
+    section = "Run:\n\n```\nshow *ECS*\n```\n"
+    start = section.index("show")
+    quoted = replace(
+        citation(1, "Then wait."), quote="show *ECS*", section_text=section, section_start=0, start=start
+    )
+    assert quote_tree(quoted) == [{"t": "pre", "c": [{"t": "code", "c": ["show *ECS*", "\n"]}]}]
+
+
+def test_hovering_shows_words_without_marks() -> None:
+    quoted = replace(citation(1, "Then wait."), quote="See **[P-1](x.md#p)** and `show A`.", section_text="")
+    assert in_words(quoted) == "See P-1 and show A."
+    assert in_words(citation(1, "| OFFLINE | Close CB-4 |")) == "State · Do OFFLINE · Close CB-4"
+
+
+def test_a_step_keeps_its_number_and_a_bullet_goes() -> None:
+    step = replace(citation(1, "Then wait."), quote="4. Close CB-4.")
+    assert quote_tree(step)[0]["start"] == 4
+    assert quote_tree(replace(step, quote="- Close CB-4."))[0]["t"] == "p"
+
+
+def test_not_in_the_manuals_shows_the_nearest_sections() -> None:
+    view = stored_view(answer(abstained=True, nearest=(citation(1, "Then wait."),)), turn_id="t")
+    assert (view["kind"], view["body"], view["nearest"][0]["title"]) == ("abstained", [], "LN2")
+
+
+def test_a_stopped_answer_says_so_and_a_failed_one_says_what_to_do() -> None:
+    stopped = stored_view(answer("Half", status="stopped"), turn_id="t")
+    assert stopped["ended"] == "You stopped this answer."
+    failed = failed_view(stopped, RunFailed("Ollama is gone.", "Start it.", "Half"))
+    assert failed["failure"] == {"message": "Ollama is gone.", "fix": "Start it."}
+
+
+def test_the_quiet_line_counts_sections_and_names_the_model() -> None:
+    citations = (citation(1, "Then wait."), citation(2, "Check the breaker."))
+    assert stored_view(answer("x", citations=citations, seconds=1.26), turn_id="t")["meta"] == [
+        "1 section", "ollama/x", "1.3 s",
+    ]  # fmt: skip
+    assert stored_view(answer(model="", mode="quote"), turn_id="t")["meta"] == ["quotes, no model"]
+
+
+def test_a_running_turn_shows_its_step_and_its_text() -> None:
+    now = Snapshot("Why?", True, False, "Searching 12 sentences", (), "", None, None, None)
+    assert step_line(now) == "Searching 12 sentences …"
+    assert step_line(replace(now, step="", text="It")) == "Writing …"
+    assert step_line(replace(now, stopping=True)) == "Stopping …"
+    assert running_view(replace(now, text="It [1]"))["body"][0]["c"][1]["t"] == "chip"
+    assert running_view(replace(now, working=False))["ended"] == "You stopped this answer."

@@ -1,0 +1,245 @@
+"""The mission's page as Streamlit runs it: levels, games, hints, the assistant, what cannot be played."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from athena.assembly import Athena, has_mission, mission_folder, mission_persona
+from athena.settings import MANUALS, Settings
+from mission.game import Game, Outcome
+from mission.levels import all_levels
+from mission.terminal import commands_of
+from tests.ui.conftest import answered
+from tests.ui.test_pages import component_data, texts
+from ui.conversation.runner import Run
+from ui.mission import play as mission_play
+from ui.mission.games import Games
+from ui.shared import state
+
+RunApp = Callable[..., AppTest]
+SCRIPTS = Path(__file__).parents[2] / "mission" / "scripts"
+
+
+@pytest.fixture
+def games(athena: Athena) -> Games:
+    """The games of the app under test."""
+    return Games(mission_folder(athena.settings))
+
+
+def play(game: Game) -> Game:
+    """The game as its script wins it."""
+    for line in commands_of((SCRIPTS / f"{game.level.id}.txt").read_text(encoding="utf-8").splitlines()):
+        game.run(line)
+    return game
+
+
+def saved(games: Games, *lines: str, level: str = "ln2-tank", easy: bool = False) -> Game:
+    """A saved game in which some commands were run."""
+    game = Game.start(level, easy=easy)
+    for line in lines:
+        game.run(line)
+    games.save(game)
+    return game
+
+
+def test_another_corpus_has_no_mission(athena: Athena, run_app: RunApp, tmp_path: Path) -> None:
+    assert has_mission(athena.settings)
+    athena.settings = Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none", corpus=tmp_path)
+    assert not has_mission(athena.settings)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert "played with the manuals that come with Athena" in texts(app)
+    assert not component_data(app, "console")
+
+
+def test_a_copy_of_the_manuals_has_the_mission(tmp_path: Path) -> None:
+    copy = tmp_path / "documents"  # as a container mounts them
+    shutil.copytree(MANUALS, copy)
+    assert has_mission(Settings(corpus=copy))
+    (copy / "index.md").write_text("# Our own manuals")
+    assert not has_mission(Settings(corpus=copy))
+
+
+def test_every_level_is_a_card(athena: Athena, games: Games, run_app: RunApp) -> None:
+    games.save(play(Game.start("ln2-tank")))
+    saved(games, level="radio-key")
+    app = run_app(athena, page="mission")
+    shown = texts(app)
+    for level in all_levels().values():
+        assert level.title in [heading.value.replace("\\", "") for heading in app.subheader]
+        assert level.summary in shown
+    assert "Averted, best time" in shown
+    labels = {name: app.button(key=f"choose-{name}").label for name in all_levels()}
+    assert labels["ln2-tank"] == "See how it ended"
+    assert labels["radio-key"].startswith("Continue at ")
+    assert labels["mixture"] == "Read the story"
+
+
+def test_a_level_begins_after_its_story(athena: Athena, games: Games, run_app: RunApp) -> None:
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert "you are alone aboard Halcyon" in texts(app)
+    app.toggle(key="mission-easy").set_value(True)
+    app.number_input(key="mission-seed").set_value(7).run()
+    app.button(key="mission-begin").click().run()
+    assert not app.exception
+    (console,) = component_data(app, "console")
+    assert (console["level"], console["lines"], console["over"]) == ("ln2-tank", [], "")
+    game = games.load("ln2-tank")
+    assert game is not None
+    assert (game.seed, game.easy) == (7, True)
+    (strip,) = component_data(app, "strip")
+    assert strip["clock"] == "09:12"
+    assert {alarm["code"] for alarm in strip["alarms"]} >= {"C-011", "C-112"}
+
+
+def test_a_saved_game_goes_on(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games, "list systems")
+    app = run_app(athena, page="mission", level="ln2-tank")
+    (console,) = component_data(app, "console")
+    assert console["lines"][0]["kind"] == "command"
+    assert console["history"] == ["list systems"]
+    (ship,) = component_data(app, "ship")
+    assert {row["id"]: row["status"] for row in ship["systems"]}["ATM"] == "MALFUNC"
+
+
+def test_hints_come_in_steps(athena: Athena, games: Games, run_app: RunApp) -> None:
+    game = saved(games)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert game.level.hints[0] not in texts(app)
+    app.button(key="mission-hint").click().run()
+    assert game.level.hints[0] in texts(app)
+    assert game.level.hints[1] not in texts(app)
+    assert app.button(key="mission-hint").label == "Give me a hint (3 left)"
+
+
+@pytest.mark.parametrize("level", ["ln2-tank", "nobody-answers"])
+def test_a_level_that_was_won(athena: Athena, games: Games, run_app: RunApp, level: str) -> None:
+    game = play(Game.start(level))
+    games.save(game)
+    app = run_app(athena, page="mission", level=level)
+    assert "Crisis averted" in [heading.value for heading in app.subheader]
+    assert game.level.story_won.splitlines()[0] in texts(app)
+    assert component_data(app, "console")[0]["over"] == "The level is won."
+    has_next = game.level.number < len(all_levels())
+    assert ("mission-next" in [button.key for button in app.button]) == has_next
+    app.button(key="mission-again").click().run()
+    again = games.load(level)
+    assert again is not None
+    assert again.outcome is Outcome.RUNNING
+
+
+def test_a_level_that_was_lost(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games, "wait 40h", "wait 40h")
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert "Mission lost" in [heading.value for heading in app.subheader]
+    assert "Harbour ordered the lander back" in texts(app)
+
+
+def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    app.button(key="mission-abandon").click().run()
+    assert games.load("ln2-tank") is not None
+    assert "will be deleted" in texts(app)
+    assert app.button(key="mission-keep").label == "Go on playing"
+
+
+@pytest.mark.parametrize("content", ["no JSON", "{}", '{"version": 99}', "another level", "another ship"])
+def test_a_game_that_cannot_be_played_says_so(
+    athena: Athena, games: Games, run_app: RunApp, content: str
+) -> None:
+    game = saved(games)
+    other = json.loads(game.to_json())
+    other["state"]["quantities"] = {}
+    made = {"another level": Game.start("mixture").to_json(), "another ship": json.dumps(other)}
+    (games.folder / "ln2-tank.json").write_text(made.get(content, content), encoding="utf-8")
+    assert app_says(run_app(athena, page="mission"), "choose-ln2-tank") == "The saved game cannot be read …"
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert [error for error in app.error if "saved game" in error.value.lower().replace("\\", "")]
+    app.button(key="mission-anew").click().run()
+    assert not app.exception
+    assert app.button(key="mission-begin")
+
+
+def app_says(app: AppTest, key: str) -> str:
+    """The label of a button."""
+    return str(app.button(key=key).label)
+
+
+def test_damaged_progress_says_so(athena: Athena, games: Games, run_app: RunApp) -> None:
+    games.folder.mkdir(parents=True)
+    (games.folder / "progress.json").write_text("[]", encoding="utf-8")
+    app = run_app(athena, page="mission")
+    assert "Cannot read the progress" in texts(app).replace("\\", "")
+    app.button(key="mission-forget").click().run()
+    assert not app.warning
+
+
+def test_an_unknown_level_says_so(athena: Athena, run_app: RunApp) -> None:
+    app = run_app(athena, page="mission", level="ln2-tonk")
+    assert "There is no level" in texts(app)
+    assert "Did you mean ln2-tank?" in texts(app)
+
+
+def test_each_game_has_its_conversation(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games)
+    conversation = athena.conversations.create("Mission").info.id
+    athena.conversations.save_turn(conversation, answered())
+    games.keep_conversation("ln2-tank", conversation)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert [view["question"] for view in component_data(app, "turn")] == ["Why is it OFFLINE?"]
+    athena.conversations.delete(conversation)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert not component_data(app, "turn")
+    assert mission_persona().greeting in texts(app)
+
+
+def test_a_question_is_asked_and_answered(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    app.chat_input[0].set_value("Why is the LN2 tank OFFLINE?").run()
+    run = _run_of(app, games)
+    assert run is not None
+    assert run.wait(60)
+    app.run()
+    assert [view["question"] for view in component_data(app, "turn")] == ["Why is the LN2 tank OFFLINE?"]
+
+
+def _run_of(app: AppTest, games: Games) -> Run | None:
+    assert not app.exception
+    return state.runner().of(games.conversation("ln2-tank"))
+
+
+def test_the_assistant_is_silent_without_its_computer(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games, "power off CMP-CPU-1")
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert "Athena is silent" in texts(app).replace("\\", "")
+    assert "CMP-CPU-1 is OFFLINE" in texts(app)
+    assert app.chat_input[0].disabled
+
+
+def test_in_easy_mode_the_persona_is_told_the_telemetry(games: Games) -> None:
+    persona = mission_persona()
+    assert mission_persona(saved(games).telemetry_for_assistant()) == persona
+    told = mission_persona(saved(games, easy=True).telemetry_for_assistant()).system_header
+    assert told.startswith(persona.system_header)
+    assert "C-112" in told
+
+
+def test_the_missions_persona_names_ship_and_crew() -> None:
+    persona = mission_persona()
+    assert "{" not in persona.system_header + persona.tone + persona.greeting
+    assert persona.ship in persona.system_header
+    assert persona.crew in persona.system_header
+
+
+def test_the_transcript_holds_story_commands_and_end(games: Games) -> None:
+    text = mission_play.transcript(play(saved(games)))
+    assert text.startswith("1. The switch on panel 4\n")
+    assert "halcyon> power on ECS-LN2-T1" in text
+    assert "CRISIS AVERTED" in text

@@ -1,0 +1,111 @@
+"""A game as data for its components."""
+
+from __future__ import annotations
+
+import pytest
+
+from mission.completion import complete
+from mission.forecast import minutes_left
+from mission.game import Game
+from mission.levels import all_levels
+from mission.panel import Gauge
+from mission.parts import Quantity
+from mission.ship import the_ship
+from mission.text import marked
+from ui.mission.view import (
+    completions,
+    console_view,
+    duration,
+    gauge_view,
+    left_text,
+    line_view,
+    ship_view,
+    strip_view,
+)
+
+OXYGEN = Quantity("PPO2", "kPa", nominal=21.0, minimum=20.0, maximum=24.0, places=1, environment=True)
+CHARGE = Quantity("CHARGE", "%", nominal=96, minimum=40, maximum=100, places=0, environment=False)
+
+
+def gauge(value: str, *, unit: str = "kPa") -> Gauge:
+    return Gauge("oxygen", "ECS-CAB-S1", "PPO2", value, unit, within=True)
+
+
+def test_a_gauge_shows_a_quarter_beyond_its_limits() -> None:
+    # 20 to 24 with a margin of 1 on both sides: the bar runs from 19 to 25
+    view = gauge_view(gauge("22.0"), OXYGEN)
+    assert (view["from"], view["at"], view["to"]) == (16.7, 50.0, 83.3)
+    assert view["limits"] == "limits 20.0 to 24.0"
+    assert gauge_view(gauge("99.0"), OXYGEN)["at"] == 100.0
+    assert gauge_view(gauge("-"), OXYGEN)["at"] is None
+
+
+def test_a_share_ends_at_a_whole() -> None:
+    # 40 to 100 %, from 25 to 100
+    view = gauge_view(gauge("100", unit="%"), CHARGE)
+    assert (view["from"], view["at"], view["to"]) == (20.0, 100.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("halcyon> list systems", "command"),
+        ("09:13  W-106  CO2 HIGH  PPCO2 is 1.20 kPa", "alarm"),
+        ("CRISIS AVERTED", "end"),
+        ("MISSION LOST: no air", "end"),
+        ("ECS  environmental control system   NOMINAL", ""),
+    ],
+)
+def test_lines_are_what_they_are(text: str, kind: str) -> None:
+    assert line_view(marked([text])[0], "halcyon>")["kind"] == kind
+
+
+def test_spans_are_places_in_the_line() -> None:
+    view = line_view(marked(["ECS-LN2-T1 is now NOMINAL"])[0], "halcyon>")
+    assert view["spans"] == [[18, 25, "NOMINAL"]]
+
+
+def test_a_new_game_says_how_to_begin() -> None:
+    game = Game.start("ln2-tank")
+    assert console_view(game, acknowledged=0)["intro"][-1] == "09:12  Type help for the commands."
+    game.run("help")
+    assert "Type help" not in console_view(game, acknowledged=0)["intro"][-1]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "list ", "list parts ", "power on ", "set ATM-CTRL ", "telemetry ECS-N2-R1 ", "wait "]
+)
+def test_completions_are_those_of_the_console(line: str) -> None:
+    assert completions()[line.strip().lower()] == complete(the_ship(), line)
+
+
+def test_a_radio_key_is_not_given_away() -> None:
+    assert "set com-sbt-1 key" not in completions()
+
+
+@pytest.mark.parametrize("level", all_levels())
+def test_every_level_can_be_drawn(level: str) -> None:
+    game = Game.start(level)
+    assert ship_view(game)["systems"][0]["id"] == "ECS"
+    strip = strip_view(game, left=minutes_left(game))
+    assert strip["alarms"] or level == "headache" or not game.alarms()
+    assert strip["left"].startswith(("about", "over"))
+
+
+def test_the_forecast_is_what_happens_when_nobody_acts() -> None:
+    game = Game.start("co2-race")
+    left = minutes_left(game)
+    assert left is not None
+    assert 60 < left < 120
+    before = game.to_json()
+    minutes_left(game)
+    assert game.to_json() == before
+    while game.outcome == "running":
+        game.run("wait 10m")
+    assert abs(game.elapsed_min - left) <= 10
+    assert minutes_left(game) is None
+
+
+def test_times_in_words() -> None:
+    assert [duration(0), duration(600), duration(7500)] == ["0 min", "10 min", "2 h 05 min"]
+    assert [left_text(None), left_text(90)] == ["over 12 h", "about 1 h 30 min"]

@@ -1,0 +1,116 @@
+"""The first visit: what this is, four questions to click, what is indexed, what is connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+import streamlit as st
+
+from pipeline.stores.base import DocumentInfo, SectionStore
+from ui import pages
+from ui.chat.sidebar import NO_MODEL, answering, language_model, picked_model
+from ui.shared import state
+from ui.shared.words import FIRST_FILES, plain
+
+QUESTIONS = 4
+SUGGESTED = (  # for the manuals that come with Athena
+    "The LN2 tank shows OFFLINE. What can be the reason and what do I do?",
+    "ECS reports MALFUNC. How do I find the cause?",
+    "How long does the oxygen last?",
+    "What do I do when the CO2 in the cabin rises?",
+)
+SUGGESTED_FOR = "systems/atmosphere-supply.md"  # one of those manuals
+CONNECT = """\
+**On this computer, with Ollama**
+
+1. Install Ollama from its site and start it.
+2. Fetch a model, for instance `ollama pull llama3.2`.
+3. Choose *Look again*, and it appears under *Language model*.
+
+**With OpenAI, or a server that speaks its protocol**
+
+Set `ATHENA_OPENAI_API_KEY` (and `ATHENA_OPENAI_BASE_URL` for another server) in `.env`,
+and start Athena again.
+"""
+
+
+def welcome(*, on_ask: Callable[[str], None]) -> None:
+    """The empty conversation."""
+    athena = state.athena()
+    documents = athena.store.sections.documents()
+    with st.container(key="welcome"):
+        st.header("What do you need to know?", anchor=False)
+        st.text(athena.persona.greeting)
+        if not documents:
+            _nothing_indexed()
+            return
+        with st.container(key="suggestions"):
+            prepared = list(athena.persona.suggestions[:QUESTIONS])
+            _suggestions(prepared or suggestions(documents, athena.store.sections), on_ask)
+        _indexed(documents)
+        connection()
+
+
+def _nothing_indexed() -> None:
+    with st.container(border=True):
+        if state.jobs().working:
+            st.markdown(f"**{FIRST_FILES}**")
+            st.page_link(pages.documents(), label="Watch", icon=":material/hourglass_top:")
+            return
+        st.markdown("**Nothing is indexed yet.**")
+        st.text("Add Markdown files on the Documents page, or run: athena ingest FOLDER")
+        st.page_link(pages.documents(), label="Add documents", icon=":material/upload_file:")
+
+
+def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> None:
+    for row in (questions[:2], questions[2:]):
+        for column, question in zip(st.columns(2), row, strict=False):
+            column.button(
+                plain(question), key=f"ask-{question}", width="stretch", on_click=on_ask, args=(question,)
+            )
+
+
+def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
+    """Four questions that these documents can answer: the prepared ones where they fit, else by heading."""
+    if any(info.source.endswith(SUGGESTED_FOR) for info in documents):
+        return list(SUGGESTED)
+    return list(islice(dict.fromkeys(_by_heading(documents, sections)), QUESTIONS))
+
+
+def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> Iterable[str]:
+    """One question a document, of documents spread over the whole list."""
+    step = max(1, len(documents) // QUESTIONS)
+    for info in [*documents[::step], *documents]:
+        for section in (
+            sections.document(info.source).sections[1:2] or sections.document(info.source).sections
+        ):
+            path = list(section.metadata.get("heading_path") or [info.title])
+            yield f"What does {info.title} say about “{path[-1]}”?"
+
+
+def _indexed(documents: Sequence[DocumentInfo]) -> None:
+    count = sum(info.sentences for info in documents)
+    sections = sum(info.sections for info in documents)
+    files = f"{len(documents):,} {'file' if len(documents) == 1 else 'files'}"
+    st.caption(f"Indexed: {files}, {sections:,} sections, {count:,} sentences.")
+
+
+def connection() -> None:
+    """What answers at the moment, and how to connect a language model."""
+    with st.container(horizontal=True, key="connection", vertical_alignment="center", gap="xsmall"):
+        _connected()
+
+
+def _connected() -> None:
+    model = answering()
+    if model:
+        st.caption(f"Language model: {plain(model)}", width="content")
+        return
+    if picked_model() == NO_MODEL and language_model().name:
+        st.caption("You chose to answer without a language model: answers are quotes.", width="content")
+        return
+    st.caption("No language model is connected: answers are quotes.", width="content")
+    with st.popover("Connect one", type="tertiary"):
+        st.markdown(CONNECT)
+        st.button("Look again", icon=":material/sync:", on_click=state.look_for_models, key="look-again")

@@ -1,0 +1,1 @@
+"""The mission page."""

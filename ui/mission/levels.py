@@ -1,0 +1,98 @@
+"""The choice of a level, and its story before it begins."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+from mission.errors import MissionError, SavedGameError
+from mission.game import Game, Outcome
+from mission.levels import Level, all_levels
+from mission.progress import Progress
+from ui.mission import state as mission_state
+from ui.mission.view import duration
+from ui.shared.words import plain
+
+LARGEST_SEED = 9999
+INTRODUCTION = (
+    "You are alone aboard and do not know this ship. You have a console, and an assistant that has read "
+    "the manuals. Ship’s time passes only while a command takes time."
+)
+
+
+def choice() -> None:
+    """All levels as cards."""
+    with st.container(key="page"):
+        st.header("Mission", anchor=False)
+        st.text(INTRODUCTION)
+        progress = _progress()
+        with st.container(key="levels"):
+            for level in all_levels().values():
+                _card(level, progress)
+
+
+def _progress() -> Progress:
+    games = mission_state.games()
+    try:
+        return games.progress()
+    except SavedGameError as error:
+        st.warning(plain(mission_state.said(error).problem), icon=":material/error:")
+        st.button("Forget the best times", on_click=games.forget_progress, key="mission-forget")
+        return Progress()
+
+
+def _card(level: Level, progress: Progress) -> None:
+    with st.container(border=True, key=f"level-{level.id}"):
+        st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
+        st.subheader(plain(level.title), anchor=False)
+        st.text(level.summary)
+        best = progress.best_seconds.get(level.id)
+        if best is not None:
+            st.caption(f":material/check_circle: Averted, best time {duration(best)}")
+        label, kind = _action(level)
+        st.button(label, key=f"choose-{level.id}", type=kind, width="stretch",
+                  on_click=mission_state.open_level, args=(level.id,))  # fmt: skip
+
+
+def _action(level: Level) -> tuple[str, Literal["primary", "secondary"]]:
+    """What the card's button says, and whether it stands out."""
+    try:
+        game = mission_state.games().load(level.id)
+    except MissionError:
+        return "The saved game cannot be read …", "secondary"
+    if game is None:
+        return "Read the story", "secondary"
+    if game.outcome is Outcome.RUNNING:
+        return f"Continue at {game.clock}", "primary"
+    return "See how it ended", "secondary"
+
+
+def briefing(level: Level) -> None:
+    """The story before, and how to begin."""
+    with st.container(key="page"), st.container(key="briefing"):
+        st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
+        st.header(plain(level.title), anchor=False)
+        for paragraph in level.story.splitlines():
+            st.text(paragraph)
+        easy = st.toggle(
+            "Easy mode: the assistant reads the ship’s telemetry",
+            key="mission-easy",
+            help="It needs a language model. Without one, and without easy mode, you tell it what you see.",
+        )
+        with st.expander("Another draw of the dice"):
+            seed = st.number_input(
+                "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed is the same game."
+            )
+        with st.container(horizontal=True):
+            st.button("Begin", type="primary", on_click=begin, args=(level.id,), key="mission-begin",
+                      kwargs={"seed": int(seed), "easy": easy}, icon=":material/play_arrow:")  # fmt: skip
+            st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")
+
+
+def begin(level: str, *, seed: int = 0, easy: bool = False) -> None:
+    """Begin a level, instead of what was saved of it."""
+    games = mission_state.games()
+    games.discard(level)
+    games.save(Game.start(level, seed=seed, easy=easy))
+    mission_state.open_level(level)

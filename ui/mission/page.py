@@ -1,0 +1,69 @@
+"""The mission: choose a level, read its story, play it; what cannot be played says so."""
+
+from __future__ import annotations
+
+import logging
+
+import streamlit as st
+
+from athena.assembly import has_mission
+from mission.errors import MissionError
+from mission.levels import Level, level_of
+from ui.chat.sidebar import model_picker
+from ui.mission import state as mission_state
+from ui.mission.levels import briefing, choice
+from ui.mission.play import play
+from ui.shared import state, style
+from ui.shared.words import plain
+
+log = logging.getLogger(__name__)
+
+
+def page() -> None:
+    """The page as Streamlit runs it."""
+    st.set_page_config(initial_sidebar_state="collapsed")
+    style.apply()
+    if not has_mission(state.settings()):
+        st.info("The mission is played with the manuals that come with Athena.")
+        return
+    with st.sidebar:
+        model_picker()
+    try:
+        _page()
+    except MissionError as error:
+        log.warning("the mission cannot be shown: %s", error)
+        shown = mission_state.said(error)
+        st.error(plain(shown.problem), icon=":material/error:")
+        st.text(shown.fix)
+        st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-leave-error")
+
+
+def _page() -> None:
+    wanted = mission_state.level()
+    if not wanted:
+        choice()
+        return
+    level = level_of(wanted)
+    st.query_params[mission_state.ADDRESS] = level.id
+    try:
+        game = mission_state.games().load(level.id)
+    except MissionError as error:
+        _broken(level, error)
+        return
+    if game is None:
+        briefing(level)
+    else:
+        play(game)
+
+
+def _broken(level: Level, error: MissionError) -> None:
+    """A saved game that cannot be played."""
+    log.warning("the saved game of '%s' cannot be played: %s", level.id, error)
+    with st.container(key="page"):
+        st.header(level.title, anchor=False)
+        st.error(plain(mission_state.said(error).problem), icon=":material/error:")
+        st.text("The other levels and your best times are not touched.")
+        with st.container(horizontal=True):
+            st.button("Start this level anew", type="primary", key="mission-anew",
+                      on_click=mission_state.games().discard, args=(level.id,))  # fmt: skip
+            st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")

@@ -1,0 +1,194 @@
+"""A level in play: the strip, the console, the ship and the assistant; and how it ended."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from athena.assembly import mission_persona
+from mission.errors import MissionError
+from mission.game import Game, Outcome
+from mission.levels import all_levels
+from ui.mission import state as mission_state
+from ui.mission.assistant import ask, assistant
+from ui.mission.levels import begin
+from ui.mission.state import ACKNOWLEDGED
+from ui.mission.view import console_view, duration, ship_view, strip_view
+from ui.shared import components
+from ui.shared.words import plain
+
+VIEWS = ("Console", "Ship", "Assistant")
+ASKED = "{} answers in the chat."
+
+
+def play(game: Game) -> None:
+    """The page of a game."""
+    _head(game)
+    with st.container(key="mission-strip"):
+        components.strip(key="strip", data=strip_view(game, left=mission_state.forecast(game)))
+    if game.outcome is not Outcome.RUNNING:
+        _ended(game)
+    _errors()
+    seen = _seen()
+    with st.container(key=f"seen-{seen.lower()}"), st.container(key="bridge"):
+        with st.container(key="console"):
+            _console(game)
+        with st.container(key="ship"):
+            components.ship(key="ship-panel", data=ship_view(game))
+        with st.container(key="assistant"):
+            assistant(game)
+
+
+def _head(game: Game) -> None:
+    with st.container(key="mission-head", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{game.level.number}. {plain(game.level.title)}**", width="content")
+        if game.easy:
+            st.caption("Easy mode", width="content")
+        _hints(game)
+        st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
+                  type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
+        if game.outcome is Outcome.RUNNING and st.button(
+            "Abandon …", key="mission-abandon", type="tertiary", icon=":material/logout:"
+        ):
+            confirm_abandoning(game.level.id, game.level.title)
+
+
+@st.dialog("Abandon this level?")
+def confirm_abandoning(level: str, title: str) -> None:
+    """Ask before a running game goes for good."""
+    st.text(f"The game of “{title}” will be deleted. “All levels” leaves it and keeps it.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Go on playing", key="mission-keep"):
+            st.rerun()
+        if st.button("Abandon", type="primary", key="mission-abandon-now"):
+            mission_state.games().discard(level)
+            mission_state.open_level("")
+            st.rerun()
+
+
+def _errors() -> None:
+    error = st.session_state.pop(mission_state.ERROR, None)
+    if error:
+        st.warning(plain(error.problem), icon=":material/error:")
+
+
+def _seen() -> str:
+    """Which of the three a phone shows; a wide screen shows them all."""
+    with st.container(key="views"):
+        picked = st.segmented_control("Show", VIEWS, default=VIEWS[0], required=True,
+                                      key="mission-view", label_visibility="collapsed")  # fmt: skip
+    return str(picked or VIEWS[0])
+
+
+# -- console ---------------------------------------------------------------------------------------------
+
+
+def _console(game: Game) -> None:
+    level = game.level.id
+    data = console_view(game, acknowledged=int(st.session_state.get(ACKNOWLEDGED, 0)))
+    components.console(key="console-panel", data=data, on_command_change=lambda: _typed(level))
+
+
+def _typed(level: str) -> None:
+    """Run what was typed, once, and keep the game."""
+    sent = mission_state.sent("console-panel", "command")
+    if not sent or sent.get("level") != level or int(sent["seq"]) <= st.session_state.get(ACKNOWLEDGED, 0):
+        return
+    st.session_state[ACKNOWLEDGED] = int(sent["seq"])
+    try:
+        run(level, str(sent["line"])[:500])
+    except MissionError as error:
+        mission_state.say(error)
+
+
+def run(level: str, line: str) -> None:
+    """Run a line of the console; a question goes to the assistant."""
+    questions: list[str] = []
+
+    def put(question: str, _telemetry: str) -> str:
+        questions.append(question)
+        return ASKED.format(mission_persona().name)
+
+    games = mission_state.games()
+    game = games.load(level, ask=put)
+    if game is None:
+        return
+    game.run(line)
+    games.save(game)
+    for question in questions:
+        ask(game, question)
+
+
+# -- hints -----------------------------------------------------------------------------------------------
+
+
+def _hints(game: Game) -> None:
+    """Hints a step at a time; those already given stay."""
+    left = len(game.level.hints) - game.hints_shown
+    with st.popover("Hints", icon=":material/lightbulb:", type="tertiary"):
+        for number, hint in enumerate(game.level.hints[: game.hints_shown], start=1):
+            st.text(f"{number}. {hint}")
+        if game.outcome is Outcome.RUNNING:
+            label = f"Give me a hint ({left} left)" if left else "No hints are left"
+            st.button(label, key="mission-hint", disabled=not left, on_click=_hint, args=(game.level.id,))
+        elif not game.hints_shown:
+            st.text("You took none.")
+
+
+def _hint(level: str) -> None:
+    try:
+        games = mission_state.games()
+        game = games.load(level)
+        if game is not None:
+            game.hint()
+            games.save(game)
+    except MissionError as error:
+        mission_state.say(error)
+
+
+# -- the end ---------------------------------------------------------------------------------------------
+
+
+def _ended(game: Game) -> None:
+    won = game.outcome is Outcome.WON
+    level = game.level
+    with st.container(border=True, key="ended-won" if won else "ended-lost"):
+        st.subheader("Crisis averted" if won else "Mission lost", anchor=False)
+        if not won:
+            st.text(f"{game.reason[:1].upper()}{game.reason[1:]}.")
+        for paragraph in (level.story_won if won else level.story_lost).splitlines():
+            st.text(paragraph)
+        st.caption(_against_par(game))
+        with st.container(horizontal=True):
+            _next(game, won=won)
+            st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
+                      kwargs={"seed": game.seed, "easy": game.easy}, icon=":material/replay:",
+                      type="secondary" if won else "primary")  # fmt: skip
+            st.download_button("Transcript", data=transcript(game), file_name=f"{level.id}.txt",
+                               mime="text/plain", on_click="ignore", key="mission-transcript",
+                               icon=":material/download:")  # fmt: skip
+
+
+def _next(game: Game, *, won: bool) -> None:
+    following = next((x for x in all_levels().values() if x.number == game.level.number + 1), None)
+    if won and following:
+        st.button(f"Next: {plain(following.title)}", type="primary", key="mission-next",
+                  on_click=mission_state.open_level, args=(following.id,))  # fmt: skip
+
+
+def _against_par(game: Game) -> str:
+    took, par = game.elapsed_seconds, game.level.par_seconds
+    hints = f", {game.hints_shown} of {len(game.level.hints)} hints" if game.hints_shown else ", no hints"
+    if game.outcome is not Outcome.WON:
+        return f"It lasted {duration(took)} of ship’s time{hints}."
+    versus = (
+        "at par" if took == par else f"{duration(abs(par - took))} {'under' if took < par else 'over'} par"
+    )
+    return f"It took {duration(took)} of ship’s time: {versus} ({duration(par)}){hints}."
+
+
+def transcript(game: Game) -> str:
+    """The whole game as text."""
+    level = game.level
+    head = [f"{level.number}. {level.title}", "", *level.story.splitlines(), ""]
+    foot = ["", f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start."]
+    return "\n".join([*head, *game.transcript, *foot, ""])
