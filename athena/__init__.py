@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from athena.assembly import Athena, load_settings, open_athena
+from athena.assistant import Athena, open_athena
+from athena.loading import load_settings
 from athena.settings import Settings
 
 __all__ = ["Athena", "Settings", "load_settings", "open_athena"]

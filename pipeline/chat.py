@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from pipeline.messages import Message
     from pipeline.models.base import Encoder, ModelChoice
     from pipeline.models.generation import ChatStream
-    from pipeline.retrieve import HybridSearch, RetrievalOptions
+    from pipeline.options import RetrievalOptions
+    from pipeline.retrieve import HybridSearch
     from pipeline.stores.base import DocumentStore
     from pipeline.stores.conversations import Conversations
 
@@ -336,4 +337,4 @@ class ChatRecipe:
         return self._choice.name if self.llm is not None else ""
 
     def _settings(self) -> dict[str, object]:
-        return asdict(self._options)
+        return self._options.model_dump()

@@ -21,30 +21,12 @@ from pipeline.finding.passages import gather
 from pipeline.finding.reranking import rerank
 from pipeline.finding.selection import CountTokens, select
 from pipeline.models.base import CrossEncoder, Encoder
+from pipeline.options import RetrievalOptions
 from pipeline.steps.events import RunningStep, Trace
 from pipeline.stores.base import DocumentStore, SearchRequest, SearchResponse, Vector
 
 STOPPED = "stopped"
 MIN_GATHERED = 20  # sections that are fetched and merged: the reranker and the answer read no further
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalOptions:
-    """Every setting of one search; see `athena/settings.py` for what each means."""
-
-    hyde: bool = False
-    hyde_lexical: bool = False
-    alpha: float = 0.5
-    candidates: int = 100
-    bm25_section_share: float = 0.75
-    dense_section_share: float = 0.375
-    simple_ratio_thresh: float = 0.5
-    rerank: bool = True
-    rerank_top_n: int = 20
-    rerank_weight: float = 0.5
-    top_k: int = 8
-    context_tokens: int = 2500
-    paths: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

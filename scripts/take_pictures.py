@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser, expect, sync_playwright  # noqa: E402
 
-from athena.assembly import open_athena  # noqa: E402
+from athena import open_athena  # noqa: E402
 from athena.settings import Settings  # noqa: E402
 from tests.browser.conftest import FLAGS, PATIENCE_MS, chromium, serving  # noqa: E402
 from tests.browser.pages import App  # noqa: E402

@@ -79,7 +79,7 @@ def documents() -> Page:
 
 def all_pages() -> list[Page]:
     """The pages in order; the mission only where the corpus is the ship's manuals."""
-    from athena.assembly import has_mission
+    from athena.missions import has_mission
 
     playable = [mission()] if has_mission(state.settings()) else []
     return [chat(), *playable, inspector(), documents()]

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from athena.settings import GARBAGE_THRESHOLD, Settings
+from athena.settings import Settings
+from athena.warming import GARBAGE_THRESHOLD
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",
@@ -185,8 +186,8 @@ def mission(
     as_json: AsJson = False,
 ) -> None:
     """Play: alone aboard with a fault, and only the manuals to help. Exit code 0 is a crisis averted."""
-    from athena.assembly import mission_folder
     from athena.cli.mission_terminal import levels_text, play_level
+    from athena.missions import mission_folder
     from mission.errors import MissionError
 
     folder = mission_folder(_settings(data_dir))
@@ -343,7 +344,7 @@ def main() -> None:
 def _athena(data_dir: Path | None, **changes: Any) -> Iterator[Athena]:
     """An open Athena; an error of the tree ends the command with its message and exit code 1."""
     with _failing_clearly():
-        from athena.assembly import open_athena
+        from athena import open_athena
 
         athena = open_athena(_settings(data_dir, **changes))
         try:
@@ -365,7 +366,7 @@ def _failing_clearly() -> Iterator[None]:
 
 
 def _settings(data_dir: Path | None, **changes: Any) -> Settings:
-    from athena.assembly import load_settings
+    from athena import load_settings
 
     return load_settings(**_given(data_dir=data_dir, **changes))
 

@@ -11,14 +11,14 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
-from athena.assembly import mission_persona
+from athena.missions import mission_persona
 from mission.errors import LevelError
 from mission.game import Ask
 from mission.levels import level_of
 from mission.terminal import next_level, play
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
     from pipeline.chat import ChatRecipe
 
 

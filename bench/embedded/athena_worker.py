@@ -10,11 +10,10 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from athena.assembly import Athena, load_settings, open_athena
+from athena import Athena, load_settings, open_athena
 from pipeline.analysis import embedding_text
 from readers.cutting import SentenceCutter
 from readers.files import find_files, read_source
@@ -98,7 +97,7 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 def search(athena: Athena, options: argparse.Namespace) -> dict[str, Any]:
     """Milliseconds of every question, whole and by step, without HyDE and reranker."""
     hybrid_search = athena.hybrid_search_over(athena.store, None)
-    settings = replace(athena.options, hyde=False, rerank=False)
+    settings = athena.options.but(hyde=False, rerank=False)
     questions = json.loads(options.questions.read_text(encoding="utf-8"))
     athena.warm_up(serving=True)  # as the app does
     for question in questions[:WARM_UP]:

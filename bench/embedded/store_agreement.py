@@ -27,7 +27,7 @@ from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Matrix, SearchRequest, Vector
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
 
 DEPTH = 10
 CANDIDATES = 100
@@ -118,7 +118,7 @@ def judge(
 
 def main() -> None:
     """Compare on a BEIR folder; prints a table."""
-    from athena.assembly import load_settings, open_athena
+    from athena import load_settings, open_athena
     from pipeline.stores.embedded import EmbeddedStore
     from pipeline.stores.server import ServerAddresses, ServerStore
 

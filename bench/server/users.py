@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
-from athena.assembly import Athena, load_settings, open_athena
+from athena import Athena, load_settings, open_athena
 from bench.embedded.machine import processor_time
 from pipeline.answer import Answer
 from pipeline.chat import ChatRecipe

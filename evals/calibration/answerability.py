@@ -30,8 +30,8 @@ from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
-    from pipeline.retrieve import RetrievalOptions
+    from athena import Athena
+    from pipeline.options import RetrievalOptions
     from pipeline.stores.base import DocumentStore
 
 NAMES = ("closeness", "coverage", "sentence_coverage", "margin")
@@ -195,7 +195,7 @@ def _beir(athena: Athena, folder: Path, split: str, scratch: Path) -> Collection
 
 
 def _manuals(athena: Athena, corpus: Path, questions: Path, scratch: Path) -> Collection:
-    from athena.assembly import open_athena
+    from athena import open_athena
 
     other = open_athena(athena.settings.model_copy(update={"data_dir": scratch / "manuals"}))
     other.ingest([corpus])
@@ -206,7 +206,7 @@ def _manuals(athena: Athena, corpus: Path, questions: Path, scratch: Path) -> Co
 
 def main() -> None:
     """Parse, index, print."""
-    from athena.assembly import load_settings, open_athena
+    from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
     default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")

@@ -12,7 +12,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from pipeline.stores.embedded import EmbeddedStore
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
 
 DEPTH = 10
 USER = "|user|:"
@@ -130,7 +130,7 @@ def retrieval_scores(athena: Athena, folder: Path, scratch: Path) -> Iterator[tu
             load_corpus(folder), store=store, cutter=cutter, encoder=encoder, manifest=athena.manifest
         )
         hybrid_search = athena.hybrid_search_over(store, None)
-        options = replace(athena.options, top_k=DEPTH, context_tokens=10**9)
+        options = athena.options.but(top_k=DEPTH, context_tokens=10**9)
         qrels = load_qrels(folder, "test")
         queries = [query for query in load_queries(folder) if query.history and query.id in qrels]
         for name, way in WAYS.items():
@@ -169,7 +169,7 @@ def print_rewrites(rewrites: Sequence[Rewrite]) -> None:
 
 def main() -> None:
     """Parse, measure, print."""
-    from athena.assembly import load_settings, open_athena
+    from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
     default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")

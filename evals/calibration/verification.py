@@ -38,7 +38,7 @@ from readers.cutting import MarkdownCutter
 from readers.nodes import Section, Sentence
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
     from evals.datasets import Document
 
 SEED = 7
@@ -313,7 +313,7 @@ def _is_prose(sentence: Sentence) -> bool:
 
 def main() -> None:
     """Parse, measure, print."""
-    from athena.assembly import load_settings, open_athena
+    from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
     default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")

@@ -8,7 +8,7 @@ from pipeline.answering import condensing
 from pipeline.answering.quotes import choose_quotes
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
     from evals.datasets import Query
     from pipeline.answer import Retrieval
 

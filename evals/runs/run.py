@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from evals.runs.indexing import Indexed, Report, dataset_name, index_corpus, sec
 from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
     from evals.trulens.records import Recorder
 
 Bars = Callable[[str, int, int], None]  # a bar's name, done, total
@@ -36,8 +35,7 @@ def evaluate_retrieval(
     qrels = load_qrels(folder, split)
     queries = retrieval.judged(load_queries(folder), qrels, folder=folder)
     with _index(athena, folder, corpus, report) as (other, indexed):
-        options = replace(
-            other.options,
+        options = other.options.but(
             top_k=retrieval.DEPTH,
             candidates=max(retrieval.DEPTH, other.options.candidates),
             context_tokens=10**9,
@@ -58,7 +56,7 @@ def evaluate_retrieval(
         dataset=dataset_name(folder),
         split=split,
         indexed=indexed,
-        settings=asdict(options),
+        settings=options.model_dump(),
     )
 
 
@@ -99,7 +97,7 @@ def evaluate_answers(
         dataset=dataset_name(folder),
         threshold=hybrid_search.calibration.threshold,
         indexed=indexed,
-        settings=asdict(athena.options),
+        settings=athena.options.model_dump(),
     )
 
 
@@ -120,7 +118,7 @@ def _index(
 
     It is the embedded store whatever the settings say: an evaluation leaves everybody's servers alone.
     """
-    from athena.assembly import open_athena
+    from athena import open_athena
 
     with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
         changes = {"data_dir": Path(scratch), "store": "embedded"}

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from contextvars import copy_context
-from dataclasses import asdict
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from pipeline.answering.condensing import Said
 from pipeline.steps.events import ChatEvent
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
 
 Ask = Callable[[Query, Event], Iterator[ChatEvent]]
 
@@ -109,7 +108,7 @@ class Recorder:
     def _app(self, assistant: Assistant, athena: Athena) -> Any:
         from trulens.apps.app import TruApp
 
-        settings = asdict(athena.options) | {"embedding_model": athena.encoder.name}
+        settings = athena.options.model_dump() | {"embedding_model": athena.encoder.name}
         return TruApp(
             assistant,
             main_method=assistant.answer,

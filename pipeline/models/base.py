@@ -63,15 +63,3 @@ class ModelChoice:
     provider: str  # "bundled", "ollama", "openai", "sentence-transformers", "none"
     detail: str
     fix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderOptions:
-    """What an encoder may need besides its name; the fields are the settings of the same names."""
-
-    threads: int = 0
-    ollama_url: str = "http://127.0.0.1:11434"
-    openai_api_key: str = ""
-    openai_base_url: str = ""
-    connect_timeout_s: float = 3.0
-    request_timeout_s: float = 120.0

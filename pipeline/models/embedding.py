@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
-from pipeline.models.base import Encoder, EncoderOptions, ModelChoice
+from pipeline.models.base import Encoder, ModelChoice
 from pipeline.models.onnx import (
     BATCH_TOKENS,
     BUNDLED_FOLDER,
@@ -26,6 +26,7 @@ from pipeline.models.onnx import (
     open_tokenizer,
     tokenize,
 )
+from pipeline.options import EncoderOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -171,7 +172,7 @@ def _required(model: str, name: str) -> str:
 
 
 def _bundled(options: EncoderOptions) -> tuple[Encoder, ModelChoice]:
-    encoder = OnnxEncoder(threads=options.threads)
+    encoder = OnnxEncoder(threads=options.embedding_threads)
     detail = f"bundled int8 ONNX, {encoder.dimensions} dimensions, {encoder.max_tokens} tokens"
     return encoder, ModelChoice("embedding", encoder.name, "bundled", detail)
 

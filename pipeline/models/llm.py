@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
 from pipeline.models.failures import Server, translate, unreachable
+from pipeline.options import LanguageModelOptions
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 HOW_TO_CONNECT = (
     "Start Ollama (`ollama serve`, then `ollama pull llama3.2`), or set ATHENA_OPENAI_API_KEY "
@@ -28,25 +28,6 @@ HOW_TO_CONNECT = (
 THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 EMBEDDING_MODEL = re.compile(r"embed|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageModelOptions:
-    """What a language model needs besides its name; the fields are the settings of the same names."""
-
-    ollama_url: str = "http://127.0.0.1:11434"
-    openai_api_key: str = ""
-    openai_base_url: str = ""
-    context_window: int = 8192
-    max_answer_tokens: int = 1024
-    temperature: float = 0.1
-    connect_timeout_s: float = 3.0
-    request_timeout_s: float = 120.0
-
-    @property
-    def openai_url(self) -> str:
-        """The base URL of OpenAI, or of the compatible server that is set."""
-        return (self.openai_base_url or OPENAI_URL).rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

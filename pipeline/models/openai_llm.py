@@ -12,8 +12,7 @@ from pipeline.messages import Message
 from pipeline.models.deltas import Delta, model_deltas
 from pipeline.models.failures import Server
 from pipeline.models.transport import HangUpTransport
-
-OPENAI_URL = "https://api.openai.com/v1"
+from pipeline.options import OPENAI_URL
 
 
 class AthenaOpenAI(OpenAILike):  # type: ignore[misc]

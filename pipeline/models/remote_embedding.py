@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
-from pipeline.models.base import EncoderOptions
 from pipeline.models.failures import Provider, Server, translate, worth_retrying
 from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
+from pipeline.options import EncoderOptions
 
-OPENAI_URL = "https://api.openai.com/v1"
 BATCH_TEXTS = 64
 RETRY_AFTER_S = 0.5
 OLLAMA_MAX_TOKENS = 512  # where the server does not say; the context of most BERT-like models
@@ -166,8 +165,13 @@ class OpenAIEncoder(RemoteEncoder):
     """An embedding model of OpenAI or of a compatible server (`POST /embeddings`)."""
 
     def __init__(self, model: str, *, options: EncoderOptions) -> None:
-        url = (options.openai_base_url or OPENAI_URL).rstrip("/")
-        super().__init__(model, provider="openai", url=url, key=options.openai_api_key, options=options)
+        super().__init__(
+            model,
+            provider="openai",
+            url=options.openai_url,
+            key=options.openai_api_key,
+            options=options,
+        )
 
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
         body = {"model": self._model, "input": list(texts), "encoding_format": "float"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,39 +10,47 @@ from typing import Any
 import pytest
 
 from athena.diagnosis import Check, Diagnosis, diagnose
-from pipeline.errors import ConfigurationError, ModelUnavailable, StoreError
+from athena.settings import Settings
+from pipeline.errors import ConfigurationError, ModelUnavailable, StoreError, StoreUnavailable
 from pipeline.models.base import ModelChoice
+from pipeline.stores.base import Manifest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingesting import manifest_of
 from tests.pipeline.searching import ENCODER
 
 GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")
+CROSS = ModelChoice("cross-encoder", "small", "sentence-transformers", "on disk")
 NONE = ModelChoice("language model", "", "none", "none is connected", "Start Ollama.")
 
 
-def raising(error: Exception) -> Callable[[], Any]:
-    def fail() -> Any:
-        raise error
+class FakeAthena:
+    """What doctor looks at; an exception stands for what raises it."""
 
-    return fail
+    def __init__(self, folder: Path, *, store: Any, encoder: Any = ENCODER, **given: Any) -> None:
+        self.settings = Settings(data_dir=folder, **given.pop("settings", {}))
+        self._given = {"store": store, "encoder": encoder, "encoder_choice": GOOD} | given
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._given[name]
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    @property
+    def manifest(self) -> Manifest:
+        return manifest_of(self.encoder)
+
+    def cross_encoder(self, *, fetch: bool) -> tuple[None, ModelChoice]:
+        assert fetch  # doctor gets what it can get
+        return None, CROSS
+
+    def language_model(self) -> tuple[None, ModelChoice]:
+        return None, NONE
 
 
-def run(
-    store: Any,
-    folder: Path,
-    *,
-    encoder: FakeEncoder = ENCODER,
-    make_encoder: Callable[[], Any] | None = None,
-    models: tuple[Callable[[], ModelChoice], ...] = (lambda: GOOD, lambda: NONE),
-) -> Diagnosis:
-    return diagnose(
-        data_dir=folder,
-        open_store=store if callable(store) else lambda: store,
-        manifest=lambda: manifest_of(encoder),
-        encoder=make_encoder or (lambda: encoder),
-        models=models,
-    )
+def run(store: Any, folder: Path, **given: Any) -> Diagnosis:
+    return diagnose(FakeAthena(folder, store=store, **given))  # type: ignore[arg-type]
 
 
 def check(diagnosis: Diagnosis, name: str) -> Check:
@@ -55,7 +62,7 @@ def test_all_is_well(manual: EmbeddedStore, tmp_path: Path) -> None:
     diagnosis = run(manual, tmp_path)
     assert diagnosis.ok
     assert [item.name for item in diagnosis.checks] == [
-        "python", "data folder", "index", "embedding works", "embedding", "language model"
+        "python", "data folder", "index", "embedding works", "embedding", "cross-encoder", "language model"
     ]  # fmt: skip
     assert (
         check(diagnosis, "index").detail
@@ -91,17 +98,17 @@ def test_an_index_of_another_model(manual: EmbeddedStore, tmp_path: Path) -> Non
 
 def test_one_failing_check_keeps_none_from_running(tmp_path: Path) -> None:
     diagnosis = run(
-        raising(StoreError("The file is damaged.", "Delete it.")),
+        StoreError("The file is damaged.", "Delete it."),
         tmp_path,
-        make_encoder=raising(ModelUnavailable("No Ollama at 'x'.", "Start it.")),
-        models=(raising(ModelUnavailable("No key.", "Set one.")), lambda: GOOD),
+        encoder=ModelUnavailable("No Ollama at 'x'.", "Start it."),
+        encoder_choice=ModelUnavailable("No key.", "Set one."),
     )
-    assert [(item.name, item.ok, item.detail, item.fix) for item in diagnosis.checks[2:]] == [
+    assert [(item.name, item.ok, item.detail, item.fix) for item in diagnosis.checks[2:5]] == [
         ("index", False, "The file is damaged.", "Delete it."),
         ("embedding works", False, "No Ollama at 'x'.", "Start it."),
         ("model", False, "No key.", "Set one."),
-        ("embedding", True, "fake (bundled): on disk", ""),
     ]
+    assert [item.ok for item in diagnosis.checks[5:]] == [True, True]
     assert not diagnosis.ok
 
 
@@ -114,18 +121,38 @@ def test_a_full_disk(manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "not").exists()
 
 
-def test_tracing_is_checked_where_it_is_switched_on(manual: EmbeddedStore, tmp_path: Path) -> None:
-    def diagnosed(tracing: Callable[[], str]) -> Check:
-        return diagnose(
-            data_dir=tmp_path,
-            open_store=lambda: manual,
-            manifest=lambda: manifest_of(ENCODER),
-            encoder=lambda: ENCODER,
-            models=(),
-            tracing=tracing,
-        ).checks[-1]
+def test_tracing_is_checked_where_it_is_switched_on(
+    manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(url: str) -> str:
+        if "no-phoenix" in url:
+            raise ConfigurationError("No Phoenix.", "Start it.")
+        return "Phoenix takes traces"
 
-    assert diagnosed(lambda: "Phoenix takes traces") == Check("tracing", True, "Phoenix takes traces")
-    no_phoenix = ConfigurationError("No Phoenix.", "Start it.")
-    assert diagnosed(raising(no_phoenix)) == Check("tracing", False, "No Phoenix.", "Start it.")
+    monkeypatch.setattr("athena.diagnosis.check_tracing", said)
+    good, bad = ({"phoenix_url": f"http://{name}"} for name in ("phoenix", "no-phoenix"))
+    assert run(manual, tmp_path, settings=good).checks[-1] == Check("tracing", True, "Phoenix takes traces")
+    assert run(manual, tmp_path, settings=bad).checks[-1] == Check(
+        "tracing", False, "No Phoenix.", "Start it."
+    )
     assert "tracing" not in [item.name for item in run(manual, tmp_path).checks]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_what_of_the_servers_disagrees(clean: bool, manual: EmbeddedStore, tmp_path: Path) -> None:
+    found = SimpleNamespace(is_clean=clean, lines=lambda: [] if clean else ["3 objects in Weaviate"])
+    versions = SimpleNamespace(mongodb="7.0", weaviate="1.36.0")
+    servers = SimpleNamespace(versions=lambda: versions, find_orphans=lambda: found)
+    diagnosis = run(manual, tmp_path, server_store=servers, settings={"store": "server"})
+    assert check(diagnosis, "servers").detail == "MongoDB 7.0, Weaviate 1.36.0"
+    assert check(diagnosis, "orphans").ok is clean
+    assert check(diagnosis, "orphans").fix == (
+        "" if clean else "Remove them with `athena repair`, then run `athena ingest`."
+    )
+
+
+def test_orphans_are_not_looked_for_on_a_dead_server(manual: EmbeddedStore, tmp_path: Path) -> None:
+    dead = StoreUnavailable("MongoDB does not answer.", "Start it.")
+    diagnosis = run(manual, tmp_path, server_store=dead, settings={"store": "server"})
+    assert (check(diagnosis, "servers").ok, check(diagnosis, "servers").fix) == (False, "Start it.")
+    assert "orphans" not in [item.name for item in diagnosis.checks]

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from athena.assembly import Athena, load_settings
+from athena import Athena, load_settings
+from athena.loading import part
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
+from pipeline.options import RetrievalOptions
 
 ROOT = Path(__file__).parents[2]
 FIELDS = Settings.model_fields
@@ -154,6 +156,17 @@ def test_a_bad_value_is_named_with_its_variable(
 def test_a_bad_flag_is_named_too() -> None:
     with pytest.raises(ConfigurationError, match=r"^ATHENA_ALPHA cannot be 7: .* command line\.$"):
         load_settings(alpha=7)
+
+
+def test_a_part_has_the_values_of_the_settings_and_those_given() -> None:
+    settings = Settings(alpha=0.2, hyde="off", openai_api_key="sk-secret")
+    options = part(settings, RetrievalOptions, hyde=settings.hyde != "off")
+    assert (options.alpha, options.hyde, options.paths) == (0.2, False, None)
+    assert not [name for name in options.model_dump() if "key" in name]  # they are stored with each answer
+    with pytest.raises(ValidationError):
+        options.but(alpha=2)
+    with pytest.raises(ValidationError):
+        options.but(alhpa=0.3)
 
 
 def test_the_key_is_not_shown() -> None:

@@ -73,7 +73,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a few manuals indexed, to be copied for each server."""
-    from athena.assembly import open_athena
+    from athena import open_athena
 
     folder = tmp_path_factory.mktemp("indexed")
     corpus = folder / "manuals"

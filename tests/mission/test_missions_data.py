@@ -6,7 +6,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from athena.assembly import load_settings, open_athena
+from athena import load_settings, open_athena
 from evals.runs.run import evaluate_retrieval
 from mission.levels import all_levels
 from tests.test_docs_corpus import sections

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.finding.answerability import Calibration
-from pipeline.retrieve import HybridSearch, RetrievalOptions
+from pipeline.options import RetrievalOptions
+from pipeline.retrieve import HybridSearch
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingesting import run_ingest
@@ -72,7 +73,7 @@ def make_store(
 
 def make_search(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridSearch:
     """A search; keywords that are options of a search go there."""
-    names = RetrievalOptions.__dataclass_fields__
+    names = RetrievalOptions.model_fields
     options = {name: given.pop(name) for name in list(given) if name in names}
     return HybridSearch(
         store=store,

@@ -21,7 +21,7 @@ from pipeline.errors import (
     UnknownConversation,
 )
 from pipeline.models.generation import complete
-from pipeline.retrieve import RetrievalOptions
+from pipeline.options import RetrievalOptions
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,

@@ -13,7 +13,7 @@ from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
 from pipeline.finding.answerability import judge
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import combine
-from pipeline.retrieve import RetrievalOptions
+from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Step, Trace
 from pipeline.stores.base import SearchResponse
 from pipeline.stores.embedded import EmbeddedStore

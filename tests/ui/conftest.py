@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from athena.assembly import Athena, open_athena
+from athena import Athena, open_athena
 from athena.settings import Settings
 from pipeline.answer import Answer, Citation
 from pipeline.answering.provenance import quote_hash

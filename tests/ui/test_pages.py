@@ -9,7 +9,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from athena.assembly import Athena
+from athena import Athena
 from pipeline.answer import Answer
 from pipeline.steps.events import Step
 from tests.ui.conftest import VALVES, answered, quoted

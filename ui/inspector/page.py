@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -17,7 +16,7 @@ from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.finding.why import Why
-    from pipeline.retrieve import RetrievalOptions
+    from pipeline.options import RetrievalOptions
     from pipeline.stores.conversations import Turn
 
 WHAT_IF = "what_if"
@@ -196,8 +195,8 @@ def _both(question: str, before: RetrievalOptions, after: RetrievalOptions) -> t
 def _options_of(answer: Answer) -> RetrievalOptions:
     """The options that the answer was found with, as far as it kept them."""
     default = state.athena().options
-    known: dict[str, Any] = {n: answer.settings[n] for n in asdict(default) if n in answer.settings}
-    return replace(default, **known)
+    known: dict[str, Any] = {n: answer.settings[n] for n in dict(default) if n in answer.settings}
+    return default.but(**known)
 
 
 def _options_form(now: RetrievalOptions) -> RetrievalOptions:
@@ -215,8 +214,7 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         top_n = st.slider("passages to rerank", 1, 50, now.rerank_top_n)
         rerank = st.checkbox("rerank with the cross-encoder", now.rerank)
         hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
-    return replace(
-        now,
+    return now.but(
         alpha=alpha,
         candidates=candidates,
         top_k=top_k,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from athena.assembly import mission_persona
+from athena.missions import mission_persona
 from mission.commands import why_athena_is_silent
 from mission.game import Game, Outcome
 from pipeline.answering.persona import Persona

@@ -6,7 +6,7 @@ import logging
 
 import streamlit as st
 
-from athena.assembly import has_mission
+from athena.missions import has_mission
 from mission.errors import MissionError
 from mission.levels import Level, level_of
 from ui.chat.sidebar import model_picker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from athena.assembly import mission_persona
+from athena.missions import mission_persona
 from mission.errors import MissionError
 from mission.game import Game, Outcome
 from mission.levels import all_levels

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from athena.assembly import mission_folder
+from athena.missions import mission_folder
 from mission.errors import MissionError
 from mission.forecast import minutes_left
 from mission.game import Game

@@ -15,7 +15,7 @@ from ui.conversation.runner import Runner
 from ui.documents.jobs import Jobs
 
 if TYPE_CHECKING:
-    from athena.assembly import Athena
+    from athena import Athena
     from pipeline.models.base import ModelChoice
 
 CONVERSATION = "conversation_id"
@@ -54,7 +54,7 @@ def settings() -> Settings:
     given = st.session_state.get(ATHENA)
     if given is not None:
         return cast("Athena", given).settings
-    from athena.assembly import load_settings
+    from athena import load_settings
 
     return _served_with[0] if _served_with else load_settings()
 
@@ -71,7 +71,7 @@ def persona() -> Persona:
 
 @st.cache_resource(show_spinner="Opening the manuals …")
 def _open() -> Athena:
-    from athena.assembly import load_settings, open_athena
+    from athena import load_settings, open_athena
 
     opened = open_athena(_served_with[0] if _served_with else load_settings())
     opened.warm_up(serving=True)

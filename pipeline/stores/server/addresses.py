@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Self
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from pydantic import model_validator
+
 from pipeline.errors import ConfigurationError
+from pipeline.options import ServerOptions
 
 MONGODB_SETTING = "ATHENA_MONGODB_URL"
 WEAVIATE_SETTING = "ATHENA_WEAVIATE_URL"
@@ -24,24 +26,14 @@ _USER_INFO = re.compile(r"//[^\s:/]*:(.*)@")
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAddresses:
-    """The settings of both servers; TLS and authentication of MongoDB are part of its URL.
+class ServerAddresses(ServerOptions):
+    """The options of both servers, checked: what could never be reached is a `ConfigurationError`.
 
     Weaviate's collections begin with the prefix, so that several stores can share one server.
     """
 
-    mongodb_url: str = field(repr=False)
-    mongodb_database: str = "athena"
-    weaviate_url: str = field(default="http://localhost:8080", repr=False)
-    weaviate_grpc_host: str = ""  # empty: that of the URL
-    weaviate_grpc_port: int = 50051
-    weaviate_api_key: str = field(default="", repr=False)
-    weaviate_ca_file: Path | None = None  # PEM; trusted instead of the well-known authorities
-    weaviate_prefix: str = "Athena"
-
-    def __post_init__(self) -> None:
-        """Refuse what could never be reached."""
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
         if not _is_address(self.weaviate):
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
@@ -62,6 +54,7 @@ class ServerAddresses:
                 f"ATHENA_WEAVIATE_PREFIX cannot be '{self.weaviate_prefix}'.",
                 "It is made of letters and digits and begins with a capital letter.",
             )
+        return self
 
     @property
     def weaviate(self) -> SplitResult:

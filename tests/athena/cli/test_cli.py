@@ -21,8 +21,7 @@ from click.testing import Result
 from rich.console import Console
 from typer.testing import CliRunner
 
-from athena import cli
-from athena.assembly import Athena
+from athena import Athena, cli
 from athena.cli import terminal
 from athena.settings import Settings
 from pipeline.answer import Answer, Support

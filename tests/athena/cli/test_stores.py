@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
-from athena import cli
-from athena.assembly import load_settings
-from athena.assembly import server_addresses as addresses_of
-from athena.diagnosis import diagnose
-from pipeline.errors import ConfigurationError, StoreUnavailable
-from pipeline.stores.base import Manifest
+from athena import cli, load_settings
+from athena.stores import server_addresses as addresses_of
+from pipeline.errors import ConfigurationError
 from tests.server_stores import server_addresses
 
 runner = CliRunner()
@@ -88,40 +84,3 @@ def test_a_url_that_cannot_be_is_said() -> None:
 def test_the_password_stays_out_of_what_is_printed() -> None:
     settings = load_settings(mongodb_url="mongodb://user:secret@host/", weaviate_api_key="secret")
     assert "secret" not in repr(settings)
-
-
-@pytest.mark.parametrize("clean", [True, False])
-def test_doctor_says_what_of_the_servers_disagrees(clean: bool, tmp_path: Path) -> None:
-    found = SimpleNamespace(is_clean=clean, lines=lambda: [] if clean else ["3 objects in Weaviate"])
-    versions = SimpleNamespace(mongodb="7.0", weaviate="1.36.0")
-    servers = SimpleNamespace(versions=lambda: versions, find_orphans=lambda: found)
-    checks = checks_with(servers, tmp_path)
-    assert checks["servers"].detail == "MongoDB 7.0, Weaviate 1.36.0"
-    assert checks["orphans"].ok is clean
-    assert checks["orphans"].fix == (
-        "" if clean else "Remove them with `athena repair`, then run `athena ingest`."
-    )
-
-
-def test_doctor_looks_for_no_orphans_on_a_dead_server(tmp_path: Path) -> None:
-    def dead() -> object:
-        raise StoreUnavailable("MongoDB does not answer.", "Start it.")
-
-    checks = checks_with(SimpleNamespace(versions=dead), tmp_path)
-    assert (checks["servers"].ok, checks["servers"].fix) == (False, "Start it.")
-    assert "orphans" not in checks
-
-
-def checks_with(servers: object, tmp_path: Path):  # type: ignore[no-untyped-def]
-    def none() -> Manifest:
-        raise ConfigurationError("Not asked.", "")
-
-    diagnosis = diagnose(
-        data_dir=tmp_path,
-        open_store=lambda: none(),  # type: ignore[arg-type, return-value]
-        manifest=none,
-        encoder=lambda: none(),  # type: ignore[arg-type, return-value]
-        models=(),
-        servers=lambda: servers,  # type: ignore[arg-type, return-value]
-    )
-    return {check.name: check for check in diagnosis.checks}

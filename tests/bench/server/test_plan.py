@@ -96,5 +96,5 @@ def _time(share: float) -> ProcessorTime:
 
 def a_bench(folder: Path) -> ServerBench:
     return ServerBench(
-        folder, ServerAddresses("mongodb://localhost"), folder, Effort(), lambda _: None, folder
+        folder, ServerAddresses(mongodb_url="mongodb://localhost"), folder, Effort(), lambda _: None, folder
     )

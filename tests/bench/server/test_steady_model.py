@@ -10,7 +10,8 @@ import pytest
 
 from bench.server.steady_model import NAME, SteadyModel, words
 from pipeline.models.generation import complete
-from pipeline.models.llm import LanguageModelOptions, choose_language_model
+from pipeline.models.llm import choose_language_model
+from pipeline.options import LanguageModelOptions
 
 PER_SECOND, WORDS = 100.0, 30
 

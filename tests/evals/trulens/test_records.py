@@ -16,8 +16,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from athena import cli
-from athena.assembly import Athena
+from athena import Athena, cli
 from evals.datasets import Query
 from evals.trulens.database import database_url, without_password
 from evals.trulens.records import Assistant, open_recorder, version_of

@@ -13,7 +13,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeRelationship
 
-from athena.assembly import Athena, load_settings, open_athena
+from athena import Athena, load_settings, open_athena
 from tests.fake_llm import FakeLLM
 
 MANUAL = "# Fan\n\nThe cabin fan hums at 4000 rpm. Breaker B7 feeds the cabin fan.\n\n# Tank\n\nIt is cold.\n"

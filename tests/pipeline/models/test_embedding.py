@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.errors import ConfigurationError, ModelError, ModelUnavailable
-from pipeline.models.base import EncoderOptions
 from pipeline.models.embedding import OnnxEncoder, choose_encoder
 from pipeline.models.onnx import BUNDLED_FOLDER, open_session, open_tokenizer
+from pipeline.options import EncoderOptions
 
 TEXTS = [
     "The LN2 tank feeds the cabin's nitrogen supply.",

@@ -12,10 +12,10 @@ import pytest
 from pipeline.errors import ConfigurationError
 from pipeline.models.llm import (
     DEFAULT_OPENAI_MODEL,
-    LanguageModelOptions,
     choose_language_model,
     list_language_models,
 )
+from pipeline.options import LanguageModelOptions
 from tests.servers import OllamaServer, OpenAIServer, Reply
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing listens

@@ -14,8 +14,9 @@ import pytest
 from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models.generation import stream_chat
-from pipeline.models.llm import LanguageModelOptions, choose_language_model, list_language_models
+from pipeline.models.llm import choose_language_model, list_language_models
 from pipeline.models.ollama_llm import AthenaOllama, ollama_model
+from pipeline.options import LanguageModelOptions
 from tests.server_processes import ServerProcess, executable, free_ports
 from tests.server_stores import REQUIRED, is_open
 

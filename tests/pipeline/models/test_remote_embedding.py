@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
-from pipeline.models.base import EncoderOptions
 from pipeline.models.remote_embedding import BATCH_TEXTS, OllamaEncoder, OpenAIEncoder, RemoteEncoder
+from pipeline.options import EncoderOptions
 from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
 
 MODEL = "nomic-embed-text"

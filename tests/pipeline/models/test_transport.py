@@ -7,8 +7,9 @@ import ssl
 import httpx
 import pytest
 
-from pipeline.models.llm import LanguageModelOptions, list_language_models
+from pipeline.models.llm import list_language_models
 from pipeline.models.transport import HangUpTransport, trusted
+from pipeline.options import LanguageModelOptions
 
 
 def test_certificates_are_read_once_for_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:

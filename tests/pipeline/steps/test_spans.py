@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 from opentelemetry import trace as global_trace
 
-from athena.assembly import Athena
+from athena import Athena
 from athena.settings import Settings
+from athena.watching import check_tracing
 from pipeline.answer import Answer
 from pipeline.answering.turn import FinishedTurn
 from pipeline.chat import UNEXPECTED
@@ -480,12 +481,12 @@ def test_an_address_that_is_none_is_said_at_once(url: str) -> None:
         check_phoenix(url)
 
 
-def test_wiring_makes_one_tracer_and_only_where_one_is_set(tmp_path: Path) -> None:
+def test_athena_makes_one_tracer_and_only_where_one_is_set(tmp_path: Path) -> None:
     with OtlpReceiver() as receiver:
         athena = Athena(Settings(data_dir=tmp_path, phoenix_url=receiver.url))
         assert isinstance(athena.tracer, PhoenixTracer)
         assert athena.tracer is athena.tracer
-        assert athena._check_tracing().endswith("takes traces")
+        assert check_tracing(receiver.url).endswith("takes traces")
         athena.close()
     without = Athena(Settings(data_dir=tmp_path))
     assert without.tracer is None
@@ -495,7 +496,7 @@ def test_wiring_makes_one_tracer_and_only_where_one_is_set(tmp_path: Path) -> No
 def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     athena = Athena(Settings(data_dir=tmp_path, phoenix_url="http://127.0.0.1:9"))
-    for needs_it in (lambda: athena.tracer, athena._check_tracing):
+    for needs_it in (lambda: athena.tracer, lambda: check_tracing(athena.settings.phoenix_url)):
         with pytest.raises(ConfigurationError, match=r"athena-docs\[tracing\]"):
             needs_it()
 

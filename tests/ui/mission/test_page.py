@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from athena.assembly import Athena, has_mission, mission_folder, mission_persona
+from athena import Athena
+from athena.missions import has_mission, mission_folder, mission_persona
 from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
 from mission.levels import all_levels

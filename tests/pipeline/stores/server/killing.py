@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from pipeline.stores.server import ServerAddresses
@@ -99,7 +98,7 @@ class Ingests:
         self, kill_at: int, addresses: ServerAddresses, folder: Path, model: str, rebuild: bool
     ) -> int:
         assert self._process.stdin
-        line = json.dumps([kill_at, asdict(addresses), str(folder), model, rebuild])
+        line = json.dumps([kill_at, addresses.model_dump(), str(folder), model, rebuild])
         print(line, file=self._process.stdin, flush=True)
         return self._read()
 

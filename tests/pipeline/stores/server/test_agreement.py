@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.embedded.store_agreement import RememberingEncoder, compare
-from pipeline.models.base import EncoderOptions
 from pipeline.models.embedding import choose_encoder
+from pipeline.options import EncoderOptions
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.server import ServerStore
 from tests.pipeline.ingesting import run_ingest

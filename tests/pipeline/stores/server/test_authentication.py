@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 
 import pymongo
 import pytest
@@ -79,7 +78,7 @@ def test_the_right_key_and_password(private: Private, store: ServerStore) -> Non
 
 @pytest.mark.parametrize("key", [OTHER, ""])
 def test_a_wrong_or_missing_key(private: Private, store: ServerStore, key: str) -> None:
-    addresses = replace(private.addresses, weaviate_api_key=key)
+    addresses = private.addresses.but(weaviate_api_key=key)
     refused(addresses, found, *NO_KEY, private.weaviate.url)
     refused(addresses, lambda other: other.versions(), *NO_KEY)
     refused(addresses, lambda other: write(other, "b.md"), *NO_KEY)
@@ -119,7 +118,7 @@ def test_a_key_without_the_right_to_write(private: Private, store: ServerStore) 
 def test_a_wrong_or_missing_password(private: Private, store: ServerStore, user: str) -> None:
     url = f"mongodb://{user}127.0.0.1:{private.mongo.port}/?authSource=admin"
     shown = f"mongodb://127.0.0.1:{private.mongo.port}/?authSource=admin"
-    addresses = replace(private.addresses, mongodb_url=url)
+    addresses = private.addresses.but(mongodb_url=url)
     refused(addresses, lambda other: other.sections.documents(), *NO_PASSWORD, shown)
     refused(addresses, lambda other: write(other, "b.md"), *NO_PASSWORD)
     with closing(ServerConversations(addresses)) as conversations:
@@ -139,7 +138,7 @@ def test_a_password_that_changes_while_we_run(private: Private, store: ServerSto
 def test_a_password_that_is_not_written_for_a_url(private: Private) -> None:
     """Its special characters make the URL unreadable; the error must not quote it."""
     for password in (PASSWORD, "hush:hush", "100%hush"):
-        addresses = replace(private.addresses, mongodb_url=_url(private.mongo, password))
+        addresses = private.addresses.but(mongodb_url=_url(private.mongo, password))
         with closing(ServerStore(addresses)) as store, pytest.raises(ConfigurationError) as caught:
             store.sections.documents()
         told = str(caught.value)

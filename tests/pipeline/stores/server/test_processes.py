@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from contextlib import closing
-from dataclasses import asdict, replace
 
 import pytest
 
@@ -97,7 +96,7 @@ store.close()
 
 def start(script: str, addresses: ServerAddresses) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", OPEN + script, json.dumps(asdict(addresses))],
+        [sys.executable, "-c", OPEN + script, json.dumps(addresses.model_dump())],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -261,7 +260,7 @@ def test_many_threads_search_while_one_writes(store: ServerStore) -> None:
 def test_clients_are_shared_and_closed_with_their_last_owner(addresses: ServerAddresses) -> None:
     first, second = Servers(addresses), Servers(addresses)
     assert first.mongo is second.mongo and first.weaviate is second.weaviate
-    third = Servers(replace(addresses, mongodb_database="another"))
+    third = Servers(addresses.but(mongodb_database="another"))
     assert third.mongo is not first.mongo
     for servers in (first, third):
         servers.close()

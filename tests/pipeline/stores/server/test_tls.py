@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,7 +70,7 @@ def test_a_weaviate_that_is_not_trusted_is_told_with_the_setting(
 ) -> None:
     file = stranger.file if trusted == "a stranger" else None
     refused(
-        replace(private.addresses, weaviate_ca_file=file),
+        private.addresses.but(weaviate_ca_file=file),
         found,
         f"The certificate of Weaviate at '{private.weaviate.url}' is not trusted",
         "certificate",
@@ -81,7 +80,7 @@ def test_a_weaviate_that_is_not_trusted_is_told_with_the_setting(
 
 def test_a_host_that_the_certificate_does_not_name_is_told(private: Private, store: ServerStore) -> None:
     refused(
-        replace(private.addresses, weaviate_url=f"https://localhost:{private.weaviate.port}"),
+        private.addresses.but(weaviate_url=f"https://localhost:{private.weaviate.port}"),
         found,
         "Hostname mismatch",
         "'localhost'",
@@ -94,7 +93,7 @@ def test_a_mongodb_that_is_not_trusted_is_told_with_the_setting(
 ) -> None:
     for option in ("", f"&tlsCAFile={stranger.file}"):
         refused(
-            replace(private.addresses, mongodb_url=f"{private.mongo.url}/?tls=true{option}"),
+            private.addresses.but(mongodb_url=f"{private.mongo.url}/?tls=true{option}"),
             lambda other: other.sections.documents(),
             f"The certificate of MongoDB at '{private.mongo.url}",
             "is not trusted",
@@ -106,7 +105,7 @@ def test_a_mongodb_that_is_not_trusted_is_told_with_the_setting(
 def test_without_tls_at_our_end_it_is_said_that_they_want_it(private: Private, store: ServerStore) -> None:
     plain = private.weaviate.url.replace("https", "http")
     refused(
-        replace(private.addresses, weaviate_url=plain, weaviate_ca_file=None),
+        private.addresses.but(weaviate_url=plain, weaviate_ca_file=None),
         found,
         f"Weaviate at '{plain}'",
         "TLS",
@@ -114,7 +113,7 @@ def test_without_tls_at_our_end_it_is_said_that_they_want_it(private: Private, s
         "ATHENA_WEAVIATE_URL",
     )
     refused(
-        replace(private.addresses, mongodb_url=private.mongo.url),
+        private.addresses.but(mongodb_url=private.mongo.url),
         lambda other: other.sections.documents(),
         f"MongoDB at '{private.mongo.url}' does not answer",
         "tls=true",

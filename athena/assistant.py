@@ -1,0 +1,294 @@
+"""Athena: what programs, the pages, the command line and the evaluation talk to.
+
+A facade over the parts that the settings ask for. Each is made at its first use, so that a command pays only
+for what it needs: an ingest that has nothing to do imports neither LlamaIndex nor a model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from athena import searching, stores, warming, watching
+from athena.models import Models
+from athena.once import made_once
+from athena.settings import Settings
+from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
+from pipeline.stores.base import Manifest
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from athena.diagnosis import Diagnosis
+    from pipeline.answer import Retrieval
+    from pipeline.answering.persona import Persona
+    from pipeline.chat import ChatRecipe
+    from pipeline.finding.admission import Admission
+    from pipeline.finding.why import Why
+    from pipeline.ingest import IngestReport, Progress
+    from pipeline.llamaindex.chat_engine import ChatEngine
+    from pipeline.llamaindex.retriever import HybridRetriever
+    from pipeline.options import RetrievalOptions
+    from pipeline.retrieve import HybridSearch
+    from pipeline.steps.phoenix import PhoenixTracer
+    from pipeline.stores.base import DocumentStore
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.migration import Migration
+    from pipeline.stores.server import OrphanReport, ServerStore
+    from readers.cutting import MarkdownCutter, SentenceCutter
+
+
+def open_athena(settings: Settings) -> Athena:
+    """Athena over the index in `settings.data_dir`; nothing is read before it is needed."""
+    return Athena(settings)
+
+
+class Athena:
+    """The assembled parts; safe to use from several threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.lock = threading.RLock()
+        self._models = Models(settings)
+
+    # -- what is indexed ----------------------------------------------------------------------------
+
+    @made_once
+    def store(self) -> DocumentStore:
+        """The documents, sections and sentences."""
+        return stores.open_store(self.settings, self.manifest)
+
+    @property
+    def server_store(self) -> ServerStore:
+        """The same store where the settings choose the servers, for what only that one can do."""
+        return cast("ServerStore", self.store)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What an index made now would be made with."""
+        return stores.manifest_of(self.encoder)
+
+    def ingest(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        root: str | None = None,
+        rebuild: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> IngestReport:
+        """Bring the index up to date with the Markdown at and below `paths`."""
+        from pipeline.ingest import Corpus, ingest
+        from readers.errors import ReaderError
+        from readers.files import find_files, read_source
+        from readers.ids import document_id
+
+        return ingest(
+            paths,
+            store=self.store,
+            corpus=Corpus(find_files, read_source, document_id, ReaderError),
+            make_cutter=self._make_cutter,
+            make_encoder=lambda: self.encoder,
+            manifest=self.manifest,
+            max_bytes=int(self.settings.max_file_mb * 1_000_000),
+            root=root,
+            rebuild=rebuild,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
+
+    def delete_document(self, source: str) -> None:
+        """Remove a document from the index; raises `UnknownDocument`."""
+        self.store.sections.delete_document(source)
+
+    def sentence_cutter(self) -> SentenceCutter:
+        """Cuts sections into sentences no longer than the embedding model reads."""
+        from readers.cutting import SentenceCutter
+
+        return SentenceCutter(self.encoder.count_tokens, max_tokens=max(8, self.encoder.max_tokens - 2))
+
+    def _make_cutter(self) -> MarkdownCutter:
+        from readers.cutting import MarkdownCutter
+
+        return MarkdownCutter(self.sentence_cutter())
+
+    # -- models -------------------------------------------------------------------------------------
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self._models.encoder[0]
+
+    @property
+    def encoder_choice(self) -> ModelChoice:
+        """Which embedding model it is, and why."""
+        return self._models.encoder[1]
+
+    def cross_encoder(self, *, fetch: bool = False) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The cross-encoder and why; only `fetch` downloads or converts one that is not on disk."""
+        return self._models.cross_encoder(fetch=fetch)
+
+    def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
+        """The language model of a name, by default the settings'; None where there is none."""
+        return self._models.language_model(name)
+
+    def language_models(self) -> list[str]:
+        """The names to pick from: `ollama/NAME`, `openai/NAME`, and `none` at the end."""
+        return self._models.language_models()
+
+    def warm_up(self, *, serving: bool = False) -> None:
+        """Load the embedding model in the background: it is needed soon, and importing takes as long.
+
+        A model on a server is left alone: a text of no use would cost a request, maybe money. A process
+        that goes on `serving` also reads the sections that the servers keep, if there is room for all.
+        """
+        jobs: list[Callable[[], object]] = []
+        if self._models.embeds_here:
+            jobs.append(lambda: self.encoder.encode_query(""))
+        if serving:
+            warming.serve_many()
+        if serving and self.settings.store == "server":
+            jobs.append(lambda: self.server_store.sections.warm_up())
+        warming.run_ahead(jobs)
+
+    # -- finding ------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> RetrievalOptions:
+        """The options of a search, as the settings have them."""
+        return searching.retrieval_options(self.settings)
+
+    @property
+    def hybrid_search(self) -> HybridSearch:
+        """The search over the index, with the settings' language model for hypotheses."""
+        return self.hybrid_search_over(self.store, self.language_model()[0])
+
+    @property
+    def retriever(self) -> HybridRetriever:
+        """The same search as LlamaIndex's retriever, to put into a program of LlamaIndex's parts."""
+        from pipeline.llamaindex.retriever import HybridRetriever
+
+        return HybridRetriever(self.hybrid_search)
+
+    @made_once
+    def _admission(self) -> Admission:
+        """One for all searches."""
+        from pipeline.finding.admission import Admission
+
+        return Admission()
+
+    def hybrid_search_over(self, store: DocumentStore, llm: LLM | None) -> HybridSearch:
+        """A search over any store, with this language model (or none) for hypotheses."""
+        return searching.make_search(
+            self.settings,
+            store=store,
+            encoder=self.encoder,
+            cross_encoder=self.cross_encoder()[0] if self.settings.rerank else None,
+            llm=llm,
+            admission=self._admission,
+        )
+
+    def search(self, query: str, *, paths: str | None = None) -> Retrieval:
+        """Passages for a query, as many as `top_k` says whatever their length."""
+        stores.require_index(self.settings, self.store)
+        options = self.options.but(paths=paths, context_tokens=searching.NO_BUDGET)
+        return self.hybrid_search.search(query, options=options)
+
+    def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
+        """What became of one section in a search, or in a new one for a question."""
+        from pipeline.finding.why import why
+
+        retrieval = self.hybrid_search.search(searched) if isinstance(searched, str) else searched
+        return why(retrieval, sections=self.store.sections, source=source, heading=heading)
+
+    # -- chatting -----------------------------------------------------------------------------------
+
+    @made_once
+    def conversations(self) -> Conversations:
+        """The stored conversations."""
+        return stores.open_conversations(self.settings)
+
+    @made_once
+    def persona(self) -> Persona:
+        """Who answers, and in what tone."""
+        from pipeline.answering.persona import load_persona
+
+        return load_persona(self.settings.persona)
+
+    @made_once
+    def tracer(self) -> PhoenixTracer | None:
+        """What sends each turn to Phoenix; None where the settings have no address of one."""
+        return watching.open_tracer(self.settings.phoenix_url)
+
+    def chat(
+        self,
+        *,
+        conversation_id: str | None = None,
+        llm: str | None = None,
+        options: RetrievalOptions | None = None,
+        paths: str | None = None,
+        persona: Persona | None = None,
+    ) -> ChatRecipe:
+        """A chat bound to one conversation, or to a new one, with another persona on request."""
+        from pipeline.chat import ChatRecipe
+
+        stores.require_index(self.settings, self.store)
+        model, choice = self.language_model(llm)
+        return ChatRecipe(
+            hybrid_search=self.hybrid_search_over(self.store, model),
+            options=(options or self.options).but(paths=paths),
+            llm=model,
+            choice=choice,
+            store=self.store,
+            encoder=self.encoder,
+            conversations=self.conversations,
+            conversation_id=conversation_id,
+            persona=persona or self.persona,
+            quotes=self.settings.quotes,
+            history_tokens=self.settings.history_tokens,
+            max_answer_tokens=self.settings.max_answer_tokens,
+            context_window=self.settings.context_window,
+            on_end=self.tracer.record if self.tracer else None,
+        )
+
+    def chat_engine(self, **given: Any) -> ChatEngine:
+        """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""
+        from pipeline.llamaindex.chat_engine import ChatEngine
+
+        return ChatEngine(self.chat(**given))
+
+    def banner(self) -> str:
+        """One line on what is connected."""
+        documents = self.store.sections.documents()
+        model = self.language_model()[1]
+        answering = model.name or "no language model: answers are quotes"
+        return f"{len(documents):,} documents, {self.store.sentences.count():,} sentences; {answering}"
+
+    # -- looking after itself -----------------------------------------------------------------------
+
+    def diagnose(self) -> Diagnosis:
+        """Whether everything works, and what mends what does not."""
+        from athena.diagnosis import diagnose
+
+        return diagnose(self)
+
+    def repair(self) -> OrphanReport | None:
+        """Remove from the servers what lies there without its counterpart; None for the embedded store.
+
+        That one has nothing to repair: what is derived in it heals itself.
+        """
+        return self.server_store.remove_orphans() if self.settings.store == "server" else None
+
+    def migrate(
+        self, to: str, *, force: bool = False, report: Callable[[str, int, int], None] | None = None
+    ) -> Migration:
+        """Copy index and conversations from the other store into `to`: "embedded" or "server"."""
+        return stores.copy_to(to, self.settings, self.manifest, force=force, report=report)
+
+    def close(self) -> None:
+        """Release files and connections; what was not made is not made for it."""
+        for name in ("conversations", "store", "tracer"):
+            if self.__dict__.get(name) is not None:
+                self.__dict__[name].close()

@@ -1,0 +1,36 @@
+"""Settings of the environment, and the parts of them that the pipeline takes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from athena.settings import Settings
+from pipeline.errors import ConfigurationError
+from pipeline.options import Options
+
+Part = TypeVar("Part", bound=Options)
+
+
+def load_settings(**given: Any) -> Settings:
+    """The settings of the environment and `.env`, with those given on top; raises `ConfigurationError`."""
+    try:
+        return Settings(**given)
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
+            "Save it as UTF-8.",
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
+        raise ConfigurationError(
+            f"{name} cannot be {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}.",
+            "Correct it in the environment, in .env or on the command line.",
+        ) from error
+
+
+def part(settings: Settings, kind: type[Part], **given: Any) -> Part:
+    """The options of one kind as the settings have them, with those given on top."""
+    return kind(**settings.model_dump(include=set(kind.model_fields)) | given)

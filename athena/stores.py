@@ -1,0 +1,103 @@
+"""Which store: the embedded one in the data folder, or the servers; and the conversations beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+from athena.loading import part
+from athena.settings import Settings
+from pipeline.errors import ConfigurationError, StoreError
+from pipeline.models.base import Encoder
+from pipeline.stores.base import DocumentStore, Manifest
+from pipeline.stores.manifest import FORMAT
+
+if TYPE_CHECKING:
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.migration import Migration
+    from pipeline.stores.server import ServerAddresses, ServerStore
+
+SPLITTER = "punkt-1"
+"""Names how sections are cut into sentences; an index of another one has to be rebuilt."""
+
+
+def manifest_of(encoder: Encoder) -> Manifest:
+    """What an index made now is made with."""
+    return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER)
+
+
+def open_store(settings: Settings, manifest: Manifest) -> DocumentStore:
+    """The documents, sections and sentences."""
+    if settings.store == "server":
+        return _server_store()(server_addresses(settings), manifest=manifest)
+    from pipeline.stores.embedded import EmbeddedStore
+
+    return EmbeddedStore(settings.data_dir, manifest=manifest)
+
+
+def open_conversations(settings: Settings) -> Conversations:
+    """The conversations, in the same store."""
+    if settings.store == "server":
+        _server_store()
+        from pipeline.stores.server.conversations import ServerConversations
+
+        return ServerConversations(server_addresses(settings))
+    from pipeline.stores.conversations import ConversationStore
+    from pipeline.stores.embedded.database import FILE_NAME
+
+    return ConversationStore(settings.data_dir / FILE_NAME)
+
+
+def require_index(settings: Settings, store: DocumentStore) -> None:
+    """Nothing; raises `StoreError` where nothing was ever indexed."""
+    if store.sections.manifest() is None:
+        where = "the servers" if settings.store == "server" else f"'{settings.data_dir}'"
+        raise StoreError(
+            f"Nothing is indexed in {where} yet.", "Index a folder of Markdown with `athena ingest FOLDER`."
+        )
+
+
+def server_addresses(settings: Settings) -> ServerAddresses:
+    """Where MongoDB and Weaviate are; raises `ConfigurationError`."""
+    _server_store()
+    from pipeline.stores.server import ServerAddresses
+
+    return part(settings, ServerAddresses)
+
+
+def copy_to(
+    target: str,
+    settings: Settings,
+    manifest: Manifest,
+    *,
+    force: bool = False,
+    report: Callable[[str, int, int], None] | None = None,
+) -> Migration:
+    """Copy index and conversations from the other store into this one: "embedded" or "server"."""
+    from pipeline.stores.migration import migrate
+
+    with ExitStack() as opened:
+
+        def both_of(name: str) -> tuple[DocumentStore, Conversations]:
+            chosen = settings.model_copy(update={"store": name})
+            store = opened.enter_context(closing(open_store(chosen, manifest)))
+            return store, opened.enter_context(closing(open_conversations(chosen)))
+
+        store, conversations = both_of("server" if target == "embedded" else "embedded")
+        into, into_conversations = both_of(target)
+        return migrate(
+            store, into, conversations=(conversations, into_conversations), force=force, report=report
+        )
+
+
+def _server_store() -> type[ServerStore]:
+    """The server store's class; raises `ConfigurationError` with what to install."""
+    try:
+        from pipeline.stores.server import ServerStore
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"ATHENA_STORE=server needs the package '{error.name}', which is not installed.",
+            "Install the extra: `pip install 'athena-docs[server]'`.",
+        ) from error
+    return ServerStore

@@ -1,0 +1,115 @@
+"""Every option of the pipeline, with its default, unit and one line on what it does.
+
+`athena/settings.py` is composed of these models: each field is a setting of the same name there. They stand
+together, apart from the code that uses them, so that reading the settings imports none of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Options(BaseModel):
+    """Frozen values; an unknown name is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def but(self, **changes: Any) -> Self:
+        """The same options with some changed, and checked."""
+        return type(self)(**dict(self) | changes)
+
+
+class ServerOptions(Options):
+    """Where MongoDB and Weaviate are; TLS and authentication of MongoDB are part of its URL."""
+
+    mongodb_url: str = Field(
+        "mongodb://127.0.0.1:27017", description="where MongoDB answers; user, TLS and more in it", repr=False
+    )
+    mongodb_database: str = Field("athena", description="name of the database in MongoDB")
+    weaviate_url: str = Field(
+        "http://127.0.0.1:8080", description="where Weaviate answers; https for TLS", repr=False
+    )
+    weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
+    weaviate_grpc_port: PositiveInt = Field(50051, description="Weaviate's gRPC port")
+    weaviate_api_key: str = Field("", description="key of Weaviate, where it wants one", repr=False)
+    weaviate_ca_file: Path | None = Field(
+        None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
+    )
+    weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
+
+
+class ModelServerOptions(Options):
+    """Where the servers of models are, and how long they may take."""
+
+    ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers")
+    openai_api_key: str = Field("", description="key of OpenAI or of a compatible server", repr=False)
+    openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server")
+    connect_timeout_s: PositiveFloat = Field(3.0, description="seconds to reach a model's server")
+    request_timeout_s: PositiveFloat = Field(120.0, description="seconds without a token before giving up")
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of OpenAI, or of the compatible server that is set."""
+        return (self.openai_base_url or OPENAI_URL).rstrip("/")
+
+
+class EncoderOptions(ModelServerOptions):
+    """What an embedding model may need besides its name."""
+
+    embedding_threads: NonNegativeInt = Field(0, description="embedding sessions; 0 = one a core")
+
+
+class GenerationOptions(Options):
+    """How much a language model reads and writes."""
+
+    context_window: PositiveInt = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
+    max_answer_tokens: PositiveInt = Field(1024, description="longest generated answer, tokens")
+
+
+class LanguageModelOptions(GenerationOptions, ModelServerOptions):
+    """What a language model may need besides its name."""
+
+    temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.1, description="sampling temperature")
+
+
+class SearchOptions(Options):
+    """How lists are searched, fused, merged, reranked and cut."""
+
+    hyde_lexical: bool = Field(False, description="add the hypothesis to the lexical query, too")
+    alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
+    candidates: PositiveInt = Field(100, description="length of each of the four lists")
+    bm25_section_share: Share = Field(
+        0.75, description="sections' share of the BM25 half; sentences' the rest"
+    )
+    dense_section_share: Share = Field(
+        0.375, description="sections' share of the dense half; sentences have the rest"
+    )
+    simple_ratio_thresh: Share = Field(
+        0.5, description="share of a section's sentences that must be found to merge them into the section"
+    )
+    rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
+    rerank_top_n: PositiveInt = Field(20, description="passages that the cross-encoder scores")
+    rerank_weight: Share = Field(0.5, description="share of the cross-encoder in the combined score")
+    top_k: PositiveInt = Field(8, description="most passages that an answer may rest on")
+    context_tokens: PositiveInt = Field(2500, description="token budget of the passages in the prompt")
+
+
+class RetrievalOptions(SearchOptions):
+    """Every option of one search; the settings' `hyde` has a third value, auto."""
+
+    hyde: bool = Field(False, description="search with a hypothetical answer, where a model writes one")
+    paths: str | None = Field(None, description="search only in sources that match this glob")
+
+
+class ChatOptions(GenerationOptions):
+    """How long the parts of a conversation's prompt, and the quotes without a model, may be."""
+
+    history_tokens: PositiveInt = Field(2000, description="token budget of the conversation in the prompt")
+    quotes: PositiveInt = Field(5, description="most sentences quoted when no model is connected")
