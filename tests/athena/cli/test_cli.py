@@ -22,11 +22,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from athena import Athena, cli
-from athena.cli import terminal
+from athena.cli.answers import answer_text, ask_quietly, watch_answer
+from athena.cli.progress import counter
 from athena.settings import Settings
 from pipeline.answer import Answer, Support
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
-from pipeline.ingest import Progress
 from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
 from pipeline.stores.embedded import EmbeddedStore
 
@@ -572,19 +572,19 @@ ANSWER = Answer("Fan?", "Fan?", "It hums.", "quote", "", abstained=False)
 
 def test_an_answer_is_waited_for() -> None:
     engine = FakeEngine(StepStarted("search", "Searching [3] sentences …"), AnswerFinished(ANSWER))
-    assert terminal.ask_quietly(engine, "Fan?") == ANSWER
-    assert terminal.watch_answer(engine, "Fan?", Console(file=io.StringIO())) == ANSWER
+    assert ask_quietly(engine, "Fan?") == ANSWER
+    assert watch_answer(engine, "Fan?", Console(file=io.StringIO())) == ANSWER
     assert engine.asked == ["Fan?", "Fan?"]
 
 
 def test_a_run_that_failed_is_an_error() -> None:
     with pytest.raises(ModelError, match=r"^The model is gone\. Start it\.$"):
-        terminal.ask_quietly(FakeEngine(RunFailed("The model is gone.", "Start it.", "It h")), "Fan?")
+        ask_quietly(FakeEngine(RunFailed("The model is gone.", "Start it.", "It h")), "Fan?")
 
 
 def test_a_run_that_just_ends_is_an_error() -> None:
     with pytest.raises(AthenaError, match="ended unexpectedly"):
-        terminal.ask_quietly(FakeEngine(), "Fan?")
+        ask_quietly(FakeEngine(), "Fan?")
 
 
 @pytest.mark.parametrize(
@@ -593,18 +593,23 @@ def test_a_run_that_just_ends_is_an_error() -> None:
 def test_progress_is_shown_on_a_terminal_only(is_terminal: bool, quiet: bool, shown: bool) -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=is_terminal)
-    with terminal.ingest_progress(console, quiet=quiet) as report:
-        assert (report is not None) is shown
-        if report:
-            report(Progress("embedding", 3, 8, "fan.md"))
-            report(Progress("embedding", 8, 8, "fan.md"))
-    with terminal.counter(console, quiet=quiet) as count:
+    with counter(console, quiet=quiet) as count:
         assert (count is not None) is shown
         if count:
+            count("Embedding", 3, 8)
+            count("Embedding", 8, 8)
             count("Asking", 2, 2)
     assert ("Embedding" in stream.getvalue()) is shown
     assert ("8/8" in stream.getvalue()) is shown
     assert ("Asking" in stream.getvalue()) is shown
+
+
+def test_an_ingest_shows_its_stages(manual: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(cli.ingest, "err", Console(file=stream, force_terminal=True))
+    assert run("ingest", str(manual), "--data-dir", str(tmp_path / "data")).exit_code == 0
+    assert "Embedding" in stream.getvalue()
+    assert "11/11" in stream.getvalue()
 
 
 def test_serve_starts_the_app_with_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -633,7 +638,7 @@ def test_notes_of_an_answer_are_shown() -> None:
     answer = replace(
         ANSWER, notices=("The prompt was cut.",), model="ollama/x", seconds=1.26, support=support
     )
-    Console(file=stream, width=120).print(terminal.answer_text(answer))
+    Console(file=stream, width=120).print(answer_text(answer))
     assert [line.rstrip() for line in stream.getvalue().split("\n")] == [
         "It hums.",
         "",

@@ -1,0 +1,31 @@
+"""`athena ask`: one question, one answer with its citations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank
+from athena.cli.running import err, opened, show
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    conversation: Conversation = None,
+    path: PathGlob = None,
+    llm: Llm = None,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer one question, with citations."""
+    from athena.cli.answers import answer_text, ask_quietly, watch_answer
+    from athena.shapes import answer_shape
+
+    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank) as athena:
+        athena.warm_up()
+        chat = athena.chat(conversation_id=conversation, paths=path)
+        answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
+        show(as_json, answer_shape(answer), lambda: answer_text(answer))  # before traces are waited for

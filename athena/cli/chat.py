@@ -1,0 +1,31 @@
+"""`athena chat`: a conversation at a prompt."""
+
+from __future__ import annotations
+
+from athena.cli.options import Conversation, DataDir, Llm
+from athena.cli.running import err, opened, out, say_error
+from pipeline.errors import AthenaError
+
+
+def chat(conversation: Conversation = None, llm: Llm = None, data_dir: DataDir = None) -> None:
+    """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
+    from athena.cli.answers import answer_text, watch_answer
+
+    with opened(data_dir, llm=llm) as athena:
+        recipe = athena.chat(conversation_id=conversation)
+        err.print(athena.banner(), style="dim")
+        while question := _read_question():
+            try:
+                answer = watch_answer(recipe, question, err)
+            except AthenaError as error:
+                say_error(error)
+                continue
+            out.print(answer_text(answer))
+
+
+def _read_question() -> str:
+    """The next question; "" at the end of input."""
+    try:
+        return err.input("[bold]› [/bold]").strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""

@@ -1,0 +1,99 @@
+"""`athena eval`: measure retrieval and answers on a folder of questions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
+from athena.cli.running import err, failing_clearly, opened, show
+
+if TYPE_CHECKING:
+    from evals.runs.answers import AnswersReport
+    from evals.runs.retrieval import RetrievalReport
+
+app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
+
+Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
+
+
+@app.command()
+def retrieval(
+    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout.")],
+    split: Annotated[str, typer.Option(help="Which qrels: qrels/SPLIT.tsv.")] = "test",
+    run: Annotated[Path | None, typer.Option(help="Also write the ranking as a TREC run.")] = None,
+    corpus: Corpus = None,
+    alpha: Alpha = None,
+    candidates: Candidates = None,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank every question's documents and compare with the judgements."""
+    from athena.cli.progress import counter
+    from evals.runs.run import evaluate_retrieval
+
+    flags = {"alpha": alpha, "candidates": candidates, "hyde": hyde, "rerank": rerank, "llm": llm}
+    with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_retrieval(athena, folder, split=split, run=run, corpus=corpus, report=report)
+    show(as_json, asdict(result), lambda: metrics_text(result))
+
+
+@app.command()
+def answers(
+    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answer`.")],
+    corpus: Corpus = None,
+    trulens: Annotated[
+        str | None,
+        typer.Option(metavar="PATH_OR_URL", help="Also record the chat's answers in this TruLens database."),
+    ] = None,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check whether the quotes hold the answers, and whether abstaining is right."""
+    from athena.cli.progress import counter
+    from evals.runs.run import evaluate_answers
+
+    flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
+    with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_answers(athena, folder, corpus=corpus, trulens=trulens, report=report)
+    show(as_json, asdict(result), lambda: metrics_text(result))
+
+
+@app.command()
+def dashboard(
+    database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
+) -> None:
+    """Open TruLens' dashboard over recorded answers in a browser."""
+    from evals.trulens.dashboard import serve_dashboard
+
+    with failing_clearly():
+        serve_dashboard(database, host=host, port=port)
+
+
+def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
+    """The figures of an evaluation as a table."""
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in report.metrics.items():
+        table.add_row(name, "-" if value is None else f"{value:.4f}")
+    for name, ms in report.ms_per_query.items():
+        table.add_row(f"ms a question, {name}", f"{ms:.1f}")
+    table.add_row("ingest, s", f"{report.ingest_seconds:.1f}")
+    size = f"{report.dataset}: {report.documents:,} documents, {report.sentences:,} sentences"
+    return Group(Text(size, style="bold"), table)

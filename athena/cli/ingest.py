@@ -1,0 +1,78 @@
+"""`athena ingest`: index Markdown, and say what was done and what could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from athena.cli.options import AsJson, DataDir
+from athena.cli.running import err, opened, show
+
+if TYPE_CHECKING:
+    from athena.cli.progress import Counted
+    from pipeline.ingest import IngestReport, Progress
+
+SOME_FAILED = 3
+"""Exit code where the command did its work, but some files could not be read."""
+
+STAGES = {
+    "reading": "Reading",
+    "embedding": "Embedding",
+    "storing": "Storing",
+    "indexing": "Indexing words",
+}
+
+
+def ingest(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Folders or files; default: the corpus.")] = None,
+    data_dir: DataDir = None,
+    rebuild: Annotated[bool, typer.Option(help="Index everything anew.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Index Markdown: only what changed is embedded again, what vanished is removed."""
+    from athena.cli.progress import counter
+
+    with opened(data_dir) as athena, counter(err, quiet=as_json) as count:
+        report = athena.ingest(
+            paths or [athena.settings.corpus],
+            on_progress=(lambda progress: _count(count, progress)) if count else None,
+            rebuild=rebuild,
+        )
+    show(as_json, asdict(report), lambda: ingest_text(report))
+    if report.problems:
+        reached = report.added or report.changed or report.unchanged
+        raise typer.Exit(SOME_FAILED if reached else 1)
+
+
+def _count(count: Counted, progress: Progress) -> None:
+    count(STAGES.get(progress.stage, progress.stage), progress.done, progress.total)
+
+
+def ingest_text(report: IngestReport) -> RenderableType:
+    """What an ingest did, and each file that failed with the reason and what to do."""
+    counts = ", ".join(
+        f"{len(sources):,} {name}"
+        for name, sources in (
+            ("added", report.added),
+            ("changed", report.changed),
+            ("unchanged", report.unchanged),
+            ("removed", report.deleted),
+        )
+        if sources
+    )
+    lines: list[RenderableType] = [
+        Text(f"{counts or 'nothing to index'}: {report.sections:,} sections, {report.sentences:,} sentences"),
+        Text(f"{report.embedded:,} passages embedded in {report.seconds:.1f} s", style="dim"),
+    ]
+    if report.stopped:
+        lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
+    lines += [
+        Text(f"Not indexed: '{problem.source}': {problem.reason}. {problem.fix}", style="yellow")
+        for problem in report.problems
+    ]
+    return Group(*lines)

@@ -1,0 +1,44 @@
+"""`athena migrate`: from one store to the other."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from athena.cli.options import AsJson, DataDir
+from athena.cli.running import err, opened, show
+
+if TYPE_CHECKING:
+    from pipeline.stores.migration import Migration
+
+
+class StoreName(StrEnum):
+    """The stores that there are."""
+
+    EMBEDDED = "embedded"
+    SERVER = "server"
+
+
+def migrate(
+    to: Annotated[StoreName, typer.Option(help="The store that is to have the index and conversations.")],
+    force: Annotated[bool, typer.Option(help="Write over documents that read otherwise there.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the index and all conversations from one store to the other; nothing is embedded again."""
+    from athena.cli.progress import counter
+
+    with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
+        done = athena.migrate(to.value, force=force, report=report)
+    show(as_json, asdict(done), lambda: migration_text(done, to.value))
+
+
+def migration_text(done: Migration, to: str) -> str:
+    """What a copy between stores did."""
+    was = f"; {done.documents_unchanged:,} and {done.conversations_unchanged:,} were there"
+    there = was if done.documents_unchanged or done.conversations_unchanged else ""
+    copied = f"{done.documents:,} documents and {done.conversations:,} conversations copied{there}."
+    return f"{copied}\nUse them with ATHENA_STORE={to}."

@@ -1,0 +1,114 @@
+"""`athena mission`: the game in a terminal, with the real assistant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+
+from athena.cli.options import AsJson, DataDir
+from athena.cli.running import opened, say_error, settings_with, show
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from mission.game import Ask
+    from pipeline.chat import ChatRecipe
+
+
+def mission(
+    level: Annotated[
+        str | None, typer.Argument(help="A level's id or number; default: the next one.")
+    ] = None,
+    script: Annotated[Path | None, typer.Option(help="Run a file of commands, one a line.")] = None,
+    list_levels: Annotated[bool, typer.Option("--list", help="List the levels.")] = False,
+    easy: Annotated[bool, typer.Option(help="The assistant may read the telemetry.")] = False,
+    seed: Annotated[int, typer.Option(help="Small differences from game to game.")] = 0,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play: alone aboard with a fault, and only the manuals to help. Exit code 0 is a crisis averted."""
+    from athena.missions import mission_folder
+    from mission import terminal
+    from mission.errors import MissionError
+
+    folder = mission_folder(settings_with(data_dir))
+    try:
+        if list_levels:
+            levels = terminal.list_levels(folder / "progress.json")
+            show(as_json, levels, lambda: levels_text(levels))
+            return
+        with opened(data_dir) as athena:
+            code = _play(athena, level, folder=folder, script=script, easy=easy, seed=seed)
+    except MissionError as error:
+        say_error(error)
+        raise typer.Exit(2) from error
+    raise typer.Exit(code)
+
+
+def levels_text(levels: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The levels with their par times, and which were won."""
+    table = Table(box=box.SIMPLE)
+    for column in ("level", "title", "par", "won"):
+        table.add_column(column)
+    for level in levels:
+        par = f"{int(level['par_seconds']) // 60} min"
+        table.add_row(str(level["id"]), str(level["title"]), par, "✓" if level["completed"] else "")
+    return table
+
+
+def _play(
+    athena: Athena, level: str | None, *, folder: Path, script: Path | None, easy: bool, seed: int
+) -> int:
+    """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
+    from mission.levels import level_of
+    from mission.terminal import next_level, play
+
+    folder.mkdir(parents=True, exist_ok=True)
+    progress = folder / "progress.json"
+    wanted = level_of(level or next_level(progress)).id
+    return play(
+        wanted,
+        ask=_assistant(athena),
+        write=sys.stdout.write,
+        script=_commands(script) if script else None,
+        seed=seed,
+        easy=easy,
+        progress=progress,
+        save=None if script else folder / f"{wanted}.json",
+    )
+
+
+def _assistant(athena: Athena) -> Ask:
+    """The assistant for the console's `ask`: one conversation a game; sources under the answer.
+
+    In the easier mode a language model is told the telemetry; it is not searched for.
+    """
+    from athena.cli.answers import ask_quietly
+    from athena.missions import mission_persona
+
+    chat: ChatRecipe | None = None
+
+    def ask(question: str, telemetry: str) -> str:
+        nonlocal chat
+        conversation = chat.conversation_id if chat else None
+        chat = athena.chat(conversation_id=conversation, persona=mission_persona(telemetry))
+        answer = ask_quietly(chat, question)
+        sources = [f"[{c.marker}] {' > '.join([c.source, *c.heading_path])}" for c in answer.citations]
+        return "\n".join([answer.text, "", *sources]).strip()
+
+    return ask
+
+
+def _commands(script: Path) -> list[str]:
+    from mission.errors import LevelError
+
+    try:
+        return script.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LevelError(f"Cannot read the script '{script}': {error}.", "Check the path.") from error

@@ -1,0 +1,70 @@
+"""What every command does alike: open Athena with the flags on top, fail clearly, print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+from pipeline.errors import AthenaError
+
+if TYPE_CHECKING:
+    from athena import Athena, Settings
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def opened(data_dir: Path | None, **flags: Any) -> Iterator[Athena]:
+    """An open Athena; an error of the tree ends the command with its message and exit code 1."""
+    from athena import open_athena
+
+    with failing_clearly():
+        athena = open_athena(settings_with(data_dir, **flags))
+        try:
+            yield athena
+        finally:
+            athena.close()
+
+
+@contextmanager
+def failing_clearly() -> Iterator[None]:
+    """Where an error is a message and exit code 1, and Ctrl-C is 130."""
+    try:
+        yield
+    except AthenaError as error:
+        say_error(error)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        err.print("Stopped.", style="dim")
+        raise typer.Exit(130) from error
+
+
+def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
+    """The settings with the flags that were given; a `hyde` that is a flag is on or off."""
+    from athena import load_settings
+
+    given = {name: flag for name, flag in {"data_dir": data_dir, **flags}.items() if flag is not None}
+    if "hyde" in given:
+        given["hyde"] = "on" if given["hyde"] else "off"
+    return load_settings(**given)
+
+
+def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
+    """Print the result: one line of JSON, or text for people."""
+    if as_json:
+        sys.stdout.write(json.dumps(shape, ensure_ascii=False, default=str) + "\n")
+    else:
+        out.print(text())
+
+
+def say_error(error: Exception) -> None:
+    """Print an error's message, in red."""
+    err.print(f"{error}", style="red", markup=False)

@@ -1,0 +1,107 @@
+"""`athena search`: the passages for a question, or why a section is not among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank
+from athena.cli.running import opened, show
+
+if TYPE_CHECKING:
+    from pipeline.answer import Passage, Retrieval
+    from pipeline.finding.why import Place, Why
+
+EXCERPT = 240  # characters of a passage shown in a list of results
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    top_k: Annotated[int | None, typer.Option("--top-k", min=1, help="How many passages.")] = None,
+    path: PathGlob = None,
+    why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: what became of this section?")] = None,
+    alpha: Alpha = None,
+    candidates: Candidates = None,
+    merge_threshold: Annotated[
+        float | None, typer.Option("--merge-threshold", min=0, max=1, help="Auto-merge's share.")
+    ] = None,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the passages for a question, without answering it."""
+    from athena.shapes import search_shape, why_shape
+
+    flags = {
+        "top_k": top_k,
+        "alpha": alpha,
+        "candidates": candidates,
+        "simple_ratio_thresh": merge_threshold,
+        "hyde": hyde,
+        "rerank": rerank,
+        "llm": llm,
+    }
+    with opened(data_dir, **flags) as athena:
+        athena.warm_up()
+        retrieval = athena.search(query, paths=path)
+        reason = athena.why(retrieval, *_section(why)) if why else None
+    shape = search_shape(retrieval) | ({"why": why_shape(reason)} if reason else {})
+    show(as_json, shape, lambda: why_text(reason) if reason else search_text(retrieval))
+
+
+def _section(name: str) -> tuple[str, str]:
+    source, mark, heading = name.partition("#")
+    if not mark or not heading:
+        raise typer.BadParameter("write it as SOURCE#HEADING, as in systems/ecs.md#Cabin fan")
+    return source, heading
+
+
+def search_text(retrieval: Retrieval) -> RenderableType:
+    """The passages, best first."""
+    if not retrieval.passages:
+        return Text("Nothing was found. Is anything indexed? `athena doctor` tells.")
+    lines: list[RenderableType] = []
+    for rank, passage in enumerate(retrieval.passages, start=1):
+        lines += _result_lines(rank, passage)
+    verdict = retrieval.answerability
+    word = "answer" if verdict.answerable else "do not answer"
+    lines.append(Text(f"The documents probably {word} this ({verdict.probability:.0%}).", style="dim"))
+    return Group(*lines)
+
+
+def _result_lines(rank: int, passage: Passage) -> list[RenderableType]:
+    node = passage.node
+    breadcrumb = " › ".join([node.metadata["source"], *node.metadata["heading_path"]])
+    place = f"  lines {node.metadata['start_line']}-{node.metadata['end_line']}, score {passage.score:.3f}"
+    text = " ".join(node.text.split())
+    excerpt = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
+    return [
+        Text.assemble((f"{rank:>2}  ", "bold"), (breadcrumb, "bold"), (place, "dim")),
+        Text(f"    {excerpt}"),
+    ]
+
+
+def why_text(why: Why) -> RenderableType:
+    """What became of one section in a search."""
+    if not why.indexed:
+        return Text(why.explanation)
+    table = Table(box=box.SIMPLE, title=" › ".join([why.source, *why.heading_path]), title_justify="left")
+    for column in ("list", "rank", "score"):
+        table.add_column(column, justify="left" if column == "list" else "right")
+    for name, place in [*why.lists.items(), ("fused", why.fused), ("reranked", why.reranked)]:
+        table.add_row(name, *_place(place))
+    return Group(table, Text(why.explanation))
+
+
+def _place(place: Place) -> tuple[str, str]:
+    return (
+        "-" if place.rank is None else str(place.rank),
+        "-" if place.score is None else f"{place.score:.3f}",
+    )

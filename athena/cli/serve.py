@@ -1,0 +1,22 @@
+"""`athena serve`: the chat in a browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from athena.cli.options import DataDir
+from athena.cli.running import failing_clearly, settings_with
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; loopback unless told.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Open the chat in a browser: runs the Streamlit app."""
+    from ui.launch import serve as serve_app
+
+    with failing_clearly():
+        serve_app(settings_with(data_dir, host=host, port=port))
