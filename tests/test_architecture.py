@@ -262,6 +262,15 @@ def test_no_host_but_those_that_are_documented() -> None:
                     assert plain in DOCUMENTED_HOSTS, f"{name}:{node.lineno} names {host}"
 
 
+def test_the_pages_about_the_house_name_files_that_exist() -> None:
+    path = re.compile(rf"`((?:{'|'.join([*PACKAGES, 'tests', 'docs', 'docs_corpus', 'scripts'])})/[\w./-]*)")
+    pages = [ROOT / "docs" / "architecture.md", *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
+    named = {(page.name, name) for page in pages for name in path.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 60
+    missing = sorted(f"{page} names {name}" for page, name in named if not (ROOT / name).exists())
+    assert not missing, missing
+
+
 def test_every_module_says_what_it_is() -> None:
     for name in NAMES:
         docstring = ast.get_docstring(parse(name))
