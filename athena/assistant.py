@@ -139,10 +139,10 @@ class Athena:
         return self._models.language_models()
 
     def warm_up(self, *, serving: bool = False) -> None:
-        """Load the embedding model in the background: it is needed soon, and importing takes as long.
+        """Load the embedding model in the background: it is needed soon, and other imports take as long.
 
-        A model on a server is left alone: a text of no use would cost a request, maybe money. A process
-        that goes on `serving` also reads the sections that the servers keep, if there is room for all.
+        A model on a server is left alone: a request for nothing may cost money. A process that stays up,
+        `serving`, also reads the sections that the servers keep, if there is room for all.
         """
         jobs: list[Callable[[], object]] = []
         if self._models.embeds_here:
@@ -269,15 +269,15 @@ class Athena:
     # -- looking after itself -----------------------------------------------------------------------
 
     def diagnose(self) -> Diagnosis:
-        """Whether everything works, and what mends what does not."""
+        """Whether everything works, and how to fix what does not."""
         from athena.diagnosis import diagnose
 
         return diagnose(self)
 
     def repair(self) -> OrphanReport | None:
-        """Remove from the servers what lies there without its counterpart; None for the embedded store.
+        """Remove from each server what the other does not have; None for the embedded store.
 
-        That one has nothing to repair: what is derived in it heals itself.
+        That one has nothing to repair: its derived indexes are rebuilt when they are damaged.
         """
         return self.server_store.remove_orphans() if self.settings.store == "server" else None
 
@@ -288,7 +288,7 @@ class Athena:
         return stores.copy_to(to, self.settings, self.manifest, force=force, report=report)
 
     def close(self) -> None:
-        """Release files and connections; what was not made is not made for it."""
+        """Release files and connections; nothing is opened only to be closed."""
         for name in ("conversations", "store", "tracer"):
             if self.__dict__.get(name) is not None:
                 self.__dict__[name].close()

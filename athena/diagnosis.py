@@ -1,4 +1,4 @@
-"""`athena doctor`: checks that run one by one, each with what it found and what mends it."""
+"""`athena doctor`: checks that run one by one, each with what it found and how to fix it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOW_DISK_MB = 200
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check; `fix` may advise although all is well."""
+    """One check; `fix` may hold advice although all is well."""
 
     name: str
     ok: bool

@@ -31,7 +31,7 @@ def serve_many() -> None:
 
 
 def run_ahead(jobs: list[Callable[[], object]]) -> None:
-    """Run each job in a thread of its own; what fails, fails again where it is needed, and is said there."""
+    """Run each job in a thread of its own; a failure is reported where the result is needed, not here."""
     for job in jobs:
         # Not a daemon: ended while it loads a model, ONNX Runtime would abort the process.
         threading.Thread(target=_run, args=(job,), name="warm-up").start()

@@ -1,4 +1,4 @@
-"""`athena doctor`: whether everything works, and what mends what does not."""
+"""`athena doctor`: whether everything works, and how to fix what does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 
 def doctor_text(diagnosis: Diagnosis) -> RenderableType:
-    """Each check with a tick or a cross, and what mends it."""
+    """Each check with a tick or a cross, and how to fix it."""
     lines: list[RenderableType] = []
     for check in diagnosis.checks:
         mark = ("✓ ", "green") if check.ok else ("✗ ", "red")

@@ -29,7 +29,7 @@ Counted = Callable[[str, int, int], None]
 
 @contextmanager
 def counter(console: Console, *, quiet: bool) -> Iterator[Counted | None]:
-    """Progress bars by name: called with (name, done, total); None where nobody looks."""
+    """Progress bars by name: called with (name, done, total); None without a terminal."""
     if quiet or not console.is_terminal:
         yield None
         return

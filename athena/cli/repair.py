@@ -1,4 +1,4 @@
-"""`athena repair`: what one server has without the other is removed."""
+"""`athena repair`: removes what one server has without the other."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 @contextmanager
 def opened(data_dir: Path | None, **flags: Any) -> Iterator[Athena]:
-    """An open Athena; an error of the tree ends the command with its message and exit code 1."""
+    """An open Athena with the flags on top of the settings; its errors end the command clearly."""
     from athena import open_athena
 
     with failing_clearly():
@@ -36,7 +36,7 @@ def opened(data_dir: Path | None, **flags: Any) -> Iterator[Athena]:
 
 @contextmanager
 def failing_clearly() -> Iterator[None]:
-    """Where an error is a message and exit code 1, and Ctrl-C is 130."""
+    """Ends the command with a message and exit code 1 on an Athena error, with 130 on Ctrl-C."""
     try:
         yield
     except AthenaError as error:
@@ -48,7 +48,7 @@ def failing_clearly() -> Iterator[None]:
 
 
 def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
-    """The settings with the flags that were given; a `hyde` that is a flag is on or off."""
+    """The settings with the flags that were given; `--hyde` and `--no-hyde` are on and off."""
     from athena import load_settings
 
     given = {name: flag for name, flag in {"data_dir": data_dir, **flags}.items() if flag is not None}

@@ -52,7 +52,7 @@ def load_persona(path: Path | None) -> Persona:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"ATHENA_PERSONA: '{path}' is not TOML: {error}.", "Mend the file."
+            f"ATHENA_PERSONA: '{path}' is not TOML: {error}.", "Correct the file."
         ) from error
     except ValidationError as error:
         first = error.errors()[0]

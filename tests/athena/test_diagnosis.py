@@ -1,4 +1,4 @@
-"""Doctor: every check runs, and what fails says what mends it."""
+"""Doctor: every check runs, and what fails says how to fix it."""
 
 from __future__ import annotations
 
