@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 EXCERPT = 240  # characters of a passage shown in a list of results
 LOGGED_EVERY = 5  # percent of a download, where there is no terminal
 STAGES = {
+    "renewing": "Embedding everything again: the index is outdated",
     "reading": "Reading",
     "embedding": "Embedding",
     "storing": "Storing",
@@ -147,6 +148,8 @@ def ingest_text(report: IngestReport) -> RenderableType:
         Text(f"{counts or 'nothing to index'}: {report.sections:,} sections, {report.sentences:,} sentences"),
         Text(f"{report.embedded:,} passages embedded in {report.seconds:.1f} s", style="dim"),
     ]
+    if report.outdated:
+        lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))
     if report.stopped:
         lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
     lines += [

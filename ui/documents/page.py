@@ -26,6 +26,7 @@ LOOK_EVERY = 0.3  # seconds between two looks at the progress
 ROUND = "upload_round"
 NOTHING_YET = "Nothing is indexed yet. Add Markdown files below, or run: athena ingest FOLDER"
 STAGES = {
+    "renewing": "Embedding everything again, as the index is outdated:",
     "reading": "Reading",
     "embedding": "Embedding",
     "storing": "Storing",
@@ -202,6 +203,8 @@ def summary(report: IngestReport) -> str:
     parts = [f"{files(len(sources))} {word}" for word, sources in counts.items() if sources]
     what = ", ".join(parts) or "Nothing was new"
     ended = " Cancelled: what was done before stays." if report.stopped else ""
+    if report.outdated:
+        what = f"Everything was embedded again: the index was made with {report.outdated}. {what}"
     return f"{what}. {files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
 
 

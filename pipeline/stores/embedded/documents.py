@@ -6,12 +6,12 @@ import itertools
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import astuple, replace
 from typing import NamedTuple
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.nodes import Node
+from pipeline.nodes import Node, metadata_json
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""
@@ -23,6 +23,8 @@ _INFO = (
     "SELECT id, source, root, title, hash, sections, sentences, characters, indexed_at "
     "FROM document WHERE build = ?"
 )
+
+_MADE_WITH = "format, embedding_model, dimensions, splitter, fingerprint, recipe"  # a manifest's columns
 
 
 class State(NamedTuple):
@@ -41,14 +43,11 @@ def read_state(connection: sqlite3.Connection) -> State:
 def read_manifest(connection: sqlite3.Connection, build: int | None, generation: int = 0) -> Manifest | None:
     """What a build was made with; None where there is none or it has no document."""
     row = connection.execute(
-        "SELECT format, embedding_model, dimensions, splitter FROM manifest "
+        f"SELECT {_MADE_WITH} FROM manifest "  # noqa: S608
         "WHERE build = ? AND EXISTS (SELECT 1 FROM document WHERE document.build = manifest.build)",
         (build,),
     ).fetchone()
-    if row is None:
-        return None
-    made_as, embedding_model, dimensions, splitter = row
-    return Manifest(made_as, embedding_model, dimensions, splitter, generation)
+    return replace(Manifest(*row), generation=generation) if row else None
 
 
 def list_infos(connection: sqlite3.Connection, build: int | None) -> list[DocumentInfo]:
@@ -66,9 +65,9 @@ def find_info(connection: sqlite3.Connection, build: int | None, source: str) ->
 
 def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
     """The number of a new build, still empty and not visible."""
-    values = (manifest.format, manifest.embedding_model, manifest.dimensions, manifest.splitter)
     cursor = connection.execute(
-        "INSERT INTO manifest (format, embedding_model, dimensions, splitter) VALUES (?, ?, ?, ?)", values
+        f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
+        _made_with(manifest),
     )
     return int(cursor.lastrowid or 0)
 
@@ -76,9 +75,9 @@ def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
 def pending_build(connection: sqlite3.Connection, manifest: Manifest) -> int | None:
     """The build that a rebuild with this manifest left unfinished, if one did."""
     row = connection.execute(
-        "SELECT build FROM manifest WHERE (format, embedding_model, dimensions, splitter) = (?, ?, ?, ?) "
+        f"SELECT build FROM manifest WHERE ({_MADE_WITH}) = (?, ?, ?, ?, ?, ?) "  # noqa: S608
         "AND build IS NOT (SELECT visible FROM state) ORDER BY build DESC",
-        (manifest.format, manifest.embedding_model, manifest.dimensions, manifest.splitter),
+        _made_with(manifest),
     ).fetchone()
     return int(row[0]) if row else None
 
@@ -107,7 +106,7 @@ def remove_document(connection: sqlite3.Connection, build: int, source: str) -> 
 
 def insert_document(connection: sqlite3.Connection, build: int, document: NewDocument) -> int:
     """Write a document's rows; its number."""
-    by_section = sentences_by_section(document)
+    by_section = document.sentences_by_section()
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
     connection.execute(
         "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -161,6 +160,10 @@ def changes_since(connection: sqlite3.Connection, generation: int, state: State)
     removed = frozenset(removed for removed, _ in rows if removed is not None)
     added = frozenset(added for _, added in rows if added is not None)
     return Changes(removed, added - removed)
+
+
+def _made_with(manifest: Manifest) -> tuple[object, ...]:
+    return astuple(manifest)[:-1]  # the generation is the state's
 
 
 def _take_numbers(connection: sqlite3.Connection, count: int) -> int:

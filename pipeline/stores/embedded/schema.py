@@ -115,4 +115,10 @@ CONVERSATION_TABLES = (
     "CREATE INDEX turn_conversation ON turn (conversation_id, position)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES),)
+EMBEDDING_COLUMNS = (
+    "ALTER TABLE manifest ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE manifest ADD COLUMN recipe INTEGER NOT NULL DEFAULT 0",
+)
+"""What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES), EMBEDDING_COLUMNS)

@@ -16,9 +16,8 @@ from typing import Any
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from pipeline.errors import StoreError
-from pipeline.nodes import StoredNode
+from pipeline.nodes import StoredNode, metadata_json
 from pipeline.stores.base import DocumentInfo, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
 
 ROWS_AN_INSERT = 500
@@ -164,7 +163,7 @@ def info_of(document: NewDocument, indexed_at: float) -> DocumentInfo:
 
 
 def _sections(document: NewDocument, build: str, version: str) -> Iterator[Document]:
-    children = sentences_by_section(document)
+    children = document.sentences_by_section()
     for order, node in enumerate(document.sections):
         yield {
             "_id": f"{version}/{order}",

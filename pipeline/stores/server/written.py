@@ -9,15 +9,14 @@ from weaviate.classes.data import DataObject
 
 from pipeline.analysis import lexical_text
 from pipeline.errors import StoreError
-from pipeline.nodes import Node
+from pipeline.nodes import Node, metadata_json
 from pipeline.stores.base import Level, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.batches import NodeObject, object_id
 
 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
     """The objects of a document's version; raises `StoreError` where a node has no section or no vector."""
-    by_section = sentences_by_section(document)
+    by_section = document.sentences_by_section()
     return {
         "section": [_object(document, version, node, {}) for node in document.sections],
         "sentence": [
