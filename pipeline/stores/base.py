@@ -201,8 +201,8 @@ class DocumentStore(Protocol):
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
 
-        A rebuild writes beside the old index, which stays as it is until `publish`; one that was broken
-        off is gone on with by the next with the same manifest.
+        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
+        the same manifest goes on where one was broken off.
         """
 
     def close(self) -> None:

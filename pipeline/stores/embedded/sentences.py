@@ -106,7 +106,7 @@ class EmbeddedSentences:
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
-        from pipeline.stores.embedded.rows import unpack
+        from pipeline.stores.embedded.vector_rows import unpack
 
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)

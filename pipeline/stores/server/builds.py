@@ -11,7 +11,14 @@ from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import check_manifest
 from pipeline.stores.server.lease import WriterLease
 from pipeline.stores.server.objects import NodeObjects
-from pipeline.stores.server.records import Record, append_records, delete_build, read_records, visible_records
+from pipeline.stores.server.records import (
+    Record,
+    append_records,
+    delete_build,
+    known_builds,
+    read_records,
+    visible_records,
+)
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State, manifest_record
 
@@ -85,26 +92,17 @@ class Builds:
         """Count the entries up to a number, which a writer who was broken off has added."""
         self._update(written=newest, generation=self.state.generation + 1)
 
-    def count_change(self) -> None:
-        """Count one change of what is visible."""
-        self._update(generation=self.state.generation + 1)
-
     def begin_deleting(self) -> None:
         """Say that what was replaced is being deleted: whoever reads by an older state reads again."""
         self._update(deleted=self.state.generation)
 
     def drop_except(self, builds: Collection[str]) -> None:
-        """Delete all builds but these, with everything in them; what is broken off is gone on with later."""
-        for build in self.known():
+        """Delete all builds but these, with everything in them; the next call completes a broken-off one."""
+        for build in known_builds(self._servers.mongo):
             if build not in builds:
                 self.lease.check()
                 self.objects(build).drop()
                 delete_build(self._servers.mongo, build)
-
-    def known(self) -> list[str]:
-        """All builds that there are."""
-        with self._servers.mongo.collection("builds") as builds:
-            return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
 
     def _update(
         self, *, generation: int | None = None, written: int | None = None, deleted: int | None = None

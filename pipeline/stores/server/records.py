@@ -121,6 +121,12 @@ def delete_build(mongo: MongoServer, build: str) -> None:
         database["builds"].delete_one({"_id": build})
 
 
+def known_builds(mongo: MongoServer) -> list[str]:
+    """All builds that there are."""
+    with mongo.collection("builds") as builds:
+        return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
+
+
 def read_text(mongo: MongoServer, version: str) -> str | None:
     """The text of a version; None where it is gone."""
     with mongo.collection("texts") as texts:

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentInfo, Level, NewDocument
-from pipeline.stores.server.batches import NodeObject
+from pipeline.stores.server.batches import NodeObject, node_objects
 from pipeline.stores.server.builds import Builds
+from pipeline.stores.server.orphans import newest, unsearchable
 from pipeline.stores.server.records import (
     Record,
     clear_pending,
@@ -22,9 +23,7 @@ from pipeline.stores.server.records import (
     read_pending,
     visible_records,
 )
-from pipeline.stores.server.searchable import newest, unsearchable
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.written import node_objects
 
 GROUP_NODES = 400
 GROUP_SECONDS = 2.0
