@@ -40,10 +40,10 @@ def ingest(
     An outdated index, made with another file of the same model or another recipe, is rebuilt.
 
     Raises:
-        ManifestMismatch: the index was made with another model or splitter; `rebuild` makes it anew.
+        ManifestMismatch: the index was made with another model or splitter; `rebuild` replaces it.
         StoreError: the store cannot be written.
     """
-    outdated = why_outdated(store.sections.manifest(), manifest)
+    outdated = "" if rebuild else why_outdated(store.sections.manifest(), manifest)
     rebuild = rebuild or bool(outdated)
     with store.writing(manifest, rebuild=rebuild) as writing:
         run = IngestRun(

@@ -22,7 +22,7 @@ class Encoder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells its file from another of the same name, at no cost worth a thought; "" if unknown."""
+        """What tells its file from another of the same name; "" if finding out would be slow or a request."""
 
     @property
     def dimensions(self) -> int:

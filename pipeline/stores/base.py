@@ -39,7 +39,7 @@ Ranking = tuple[Hit, ...]  # best first
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index was made with; all but `generation` must match to be searched."""
+    """What an index was made with; all but `generation` must match before it is searched."""
 
     format: int
     embedding_model: str

@@ -1,4 +1,4 @@
-"""The guard against an index that was made with something else than what it is to be used with.
+"""The guard against an index that was made with something else than it is to be used with.
 
 What somebody chose (model and splitter) may differ by mistake: such an index is remade only on request. What
 comes with the program or the model may not: such an index is outdated, and the next ingest remakes it.
@@ -23,8 +23,8 @@ def check_manifest(stored: Manifest | None, wanted: Manifest) -> None:
         return
     if chosen := _other_choices(stored, wanted):
         raise ManifestMismatch(
-            f"The index was made otherwise than it is to be used: {'; '.join(chosen)}.",
-            f"Make it anew with {REBUILD}, or go back to the former settings.",
+            f"The index was made with other settings: {'; '.join(chosen)}.",
+            f"Rebuild it with {REBUILD}, or go back to the former settings.",
         )
     if outdated := why_outdated(stored, wanted):
         raise ManifestMismatch(f"The index is outdated: it was made with {outdated}.", INGEST)
@@ -37,14 +37,14 @@ def check_search(stored: Manifest, wanted: Manifest | None, request: SearchReque
         raise ManifestMismatch(
             f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
             f"the question was embedded with {len(request.vector)}.",
-            f"Choose that model again, or make the index anew with {REBUILD}.",
+            f"Choose that model again, or rebuild the index with {REBUILD}.",
         )
 
 
 def why_outdated(stored: Manifest | None, wanted: Manifest) -> str:
     """What an index was made with that has changed since, though nobody chose another model or splitter.
 
-    Empty where nothing has, there is no index, or somebody did choose another.
+    Empty where nothing has changed, there is no index, or somebody did choose another.
     """
     if stored is None or _other_choices(stored, wanted):
         return ""

@@ -17,7 +17,7 @@ STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""
 
 KEPT_CHANGES = 20_000
-"""Generations in the change log; an index that is further behind is derived anew."""
+"""Generations in the change log; an index that is further behind is rebuilt."""
 
 _INFO = (
     "SELECT id, source, root, title, hash, sections, sentences, characters, indexed_at "
@@ -83,7 +83,7 @@ def pending_build(connection: sqlite3.Connection, manifest: Manifest) -> int | N
 
 
 def show_build(connection: sqlite3.Connection, build: int) -> None:
-    """Make a build the visible one: whatever was derived from another has to be derived anew."""
+    """Make a build the visible one: whatever was derived from another has to be rebuilt."""
     connection.execute("UPDATE state SET visible = ?, generation = generation + 1", (build,))
     connection.execute("DELETE FROM change")
 
@@ -143,14 +143,14 @@ def log_change(connection: sqlite3.Connection, *, removed: int | None, added: in
 
 
 class Changes(NamedTuple):
-    """Documents, by number, that went and came between two generations."""
+    """Documents, by number, that were removed and added between two generations."""
 
     removed: frozenset[int]
     added: frozenset[int]
 
 
 def changes_since(connection: sqlite3.Connection, generation: int, state: State) -> Changes | None:
-    """What changed after `generation`; None where the log does not tell."""
+    """What changed after `generation`; None where the log does not reach back so far."""
     rows = connection.execute(
         "SELECT removed, added FROM change WHERE generation > ? AND generation <= ?",
         (generation, state.generation),
@@ -167,7 +167,7 @@ def _made_with(manifest: Manifest) -> tuple[object, ...]:
 
 
 def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
-    """The first of `count` numbers that are given to nobody else."""
+    """Reserve `count` numbers; the first of them."""
     row = connection.execute(
         "UPDATE state SET next_number = next_number + ? RETURNING next_number", (count,)
     ).fetchone()

@@ -2,7 +2,7 @@
 
 Sections and sentences belong to a *build*: one index made by one manifest. Readers see the build that
 `state.visible` names; a rebuild writes another beside it, which takes its place in one transaction.
-Numbers (of documents, sections and sentences alike) are given in rising order and never again, so that
+Numbers (of documents, sections and sentences alike) rise and are never used twice, so that
 an index derived from an older generation cannot take one node for another.
 """
 

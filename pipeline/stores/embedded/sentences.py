@@ -133,7 +133,7 @@ class EmbeddedSentences:
             return count
 
     def close(self) -> None:
-        """Let go of the vectors."""
+        """Free the vectors."""
         self._vectors = VectorIndex()
 
     def _search(self, connection: sqlite3.Connection, state: State, request: SearchRequest) -> SearchResponse:
@@ -159,7 +159,7 @@ class EmbeddedSentences:
 def _hits(
     connection: sqlite3.Connection, state: State, level: Level, found: Sequence[Mapping[Level, list[Scored]]]
 ) -> list[Ranking]:
-    """One level's rankings; numbers that SQLite does not have, or has no more, are dropped."""
+    """One level's rankings; numbers that SQLite does not have, or no longer has, are dropped."""
     rankings = [by_level.get(level, []) for by_level in found]
     numbers = sorted({scored.number for ranking in rankings for scored in ranking})
     rows = connection.execute(_IDS[level], (json.dumps(numbers), state.visible))

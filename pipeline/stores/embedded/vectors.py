@@ -62,7 +62,7 @@ class VectorIndex:
         made_from = self._made_from
         if made_from and made_from[:2] == state[:2] and made_from.generation >= state.generation:
             return
-        self._made_from = None  # what is broken off below is done again from the start
+        self._made_from = None  # an error below makes the next search load everything
         changes = None
         if made_from and made_from[:2] == state[:2]:
             changes = changes_since(connection, made_from.generation, state)
@@ -75,7 +75,7 @@ class VectorIndex:
     def _load(self, connection: sqlite3.Connection, state: State, dimensions: int) -> None:
         from pipeline.stores.embedded.vector_rows import VectorRows
 
-        self._levels = {}  # first let go of the old ones: there is not room for both
+        self._levels = {}  # free the old ones first: there is not room for both
         sections, sentences = connection.execute(_COUNTS, (state.visible,)).fetchone()
         self._levels = {
             "section": VectorRows(int(sections), dimensions),

@@ -66,7 +66,7 @@ class Builds:
         return build, read_records(self._servers.mongo, build)
 
     def show(self, build: str) -> None:
-        """Make a build the visible one, in one update: whoever reads another reads again."""
+        """Make a build the visible one, in one update: readers of another read again."""
         manifest = self.manifest(build)
         generation = self.state.generation + 1
         numbers = {"generation": generation, "deleted": generation}
@@ -89,11 +89,11 @@ class Builds:
         self._update(written=records[-1].number, generation=self.state.generation + shown)
 
     def count_entries(self, newest: int) -> None:
-        """Count the entries up to a number, which a writer who was broken off has added."""
+        """Count the entries up to a number, which an interrupted writer has added."""
         self._update(written=newest, generation=self.state.generation + 1)
 
     def begin_deleting(self) -> None:
-        """Say that what was replaced is being deleted: whoever reads by an older state reads again."""
+        """Announce that replaced versions are being deleted: readers of an older state read again."""
         self._update(deleted=self.state.generation)
 
     def drop_except(self, builds: Collection[str]) -> None:
@@ -133,6 +133,6 @@ class Builds:
             known = sorted(builds.find({}), key=lambda record: -float(record["begun_at"]))
         for record in known:
             if record["_id"] != self.state.build and record["manifest"] == wanted:
-                self.objects(record["_id"]).create()  # it may have been broken off before that
+                self.objects(record["_id"]).create()  # it may have been interrupted before that
                 return str(record["_id"])
         return None

@@ -30,12 +30,12 @@ NEWEST_NODES = 500
 
 @dataclass(frozen=True, slots=True)
 class OrphanReport:
-    """What has no counterpart. While somebody writes, what he is writing is not counted."""
+    """What has no counterpart; what somebody is writing at this moment is not counted."""
 
     objects: int = 0  # in Weaviate, of versions that nobody sees
     versions: tuple[str, ...] = ()  # of those, and of texts and sections in MongoDB that nobody sees
     incomplete: tuple[str, ...] = ()  # sources of documents that lack objects, sections or their text
-    builds: tuple[str, ...] = ()  # rebuilds that were broken off, or replaced and not dropped
+    builds: tuple[str, ...] = ()  # interrupted rebuilds, or replaced builds that were not dropped
     collections: tuple[str, ...] = ()  # in Weaviate, of no build
 
     @property
@@ -57,7 +57,7 @@ class OrphanReport:
 
 
 def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
-    """What has no counterpart; what is being written has, while somebody is `busy` with it."""
+    """What has no counterpart; while a writer is `busy`, what it is writing counts as having one."""
     if not state.store:
         return OrphanReport()
     prefix = servers.addresses.weaviate_prefix

@@ -3,7 +3,7 @@
 `documents` is a log: its newest record of a source names the version of it that is visible, or none. A
 version is written whole (it is *pending* meanwhile) before one insert shows it in the place of the former
 one, which is deleted afterwards, with the records that are superseded. Records are numbered, and each number
-exists once: a writer who lost his place cannot show anything more, as his successor has taken the number.
+exists once: a writer that lost its place can show nothing more, because its successor took the number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DUPLICATE = 11000  # MongoDB's error code
 class Record:
     """One entry of the log: from here on `version` of `source` is visible; without one, none is.
 
-    An entry without a source shows nothing: with it a writer takes his place in the log.
+    An entry without a source shows nothing: a writer takes its place in the log with it.
     """
 
     number: int
@@ -73,7 +73,7 @@ def delete_records(mongo: MongoServer, numbers: Iterable[int]) -> None:
 
 
 def insert_pending(mongo: MongoServer, build: str, versions: Collection[str]) -> None:
-    """Say that some versions are being written."""
+    """Mark some versions as being written."""
     with mongo.collection("pending") as pending:
         pending.insert_many([{"_id": version, "build": build} for version in versions], ordered=False)
 
@@ -85,7 +85,7 @@ def read_pending(mongo: MongoServer, build: str) -> list[str]:
 
 
 def clear_pending(mongo: MongoServer, build: str) -> None:
-    """Say that nothing is being written."""
+    """Mark nothing as being written."""
     with mongo.collection("pending") as pending:
         pending.delete_many({"build": build})
 

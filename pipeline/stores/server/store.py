@@ -81,7 +81,7 @@ class ServerStore:
             try:
                 yield writing
             except BaseException:
-                with suppress(StoreError):  # what was given before stays, as in every store
+                with suppress(StoreError):  # what was written before stays, as in every store
                     writing.flush()
                 raise
             finally:
@@ -108,7 +108,7 @@ class ServerStore:
             return found
 
     def close(self) -> None:
-        """Give up the connections; the last one in the process to do so closes them."""
+        """Release the connections; the last user in the process closes them."""
         self._servers.close()
 
     def _delete(self, source: str) -> None:

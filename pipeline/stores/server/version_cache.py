@@ -1,4 +1,4 @@
-"""What was read lately: a version never changes, so what is kept of a visible one is right."""
+"""What was read lately: a version never changes, so what is kept of a visible one is current."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Kept(LRUCache[str, Record]):
 
 
 class VersionCache(Generic[Record]):
-    """Records by key, the least lately used given up first; safe to use from several threads."""
+    """Records by key, the least recently used dropped first; safe to use from several threads."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class VersionCache(Generic[Record]):
         return found
 
     def put(self, records: Mapping[str, Record]) -> None:
-        """Keep some more, in the place of what has their keys; none that is larger than all may be."""
+        """Keep some more, in the place of those with their keys; not one that is too large alone."""
         with self._lock:
             for key, record in records.items():
                 self._records.pop(key, None)
