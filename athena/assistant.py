@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import OrphanReport, ServerStore
-    from readers.cutting import MarkdownCutter, SentenceCutter
+    from readers.corpus import MarkdownCorpus
+    from readers.cutting import SentenceCutter
 
 
 def open_athena(settings: Settings) -> Athena:
@@ -80,19 +81,14 @@ class Athena:
         should_stop: Callable[[], bool] | None = None,
     ) -> IngestReport:
         """Bring the index up to date with the Markdown at and below `paths`."""
-        from pipeline.ingest import Corpus, ingest
-        from readers.errors import ReaderError
-        from readers.files import find_files, read_source
-        from readers.ids import document_id
+        from pipeline.ingest import ingest
 
         return ingest(
             paths,
             store=self.store,
-            corpus=Corpus(find_files, read_source, document_id, ReaderError),
-            make_cutter=self._make_cutter,
-            make_encoder=lambda: self.encoder,
+            reader=self.reader,
+            encoder=self.encoder,
             manifest=self.manifest,
-            max_bytes=int(self.settings.max_file_mb * 1_000_000),
             root=root,
             rebuild=rebuild,
             on_progress=on_progress,
@@ -109,10 +105,12 @@ class Athena:
 
         return SentenceCutter(self.encoder.count_tokens, max_tokens=max(8, self.encoder.max_tokens - 2))
 
-    def _make_cutter(self) -> MarkdownCutter:
-        from readers.cutting import MarkdownCutter
+    @property
+    def reader(self) -> MarkdownCorpus:
+        """Finds Markdown files, reads them, and cuts them as the embedding model needs it."""
+        from readers.corpus import MarkdownCorpus
 
-        return MarkdownCutter(self.sentence_cutter())
+        return MarkdownCorpus(self.sentence_cutter, max_bytes=int(self.settings.max_file_mb * 1_000_000))
 
     # -- models -------------------------------------------------------------------------------------
 

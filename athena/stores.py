@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from athena.loading import part
 from athena.settings import Settings
+from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.errors import ConfigurationError, StoreError
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
@@ -24,7 +25,7 @@ SPLITTER = "punkt-1"
 
 def manifest_of(encoder: Encoder) -> Manifest:
     """What an index made now is made with."""
-    return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER)
+    return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
 
 
 def open_store(settings: Settings, manifest: Manifest) -> DocumentStore:

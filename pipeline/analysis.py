@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 ANALYSER_VERSION = 1
 """Rises with every change of what `analyse` returns: lexical indexes of another version are made anew."""
 
+EMBEDDING_RECIPE = 1
+"""Rises with every change of what is embedded of a node, or of how a model's output becomes its vector.
+
+Indexes of another recipe are embedded again. Today: `embedding_text` below, of a section as much of it as
+`Encoder.opening` says (128 tokens of the bundled model), of a sentence all; the mean over tokens."""
+
 MAX_TERM_CHARACTERS = 64  # longer ones are noise (base64, URLs): cut
 EMBEDDED_HEADINGS = 2  # the innermost headings that go into an embedding
 PATH_SEPARATOR = " > "

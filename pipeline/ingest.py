@@ -1,9 +1,9 @@
-"""The first recipe: files → what changed → sections → sentences → vectors → store.
+"""The first recipe: files → what changed → read → cut → embed → store.
 
-A document whose file has the hash that it was indexed with is read no further: no model is opened for it.
-Of one that changed, what reads the same as before keeps its vector.
+A document whose file has the hash it was indexed with is not read any further, and no model is opened for it.
+In a changed document, text that reads the same as before keeps its vector.
 Each document is stored whole or not at all; whatever ends an ingest, the next one completes it.
-A rebuild makes the index anew beside the old one, which is searched until the new one is complete.
+A rebuild makes a new index beside the old one, which is searched until the new one is complete.
 Documents of folders that are not named this time come along, from the text in the index.
 """
 
@@ -12,24 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pipeline.ingesting.batches import Cutter
-from pipeline.ingesting.documents import Corpus, Problem, find_documents, vanished, without_collisions
-from pipeline.ingesting.run import IngestReport, IngestRun, Makers, Progress, Stopped
+from pipeline.ingesting.documents import Problem, Reader, find_documents, vanished, without_collisions
+from pipeline.ingesting.run import IngestReport, IngestRun, Progress, Stopped
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
+from pipeline.stores.manifest import why_outdated
 
-__all__ = ["Corpus", "IngestReport", "Makers", "Problem", "Progress", "ingest"]
+__all__ = ["IngestReport", "Problem", "Progress", "Reader", "ingest"]
 
 
 def ingest(
     paths: Iterable[Path | str],
     *,
     store: DocumentStore,
-    corpus: Corpus,
-    make_cutter: Callable[[], Cutter],
-    make_encoder: Callable[[], Encoder],
+    reader: Reader,
+    encoder: Encoder,
     manifest: Manifest,
-    max_bytes: int,
     root: str | None = None,
     rebuild: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -37,27 +35,35 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    Cutter and encoder are made only when a document has changed. Documents given a `root` belong
-    to that instead of to their folder, and none is taken for deleted. `should_stop` is asked before each
-    document and while embedding; what was stored by then stays.
+    Documents given a `root` belong to that instead of to their folder, and none counts as deleted.
+    `should_stop` is asked before each document and while embedding; what was stored by then stays.
+    An outdated index, made with another file of the same model or another recipe, is rebuilt.
 
     Raises:
-        ManifestMismatch: the index was made with another model or splitter; `rebuild` makes it anew.
+        ManifestMismatch: the index was made with another model or splitter; `rebuild` replaces it.
         StoreError: the store cannot be written.
     """
-    makers = Makers(make_cutter, make_encoder)
+    outdated = "" if rebuild else why_outdated(store.sections.manifest(), manifest)
+    rebuild = rebuild or bool(outdated)
     with store.writing(manifest, rebuild=rebuild) as writing:
-        run = IngestRun(store, corpus=corpus, makers=makers, on_progress=on_progress, should_stop=should_stop)
-        found = find_documents(paths, corpus=corpus, max_bytes=max_bytes, root=root)
-        found = without_collisions(found, run.indexed)
+        run = IngestRun(
+            store,
+            writing,
+            rebuild=rebuild,
+            outdated=outdated,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
+        found = without_collisions(find_documents(paths, reader=reader, root=root), run.indexed)
         gone = vanished(found, run.indexed)
-        candidates = run.candidates(found, gone, rebuild=rebuild)
-        run.delete(writing, gone, rebuilt=candidates if rebuild else None)
-        try:
-            changed = run.changed(candidates, writing, rebuild=rebuild)
-            for document, vectors in run.embedded(changed):
-                run.store(document, vectors)
-            run.complete(writing)
+        wanted = run.wanted(found, gone)
+        run.delete(gone, wanted=wanted)
+        try:  # each step is a generator that works on one document, or batch, when the next one asks for it
+            changed = run.read(wanted, reader=reader)
+            cut = run.cut(changed, reader=reader, encoder=encoder)
+            embedded = run.embed(cut, encoder=encoder)
+            run.store(embedded)
+            run.publish()
         except Stopped:
             run.stopped = True
     return run.report()

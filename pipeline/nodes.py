@@ -6,6 +6,7 @@ what a store gives back are `StoredNode`s. `pipeline/llamaindex/nodes.py` makes 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -79,6 +80,11 @@ class ScoredNode:
 
     node: Node
     score: float
+
+
+def metadata_json(node: Node) -> str:
+    """A node's metadata as every store keeps it."""
+    return json.dumps(node.metadata, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def by_section(sentences: Iterable[StoredNode]) -> dict[str, list[StoredNode]]:

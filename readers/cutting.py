@@ -8,25 +8,12 @@ from collections.abc import Callable, Iterator
 from readers.blocks import Block, Heading, Kind, blank_gaps
 from readers.commonmark import parse_blocks
 from readers.leaves import Leaf, build_sentences
-from readers.nodes import Section, Sentence
+from readers.levels import Section, Sentence
 from readers.punkt import ABBREVIATIONS, SentenceSplitter
-from readers.sections import read_sections
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
 
 DEFAULT_MAX_TOKENS = 254
 """MiniLM's 256, less its two special tokens."""
-
-
-class MarkdownCutter:
-    """Cuts Markdown files into sections and their sentences."""
-
-    def __init__(self, sentences: SentenceCutter) -> None:
-        self._sentences = sentences
-
-    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
-        """The sections of a file, and the sentences of all of them, in order."""
-        sections = read_sections(text, source=source)
-        return sections, [sentence for section in sections for sentence in self._sentences.cut(section)]
 
 
 class SentenceCutter:

@@ -15,11 +15,12 @@ ReaderError                 the root: carries the source, the reason and what to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 
 class ReaderError(Exception):
-    """The root: ``str(error)`` is fit to be shown to a user."""
+    """The root: `str(error)` is fit to be shown to a user.
+
+    What finds files gives it back, unraised, for a file that is left out.
+    """
 
     def __init__(self, source: str, *, reason: str, fix: str) -> None:
         super().__init__(f"Cannot read {source!r}: {reason}. {fix}")
@@ -67,18 +68,3 @@ class BadIgnorePattern(ReaderError):
 
 class SourceCollision(ReaderError):
     """Two files would have the same name in the index."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A file that was left out, with the reason and what to do about it."""
-
-    source: str
-    reason: str
-    fix: str
-    message: str
-
-    @classmethod
-    def of(cls, error: ReaderError) -> Problem:
-        """The problem that `error` describes."""
-        return cls(source=error.source, reason=error.reason, fix=error.fix, message=str(error))

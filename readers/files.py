@@ -22,7 +22,6 @@ from readers.errors import (
     MissingFile,
     NotMarkdown,
     NotUtf8,
-    Problem,
     ReaderError,
     SourceCollision,
     UnreadableFile,
@@ -56,7 +55,7 @@ class Source:
     hash: str
 
 
-def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[FoundFile], list[Problem]]:
+def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[FoundFile], list[ReaderError]]:
     """The Markdown files at and below `paths`, by source, and those that cannot be read.
 
     A file reached twice is listed once, under the first name.
@@ -152,7 +151,7 @@ class _Search:
 
     def __init__(self, max_bytes: int) -> None:
         self.found: list[FoundFile] = []
-        self.problems: list[Problem] = []
+        self.problems: list[ReaderError] = []
         self._max_bytes = max_bytes
         self._seen: set[str] = set()
         self._real_paths: dict[str, str] = {}
@@ -166,11 +165,11 @@ class _Search:
                 self._add_file(path, real=os.path.realpath(path), source=path.name)
             else:
                 fix = "Convert it, or name it .md if it is Markdown."
-                self._report(NotMarkdown(path.name, reason="not a Markdown file", fix=fix))
+                self.problems.append(NotMarkdown(path.name, reason="not a Markdown file", fix=fix))
         except FileNotFoundError:
-            self._report(_missing(str(path)))
+            self.problems.append(_missing(str(path)))
         except OSError as error:
-            self._report(_unreadable(str(path), error))
+            self.problems.append(_unreadable(str(path), error))
 
     def _add_tree(self, root: Path) -> None:
         real_root = os.path.realpath(root)
@@ -202,7 +201,7 @@ class _Search:
             with os.scandir(folder.path) as entries:
                 listing = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            self._report(_unreadable(folder.prefix or folder.path.name, error))
+            self.problems.append(_unreadable(folder.prefix or folder.path.name, error))
             return [], []
         rules, problems = load_rules(folder.path, prefix=folder.prefix, above=folder.rules)
         self.problems += problems
@@ -227,7 +226,7 @@ class _Search:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except OSError as error:
             if is_markdown(source) and not rules.ignore(source):
-                self._report(_unreadable(source, error))
+                self.problems.append(_unreadable(source, error))
             return []
         if is_folder:
             hidden = path.name.startswith(".") or rules.ignore(source + "/")
@@ -244,9 +243,9 @@ class _Search:
             _check_name(source)
             _check_file(path.stat(), max_bytes=self._max_bytes, source=source)
         except OSError as error:
-            self._report(_unreadable(source, error))
+            self.problems.append(_unreadable(source, error))
         except ReaderError as error:
-            self._report(error)
+            self.problems.append(error)
         else:
             self._check_collision(source, real)
             self.found.append(FoundFile(path=path, source=source))
@@ -256,9 +255,6 @@ class _Search:
         if other != real:
             reason = f"both {other!r} and {real!r} would have that name"
             raise SourceCollision(source, reason=reason, fix="Ingest the folder that contains both instead.")
-
-    def _report(self, error: ReaderError) -> None:
-        self.problems.append(Problem.of(error))
 
 
 def _check_name(source: str) -> None:

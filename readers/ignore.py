@@ -8,7 +8,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
-from readers.errors import BadIgnorePattern, Problem, UnreadableFile
+from readers.errors import BadIgnorePattern, ReaderError, UnreadableFile
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both speak of a file in the same folder, the last one decides."""
@@ -37,10 +37,12 @@ class IgnoreRules:
         return False
 
 
-def load_rules(folder: Path, *, prefix: str, above: IgnoreRules | None) -> tuple[IgnoreRules, list[Problem]]:
+def load_rules(
+    folder: Path, *, prefix: str, above: IgnoreRules | None
+) -> tuple[IgnoreRules, list[ReaderError]]:
     """The rules in `folder`, whose path relative to the root is `prefix`, and what is wrong with them."""
     lines: list[str] = []
-    problems: list[Problem] = []
+    problems: list[ReaderError] = []
     for name in IGNORE_FILES:
         more, wrong = _read_patterns(folder / name, source=prefix + name)
         lines += more
@@ -50,7 +52,7 @@ def load_rules(folder: Path, *, prefix: str, above: IgnoreRules | None) -> tuple
     return IgnoreRules(prefix, GitIgnoreSpec.from_lines(lines), above), problems
 
 
-def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[Problem]]:
+def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:
     if not path.is_file():
         return [], []
     try:
@@ -58,15 +60,15 @@ def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[Problem]
         text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return [], [Problem.of(UnreadableFile(source, reason=reason, fix="Make it readable, or remove it."))]
+        return [], [UnreadableFile(source, reason=reason, fix="Make it readable, or remove it.")]
     lines: list[str] = []
-    problems: list[Problem] = []
+    problems: list[ReaderError] = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             GitIgnoreSpec.from_lines([line])
         except GitIgnorePatternError:
             reason = f"line {number} is not a pattern ({line!r})"
-            problems.append(Problem.of(BadIgnorePattern(source, reason=reason, fix="Correct or remove it.")))
+            problems.append(BadIgnorePattern(source, reason=reason, fix="Correct or remove it."))
         else:
             lines.append(line)
     return lines, problems

@@ -9,7 +9,7 @@ from typing import Any
 
 from readers.blocks import Kind, line_starts
 from readers.ids import sentence_id
-from readers.nodes import Section, Sentence
+from readers.levels import Section, Sentence
 
 INHERITED = ("source", "title", "heading_path")
 

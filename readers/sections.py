@@ -16,7 +16,7 @@ from readers.commonmark import parse_blocks
 from readers.files import BOM
 from readers.front_matter import Scalar, read_front_matter
 from readers.ids import document_id, section_id
-from readers.nodes import Section
+from readers.levels import Section
 
 
 def read_sections(text: str, *, source: str) -> list[Section]:

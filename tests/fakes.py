@@ -15,8 +15,11 @@ class FakeEncoder:
 
     max_tokens = 256
 
-    def __init__(self, *, name: str = "fake-encoder", dimensions: int = 32, batch: int = 64) -> None:
+    def __init__(
+        self, *, name: str = "fake-encoder", dimensions: int = 32, batch: int = 64, fingerprint: str = ""
+    ) -> None:
         self.name = name
+        self.fingerprint = fingerprint
         self.dimensions = dimensions
         self.batch = batch
         self.calls: list[list[str]] = []

@@ -21,6 +21,7 @@ SOME_FAILED = 3
 """Exit code where the command did its work, but some files could not be read."""
 
 STAGES = {
+    "renewing": "Embedding everything again: the index is outdated",
     "reading": "Reading",
     "embedding": "Embedding",
     "storing": "Storing",
@@ -69,6 +70,8 @@ def ingest_text(report: IngestReport) -> RenderableType:
         Text(f"{counts or 'nothing to index'}: {report.sections:,} sections, {report.sentences:,} sentences"),
         Text(f"{report.embedded:,} passages embedded in {report.seconds:.1f} s", style="dim"),
     ]
+    if report.outdated:
+        lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))
     if report.stopped:
         lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
     lines += [

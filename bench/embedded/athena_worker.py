@@ -17,7 +17,7 @@ from athena import Athena, load_settings, open_athena
 from pipeline.analysis import embedding_text
 from readers.cutting import SentenceCutter
 from readers.files import find_files, read_source
-from readers.nodes import Section, Sentence
+from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
 WARM_UP = 5  # questions asked before the clock runs

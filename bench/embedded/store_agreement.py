@@ -53,6 +53,7 @@ class RememberingEncoder:
         self._encoder = encoder
         self._vectors: dict[str, Vector] = {}
         self.name = encoder.name
+        self.fingerprint = encoder.fingerprint
         self.dimensions = encoder.dimensions
         self.max_tokens = encoder.max_tokens
 

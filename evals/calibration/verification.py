@@ -34,8 +34,7 @@ from pipeline.answering.verification import (
     support_signals,
 )
 from pipeline.models.base import Encoder
-from readers.cutting import MarkdownCutter
-from readers.nodes import Section, Sentence
+from readers.levels import Section, Sentence
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -299,10 +298,10 @@ def print_facts(sentences: Sequence[str], chance: random.Random) -> None:
 
 def manual_sentences(athena: Athena, corpus: Path) -> list[str]:
     """The prose and list items of the manuals."""
-    cutter = MarkdownCutter(athena.sentence_cutter())
+    reader = athena.reader
     texts: list[str] = []
     for path in sorted(corpus.rglob("*.md")):
-        _, sentences = cutter.cut(path.read_text(encoding="utf-8"), source=path.name)
+        _, sentences = reader.cut(path.read_text(encoding="utf-8"), source=path.name)
         texts += [sentence.text for sentence in sentences if _is_prose(sentence)]
     return texts
 

@@ -14,7 +14,7 @@ from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest, NewDocument
 from readers.cutting import SentenceCutter
 from readers.ids import document_id, section_id
-from readers.nodes import Section
+from readers.levels import Section
 
 CHUNK = 1000  # documents whose texts are embedded together
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
+
+from cachetools import LRUCache
 
 from pipeline.models.base import Encoder
 from pipeline.stores.base import Vector
@@ -17,8 +18,7 @@ class RecentVectors:
     """The vectors of the texts that were used last; safe to use from several threads."""
 
     def __init__(self, kept_texts: int = KEPT_TEXTS) -> None:
-        self._kept_texts = kept_texts
-        self._vectors: OrderedDict[str, Vector] = OrderedDict()
+        self._vectors: LRUCache[str, Vector] = LRUCache(kept_texts)
         self._lock = threading.Lock()
 
     def of(self, texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
@@ -33,16 +33,12 @@ class RecentVectors:
 
     def _known(self, texts: Iterable[str]) -> dict[str, Vector]:
         with self._lock:
-            known = {text: self._vectors[text] for text in texts if text in self._vectors}
-            for text in known:
-                self._vectors.move_to_end(text)
-        return known
+            return {text: self._vectors[text] for text in texts if text in self._vectors}
 
     def _keep(self, vectors: dict[str, Vector]) -> None:
         with self._lock:
-            self._vectors.update((text, vector.copy()) for text, vector in vectors.items())
-            while len(self._vectors) > self._kept_texts:
-                self._vectors.popitem(last=False)
+            for text, vector in vectors.items():
+                self._vectors[text] = vector.copy()  # a row alone: it would hold the whole matrix
 
 
 _lock = threading.Lock()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pipeline.analysis import embedding_text
 from pipeline.errors import UnknownDocument
-from pipeline.ingesting.documents import Candidate, FileText
+from pipeline.ingesting.documents import Candidate, SourceText
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, NewDocument, Vector
@@ -21,22 +21,16 @@ BATCH_TEXTS = 1024
 """Texts that are embedded together at least, where there are as many: enough to sort them by length."""
 
 
-class Cutter(Protocol):
-    """Cuts a document into its two levels."""
-
-    def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
-        """The sections, and the sentences of all of them, in order; each sentence knows its section."""
-
-
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class CutDocument:
     """A document that is cut, with the text of each node that is to be embedded, by node id.
 
     `known` has vectors by text: those of the document's former version.
     """
 
     candidate: Candidate
-    file: FileText
+    id: str
+    content: SourceText
     sections: Sequence[Node]
     sentences: Sequence[Node]
     texts: Mapping[str, str]
@@ -47,25 +41,30 @@ class Prepared:
         """The texts that have no vector yet."""
         return (text for text in self.texts.values() if text not in self.known)
 
-
-def prepare(
-    candidate: Candidate,
-    file: FileText,
-    *,
-    cutter: Cutter,
-    encoder: Encoder,
-    known: Mapping[str, Vector],
-) -> Prepared:
-    """Cut a document into sections and sentences."""
-    sections, sentences = cutter.cut(file.text, source=candidate.source)
-    texts = embedding_texts(sections, sentences, encoder=encoder)
-    return Prepared(candidate, file, sections, sentences, texts, known)
+    def with_vectors(self, vectors: Mapping[str, Vector]) -> NewDocument:
+        """The document as it goes to the store."""
+        source = self.candidate.source
+        title = self.sections[0].metadata.get("title", source) if self.sections else source
+        return NewDocument(
+            id=self.id,
+            source=source,
+            root=self.candidate.root,
+            title=title,
+            hash=self.content.hash,
+            text=self.content.text,
+            sections=self.sections,
+            sentences=self.sentences,
+            vectors=vectors,
+        )
 
 
 def embedding_texts(
     sections: Iterable[Node], sentences: Iterable[Node], *, encoder: Encoder
 ) -> dict[str, str]:
-    """What is embedded of each node, by node id: sentences whole, of sections the beginning."""
+    """What is embedded of each node, by node id: sentences whole, of sections the beginning.
+
+    A change of what comes back must raise `pipeline.analysis.EMBEDDING_RECIPE`.
+    """
     texts = {section.node_id: encoder.opening(embedding_text(section)) for section in sections}
     return texts | {sentence.node_id: embedding_text(sentence) for sentence in sentences}
 
@@ -86,7 +85,7 @@ class Batch:
     """The documents that wait to be embedded."""
 
     def __init__(self) -> None:
-        self._documents: list[Prepared] = []
+        self._documents: list[CutDocument] = []
         self._texts: dict[str, int] = {}
         self._nodes = 0
 
@@ -94,7 +93,7 @@ class Batch:
         """How many texts are to be embedded."""
         return len(self._texts)
 
-    def add(self, document: Prepared) -> None:
+    def add(self, document: CutDocument) -> None:
         """Let a document wait."""
         self._documents.append(document)
         self._nodes += len(document.texts)
@@ -106,15 +105,13 @@ class Batch:
         """True where it is worth embedding now, or holds as much as should be in memory."""
         return len(self._texts) >= BATCH_TEXTS or self._nodes >= 2 * BATCH_TEXTS
 
-    def encode(
-        self, make_encoder: Callable[[], Encoder], *, on_progress: Callable[[int], None]
-    ) -> Sequence[Vector]:
-        """The vectors of the new texts, from one call of the encoder; without any, none is made."""
+    def encode(self, encoder: Encoder, *, on_progress: Callable[[int], None]) -> Sequence[Vector]:
+        """The vectors of the new texts, from one call of the encoder; without any, it is not called."""
         if not self._texts:
             return ()
-        return list(make_encoder().encode_passages(list(self._texts), on_progress=on_progress))
+        return list(encoder.encode_passages(list(self._texts), on_progress=on_progress))
 
-    def with_vectors(self, rows: Sequence[Vector]) -> Iterator[tuple[Prepared, dict[str, Vector]]]:
+    def with_vectors(self, rows: Sequence[Vector]) -> Iterator[tuple[CutDocument, dict[str, Vector]]]:
         """Each document with the vectors of its nodes: those it had, and those that `encode` gave."""
         for document in self._documents:
             known = document.known
@@ -127,7 +124,7 @@ class Batch:
             )
 
 
-def gather(documents: Iterable[Prepared]) -> Iterator[Batch]:
+def gather(documents: Iterable[CutDocument]) -> Iterator[Batch]:
     """The documents in batches, each full but the last."""
     batch = Batch()
     for document in documents:
@@ -152,20 +149,3 @@ def one_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator
                 yield done
         if waiting:
             yield waiting[0], waiting[1].result()
-
-
-def finished(prepared: Prepared, vectors: Mapping[str, Vector], *, document_id: str) -> NewDocument:
-    """The document as it goes to the store."""
-    source = prepared.candidate.source
-    title = prepared.sections[0].metadata.get("title", source) if prepared.sections else source
-    return NewDocument(
-        id=document_id,
-        source=source,
-        root=prepared.candidate.root,
-        title=title,
-        hash=prepared.file.hash,
-        text=prepared.file.text,
-        sections=prepared.sections,
-        sentences=prepared.sentences,
-        vectors=vectors,
-    )

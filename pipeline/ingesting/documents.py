@@ -1,19 +1,20 @@
-"""Which documents an ingest is about: found in folders, told apart by root, gone, or kept from the index."""
+"""Which documents an ingest is about: found in folders, told apart by root, or gone."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.stores.base import DocumentInfo, SectionStore
+from pipeline.nodes import Node
+from pipeline.stores.base import DocumentInfo
 
 UPLOAD_ROOT = "upload"
 
 
-class FileText(Protocol):
+class SourceText(Protocol):
     """A file's text, as offsets count in it, and the hash of its bytes."""
 
     @property
@@ -25,58 +26,24 @@ class FileText(Protocol):
         """The hash."""
 
 
-class FoundFile(Protocol):
-    """A file and its name in the index."""
+class Reader(Protocol):
+    """Finds files, reads them and cuts them into nodes: only what is behind it knows their format."""
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
+    def unreadable(self) -> type[Exception]:
+        """What `find` and `read` raise, and `find` reports: it has `source`, `reason` and `fix`."""
 
-    @property
-    def source(self) -> str:
-        """Its path relative to the folder that was searched, with slashes."""
+    def find(self, path: Path) -> tuple[Mapping[str, Path], Sequence[Exception]]:
+        """The files at and below `path`, by their names in the index, and those that cannot be read."""
 
+    def read(self, path: Path, *, source: str) -> SourceText:
+        """The text of a file."""
 
-class FileProblem(Protocol):
-    """A file that was left out, with the reason and what to do about it."""
+    def document_id(self, source: str) -> str:
+        """The id of the document of that name."""
 
-    @property
-    def source(self) -> str:
-        """Which."""
-
-    @property
-    def reason(self) -> str:
-        """Why."""
-
-    @property
-    def fix(self) -> str:
-        """What to do."""
-
-
-class FindFiles(Protocol):
-    """Finds files in folders."""
-
-    def __call__(
-        self, paths: Iterable[Path | str], *, max_bytes: int
-    ) -> tuple[Sequence[FoundFile], Sequence[FileProblem]]:
-        """The files at and below `paths`, and those that cannot be read."""
-
-
-class ReadFile(Protocol):
-    """Reads a file."""
-
-    def __call__(self, path: Path, *, max_bytes: int, source: str) -> FileText:
-        """The file's text; raises what `Corpus.unreadable` says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """How files are found, read and named."""
-
-    find: FindFiles
-    read: ReadFile
-    document_id: Callable[[str], str]
-    unreadable: type[Exception]  # raised by `find` and `read`: has `source`, `reason` and `fix`
+    def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
+        """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +55,19 @@ class Problem:
     fix: str
 
     @classmethod
-    def of(cls, error: Exception | FileProblem, *, source: str = "") -> Problem:
-        """The problem that a reader's error or report describes."""
-        reason = str(getattr(error, "reason", error))
-        return cls(str(getattr(error, "source", source)), reason, str(getattr(error, "fix", "")))
+    def of(cls, error: Exception) -> Problem:
+        """The problem that a reader's error describes."""
+        source, reason, fix = (str(getattr(error, name)) for name in ("source", "reason", "fix"))
+        return cls(source, reason, fix)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that should be in the index; `load` reads its text now."""
+    """A document that should be in the index; without a `path` its text is in the index already."""
 
     source: str
     root: str
-    load: Callable[[], FileText]
+    path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +79,11 @@ class Found:
     problems: tuple[Problem, ...]
 
 
-def find_documents(
-    paths: Iterable[Path | str], *, corpus: Corpus, max_bytes: int, root: str | None = None
-) -> Found:
+def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | None = None) -> Found:
     """The documents at and below `paths`, in their order; a file reached twice comes once.
 
     Each belongs to the folder that it was found in. Given a `root`, all belong to that instead, and no
-    folder counts as searched whole: nothing will be taken for deleted.
+    folder counts as searched whole, so that no document counts as deleted.
     """
     candidates: list[Candidate] = []
     problems: list[Problem] = []
@@ -128,20 +93,20 @@ def find_documents(
         folder = path if path.is_dir() else path.parent
         own_root = root or str(folder.resolve())
         try:
-            files, reported = corpus.find([path], max_bytes=max_bytes)
-        except corpus.unreadable as error:
+            files, errors = reader.find(path)
+        except reader.unreadable as error:
             problems.append(Problem.of(error))
             continue
-        problems += map(Problem.of, reported)
+        reported = list(map(Problem.of, errors))
+        problems += reported
         unreadable_root = any(problem.source == path.name for problem in reported)
         if root is None and path.is_dir() and not unreadable_root:
             folders.add(own_root)
-        for file in files:
-            real = os.path.realpath(file.path)
+        for source, file in files.items():
+            real = os.path.realpath(file)
             if real not in seen:
                 seen.add(real)
-                load = _Loader(corpus, file, max_bytes)
-                candidates.append(Candidate(file.source, own_root, load))
+                candidates.append(Candidate(source, own_root, file))
     return Found(tuple(candidates), frozenset(folders), tuple(problems))
 
 
@@ -165,9 +130,9 @@ def without_collisions(found: Found, stored: Iterable[DocumentInfo]) -> Found:
 
 
 def vanished(found: Found, stored: Iterable[DocumentInfo]) -> list[str]:
-    """The sources that are indexed from the searched folders, but are there no more.
+    """The sources that are indexed from the searched folders, but are not there any more.
 
-    One that is there and cannot be read, or lies in a folder that cannot, keeps its former version.
+    A file that is there but cannot be read, or lies in a folder that cannot, keeps its former version.
     """
     present = {candidate.source for candidate in found.candidates}
     kept = {problem.source for problem in found.problems}
@@ -181,38 +146,8 @@ def vanished(found: Found, stored: Iterable[DocumentInfo]) -> list[str]:
     ]
 
 
-def from_index(sections: SectionStore, info: DocumentInfo) -> Candidate:
-    """A document to be made anew from the text in the index."""
-    return Candidate(info.source, info.root, _StoredLoader(sections, info))
-
-
 def _still_there(info: DocumentInfo, found: Found) -> bool:
     """True where the root of an indexed document still claims its name."""
     if info.root in found.folders:
         return False  # it is among the candidates, or has vanished
     return info.root == UPLOAD_ROOT or (Path(info.root) / info.source).exists()
-
-
-@dataclass(frozen=True, slots=True)
-class _Loader:
-    corpus: Corpus
-    file: FoundFile
-    max_bytes: int
-
-    def __call__(self) -> FileText:
-        return self.corpus.read(self.file.path, max_bytes=self.max_bytes, source=self.file.source)
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredText:
-    text: str
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredLoader:
-    sections: SectionStore
-    info: DocumentInfo
-
-    def __call__(self) -> FileText:
-        return _StoredText(self.sections.document(self.info.source).text, self.info.hash)

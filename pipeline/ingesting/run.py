@@ -1,33 +1,33 @@
-"""One ingest while it runs: what it has done so far, and the steps that its recipe calls."""
+"""One ingest while it runs: the steps that its recipe calls, and what it has done so far."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 from pipeline.ingesting.batches import (
     Batch,
-    Cutter,
-    Prepared,
-    finished,
+    CutDocument,
+    embedding_texts,
     gather,
     known_vectors,
     one_ahead,
-    prepare,
 )
-from pipeline.ingesting.documents import Candidate, Corpus, FileText, Found, Problem, from_index
+from pipeline.ingesting.documents import Candidate, Found, Problem, Reader, SourceText
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, Vector, Writing
 
-Stage = Literal["reading", "embedding", "storing", "indexing"]
+Stage = Literal["renewing", "reading", "embedding", "storing", "indexing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is: documents read or stored of all, or texts embedded of those known so far."""
+    """How far it is: documents read or stored of all, or texts embedded of those known so far.
+
+    "renewing" comes first where an outdated index makes the ingest embed all documents again, and last.
+    """
 
     stage: Stage
     done: int
@@ -49,14 +49,15 @@ class IngestReport:
     embedded: int  # texts that went through the model
     seconds: float
     stopped: bool
+    outdated: str = ""  # why everything was embedded again, though nobody asked for it
 
 
 @dataclass(frozen=True, slots=True)
-class Makers:
-    """What makes a changed document's nodes and vectors; each is made when the first one has changed."""
+class StoredText:
+    """The text of an indexed document, and the hash of the file that it was read from."""
 
-    cutter: Callable[[], Cutter]
-    encoder: Callable[[], Encoder]
+    text: str
+    hash: str
 
 
 class Stopped(Exception):
@@ -64,24 +65,27 @@ class Stopped(Exception):
 
 
 class IngestRun:
-    """The state of one ingest."""
+    """The state of one ingest, while it has the writer's turn."""
 
     def __init__(
         self,
         store: DocumentStore,
+        writing: Writing,
         *,
-        corpus: Corpus,
-        makers: Makers,
+        rebuild: bool,
+        outdated: str,
         on_progress: Callable[[Progress], None] | None,
         should_stop: Callable[[], bool] | None,
     ) -> None:
         self._started = time.perf_counter()
         self._store = store
-        self._corpus = corpus
-        self._makers = Makers(cache(makers.cutter), cache(makers.encoder))
+        self._writing = writing
+        self._rebuild = rebuild
+        self._outdated = outdated
         self._on_progress = on_progress or (lambda _: None)
         self._should_stop = should_stop or (lambda: False)
         self._indexed = {info.source: info for info in store.sections.documents()}
+        self._written = {info.source: info for info in writing.documents()}
         self._total = 0
         self._added: list[str] = []
         self._changed: list[str] = []
@@ -96,71 +100,93 @@ class IngestRun:
         """The documents that were visible when it began."""
         return self._indexed.values()
 
-    def candidates(self, found: Found, gone: Collection[str], *, rebuild: bool) -> list[Candidate]:
+    def wanted(self, found: Found, gone: Collection[str]) -> list[Candidate]:
         """What should be in the index; for a rebuild also what was not found this time and is not gone."""
         self._problems += found.problems
-        candidates = list(found.candidates)
-        if rebuild:
-            present = {candidate.source for candidate in candidates} | set(gone)
+        wanted = list(found.candidates)
+        if self._rebuild:
+            present = {candidate.source for candidate in wanted} | set(gone)
             others = (info for info in self.indexed if info.source not in present)
-            candidates += (from_index(self._store.sections, info) for info in others)
-        self._total = len(candidates)
-        return candidates
+            wanted += (Candidate(info.source, info.root) for info in others)
+        self._total = len(wanted)
+        if self._outdated:
+            self._tell("renewing", 0, self._total)
+        return wanted
 
-    def delete(
-        self, writing: Writing, gone: Sequence[str], *, rebuilt: Iterable[Candidate] | None = None
-    ) -> None:
-        """Delete what is gone; of a rebuild that was broken off, all that will not be `rebuilt`."""
+    def delete(self, gone: Sequence[str], *, wanted: Iterable[Candidate]) -> None:
+        """Delete the documents that are gone; from a rebuild that was broken off, all that are not wanted."""
         self._deleted += gone
-        if rebuilt is not None:
-            wanted = {candidate.source for candidate in rebuilt}
-            gone = [info.source for info in writing.documents() if info.source not in wanted]
+        if self._rebuild:
+            gone = sorted(self._written.keys() - {candidate.source for candidate in wanted})
         for source in gone:
-            writing.delete(source)
+            self._writing.delete(source)
+            self._written.pop(source, None)
 
-    def changed(
-        self, candidates: Sequence[Candidate], writing: Writing, *, rebuild: bool
-    ) -> Iterator[Prepared]:
-        """The documents that are not in the index as their files are now, cut into nodes."""
-        written = {info.source: info for info in writing.documents()}
-        for done, candidate in enumerate(candidates):
+    def read(self, wanted: Iterable[Candidate], *, reader: Reader) -> Iterator[tuple[Candidate, SourceText]]:
+        """The documents that are not in the index as their files are now, each with its text."""
+        for done, candidate in enumerate(wanted):
             self._check_stop()
             self._tell("reading", done, self._total, candidate.source)
-            file = self._load(candidate, rebuild=rebuild)
-            if file is None:
+            content = self._load(candidate, reader)
+            if content is None:
                 continue
-            info = written.get(candidate.source)
-            if info is not None and (info.hash, info.root) == (file.hash, candidate.root):
+            info = self._written.get(candidate.source)
+            if info is not None and (info.hash, info.root) == (content.hash, candidate.root):
                 self._unchanged.append(candidate.source)
-                continue
-            cutter, encoder = self._makers.cutter(), self._makers.encoder()
-            is_new = rebuild or info is None
-            known = {} if is_new else known_vectors(self._store, candidate.source, encoder=encoder)
-            yield prepare(candidate, file, cutter=cutter, encoder=encoder, known=known)
+            else:
+                yield candidate, content
         self._tell("reading", self._total, self._total)
 
-    def embedded(self, documents: Iterable[Prepared]) -> Iterator[tuple[Prepared, Mapping[str, Vector]]]:
+    def cut(
+        self, documents: Iterable[tuple[Candidate, SourceText]], *, reader: Reader, encoder: Encoder
+    ) -> Iterator[CutDocument]:
+        """The documents as sections and sentences; text that reads as before comes with its vector."""
+        for candidate, content in documents:
+            source = candidate.source
+            sections, sentences = reader.cut(content.text, source=source)
+            texts = embedding_texts(sections, sentences, encoder=encoder)
+            is_new = self._rebuild or source not in self._written
+            known = {} if is_new else known_vectors(self._store, source, encoder=encoder)
+            yield CutDocument(
+                candidate, reader.document_id(source), content, sections, sentences, texts, known
+            )
+
+    def embed(
+        self, documents: Iterable[CutDocument], *, encoder: Encoder
+    ) -> Iterator[tuple[CutDocument, Mapping[str, Vector]]]:
         """The documents with the vectors of their nodes, many embedded at once.
 
-        While the model has a batch, the former one is handed out and the next one cut.
+        While the model works on a batch, the one before it is stored and the next one is cut.
         """
-        for batch, rows in one_ahead(self._encode, gather(documents)):
+
+        def encode(batch: Batch) -> Sequence[Vector]:
+            def report(done: int) -> None:
+                self._check_stop()
+                self._tell("embedding", self._embedded + done, self._embedded + len(batch))
+
+            rows = batch.encode(encoder, on_progress=report)
+            self._embedded += len(batch)
+            return rows
+
+        for batch, rows in one_ahead(encode, gather(documents)):
             yield from batch.with_vectors(rows)
 
-    def store(self, prepared: Prepared, vectors: Mapping[str, Vector]) -> None:
-        """Write one document."""
-        self._check_stop()
-        source = prepared.candidate.source
-        document_id = self._corpus.document_id(source)
-        self._store.replace(finished(prepared, vectors, document_id=document_id))
-        (self._changed if source in self._indexed else self._added).append(source)
-        self._tell("storing", self._done(), self._total, source)
+    def store(self, documents: Iterable[tuple[CutDocument, Mapping[str, Vector]]]) -> None:
+        """Write the documents one by one, as they come."""
+        for document, vectors in documents:
+            self._check_stop()
+            source = document.candidate.source
+            self._store.replace(document.with_vectors(vectors))
+            (self._changed if source in self._indexed else self._added).append(source)
+            self._tell("storing", self._done, self._total, source)
 
-    def complete(self, writing: Writing) -> None:
+    def publish(self) -> None:
         """Make a rebuilt index the one that is searched."""
         self._check_stop()
-        self._tell("indexing", self._done(), self._total)
-        writing.publish()
+        self._tell("indexing", self._done, self._total)
+        self._writing.publish()
+        if self._outdated:
+            self._tell("renewing", self._total, self._total)
 
     def report(self) -> IngestReport:
         """What was done."""
@@ -176,26 +202,22 @@ class IngestRun:
             embedded=self._embedded,
             seconds=time.perf_counter() - self._started,
             stopped=self.stopped,
+            outdated=self._outdated,
         )
 
-    def _load(self, candidate: Candidate, *, rebuild: bool) -> FileText | None:
-        """The document's text; where the file cannot be read, a rebuild takes the former version."""
-        try:
-            return candidate.load()
-        except self._corpus.unreadable as error:
-            self._problems.append(Problem.of(error))
-        info = self._indexed.get(candidate.source)
-        return from_index(self._store.sections, info).load() if rebuild and info else None
+    def _load(self, candidate: Candidate, reader: Reader) -> SourceText | None:
+        """The document's text; where the file cannot be read, a rebuild takes the text in the index."""
+        if candidate.path is not None:
+            try:
+                return reader.read(candidate.path, source=candidate.source)
+            except reader.unreadable as error:
+                self._problems.append(Problem.of(error))
+            if not self._rebuild or candidate.source not in self._indexed:
+                return None
+        stored = self._store.sections.document(candidate.source)
+        return StoredText(stored.text, stored.info.hash)
 
-    def _encode(self, batch: Batch) -> Sequence[Vector]:
-        def report(done: int) -> None:
-            self._check_stop()
-            self._tell("embedding", self._embedded + done, self._embedded + len(batch))
-
-        rows = batch.encode(self._makers.encoder, on_progress=report)
-        self._embedded += len(batch)
-        return rows
-
+    @property
     def _done(self) -> int:
         return len(self._added) + len(self._changed) + len(self._unchanged)
 

@@ -21,6 +21,10 @@ class Encoder(Protocol):
         """The model's name as the manifest keeps it."""
 
     @property
+    def fingerprint(self) -> str:
+        """What tells its file from another of the same name; "" if finding out would be slow or a request."""
+
+    @property
     def dimensions(self) -> int:
         """The length of each vector."""
 

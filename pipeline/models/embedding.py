@@ -1,6 +1,6 @@
 """Embeddings: the bundled int8 MiniLM on ONNX Runtime, and the choice of an encoder by name.
 
-No part of this module imports LlamaIndex or torch; the LlamaIndex adapter is `llama_embedding.py`.
+No part of this module imports LlamaIndex or torch.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import Encoder, ModelChoice
+from pipeline.models.fingerprint import file_fingerprint
 from pipeline.models.onnx import (
     BATCH_TOKENS,
     BUNDLED_FOLDER,
@@ -68,6 +69,11 @@ class OnnxEncoder:
         self._threads = threads or core_count()
         self._batch_tokens = batch_tokens
         self._loading = threading.Lock()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the model file."""
+        return file_fingerprint(self._folder / "model-int8.onnx")
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, without the model's own special ones."""

@@ -39,6 +39,7 @@ class RemoteEncoder(ABC):
         self, model: str, *, provider: Provider, url: str, key: str, options: EncoderOptions
     ) -> None:
         self.name = f"{provider}/{model}"
+        self.fingerprint = ""  # only the server knows its files
         self.url = url
         self._model = model
         self._server = Server(provider, url, model, options.request_timeout_s)

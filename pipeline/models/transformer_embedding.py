@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.models.fingerprint import file_fingerprint
 
 INSTALL = "Install it with: pip install 'athena-docs[hf]'"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 TEXTS_AT_ONCE = 512  # between two reports of progress
 DEFAULT_MAX_TOKENS = 512  # where the model names no limit
 
@@ -24,6 +27,12 @@ class SentenceTransformerEncoder:
         self.name = name
         self._loading = threading.Lock()
         self._loaded: Any = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the weights, of a model in a folder; "" for a model by name."""
+        files = (Path(self.name) / name for name in WEIGHTS)
+        return next((file_fingerprint(file) for file in files if file.is_file()), "")
 
     @property
     def dimensions(self) -> int:

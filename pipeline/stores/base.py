@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from pipeline.errors import StoreError
 from pipeline.nodes import Node, StoredNode
 
 if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
@@ -38,12 +39,14 @@ Ranking = tuple[Hit, ...]  # best first
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index was made with; all but `generation` must match to be searched."""
+    """What an index was made with; all but `generation` must match before it is searched."""
 
     format: int
     embedding_model: str
     dimensions: int
     splitter: str
+    fingerprint: str = ""  # of the model's file; "" where it is not known, and before it was kept
+    recipe: int = 0  # `pipeline.analysis.EMBEDDING_RECIPE`; 0 before it was kept
     generation: int = 0
 
 
@@ -76,7 +79,7 @@ class NewDocument:
     """One document to be written: its nodes and a vector for every node, by node id.
 
     `root` is the folder that it was read from (absolute) or "upload": an ingest of a folder deletes what
-    vanished from that folder only. A section's hash is in `metadata["hash"]`; sentences carry PARENT.
+    vanished from that folder only. A section's hash is in `metadata["hash"]`; sentences name their section.
     """
 
     id: str
@@ -88,6 +91,19 @@ class NewDocument:
     sections: Sequence[Node]
     sentences: Sequence[Node]
     vectors: Mapping[str, Vector]
+
+    def sentences_by_section(self) -> dict[str, list[Node]]:
+        """The sentences of every section, in order; raises `StoreError` for a sentence of none."""
+        by_section: dict[str, list[Node]] = {section.node_id: [] for section in self.sections}
+        for sentence in self.sentences:
+            parent = sentence.parent_node.node_id if sentence.parent_node else ""
+            if parent not in by_section:
+                raise StoreError(
+                    f"Cannot store '{self.source}': sentence {sentence.node_id} has no section in it.",
+                    "Its splitter must set PARENT.",
+                )
+            by_section[parent].append(sentence)
+        return by_section
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +201,8 @@ class DocumentStore(Protocol):
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
 
-        A rebuild writes beside the old index, which stays as it is until `publish`; one that was broken
-        off is gone on with by the next with the same manifest.
+        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
+        the same manifest goes on where one was broken off.
         """
 
     def close(self) -> None:

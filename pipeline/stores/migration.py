@@ -1,6 +1,6 @@
 """An index and its conversations copied from one store into another, vectors and all: nothing is embedded.
 
-What is there already is left alone, so that a copy that was broken off is gone on with by the next.
+What is there already is left alone: the next copy goes on where one was broken off.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.errors import StoreError
+from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument
+from pipeline.stores.manifest import why_outdated
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo, Conversations
@@ -42,7 +43,7 @@ def migrate(
 
     Raises:
         StoreError: nothing to copy, or the target has other documents and `force` is not given.
-        ManifestMismatch: the target was made with another embedding model or splitter.
+        ManifestMismatch: the target was made with another embedding model, model file, recipe or splitter.
     """
     report = report or _silent
     copied, kept = _copy_documents(source, target, force=force, report=report)
@@ -57,6 +58,11 @@ def _copy_documents(
     wanted = source.sections.documents()
     if manifest is None or not wanted:
         raise StoreError("There is no index to copy.", "Make one with `athena ingest FOLDER`.")
+    if outdated := why_outdated(target.sections.manifest(), manifest):
+        raise ManifestMismatch(
+            f"The two indexes do not fit together: that of the target was made with {outdated}.",
+            "Run `athena ingest FOLDER` with each of the two as ATHENA_STORE, and copy again.",
+        )
     with target.writing(manifest) as writing:
         present = {info.source: info for info in writing.documents()}
         if not force:
@@ -125,4 +131,4 @@ def _older(there: ConversationInfo | None, info: ConversationInfo) -> bool:
 
 
 def _silent(_what: str, _done: int, _total: int) -> None:
-    """Nobody looks."""
+    """For a caller who shows no progress."""

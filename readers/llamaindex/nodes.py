@@ -9,7 +9,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import BaseNode, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
 
 from readers.leaves import Leaf, build_sentences
-from readers.nodes import Section, Sentence
+from readers.levels import Section, Sentence
 
 SECTION_KEYS = ("source", "title", "level", "start_line", "end_line", "front_matter", "hash")
 SENTENCE_KEYS = ("source", "title", "position", "siblings", "kind", "start_line", "end_line")

@@ -8,7 +8,7 @@ from pathlib import Path
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document, TextNode
 
-from readers.errors import Problem, ReaderError
+from readers.errors import ReaderError
 from readers.files import find_files, read_source
 from readers.llamaindex.nodes import SectionNode
 from readers.sections import read_sections
@@ -28,7 +28,7 @@ class MarkdownReader(BaseReader):
         paths: Iterable[Path | str],
         *,
         max_bytes: int = DEFAULT_MAX_BYTES,
-        on_problem: Callable[[Problem], None] | None = None,
+        on_problem: Callable[[ReaderError], None] | None = None,
     ) -> Iterator[Document]:
         """A document per section of the Markdown files at and below `paths`.
 
@@ -45,7 +45,7 @@ class MarkdownReader(BaseReader):
             try:
                 text = read_source(file.path, max_bytes=max_bytes, source=file.source).text
             except ReaderError as error:
-                _report(Problem.of(error), on_problem)
+                _report(error, on_problem)
             else:
                 yield from map(_document, self.read(text, source=file.source))
 
@@ -62,7 +62,7 @@ def _document(section: TextNode) -> Document:
     )
 
 
-def _report(problem: Problem, on_problem: Callable[[Problem], None] | None) -> None:
+def _report(problem: ReaderError, on_problem: Callable[[ReaderError], None] | None) -> None:
     if on_problem is None:
-        raise ReaderError(problem.source, reason=problem.reason, fix=problem.fix)
+        raise problem
     on_problem(problem)

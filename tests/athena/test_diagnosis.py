@@ -16,7 +16,7 @@ from pipeline.models.base import ModelChoice
 from pipeline.stores.base import Manifest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import manifest_of
+from tests.pipeline.ingest_runs import manifest_of
 from tests.pipeline.searching import ENCODER
 
 GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")

@@ -12,7 +12,7 @@ from pipeline.stores.base import Manifest, NewDocument
 from tests.fakes import FakeEncoder
 
 ENCODER = FakeEncoder()
-MANIFEST = Manifest(1, ENCODER.name, ENCODER.dimensions, "lines")
+MANIFEST = Manifest(1, ENCODER.name, ENCODER.dimensions, "lines", fingerprint="file 1", recipe=1)
 
 
 def make_id(*parts: object) -> str:

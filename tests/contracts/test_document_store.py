@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,9 @@ from tests.fakes import FakeEncoder
 
 OTHER_ENCODER = FakeEncoder(name="other", dimensions=16)
 OTHER_MANIFEST = replace(MANIFEST, embedding_model="other", dimensions=16)
+OUTDATED: tuple[dict[str, Any], ...] = (
+    {"format": 2}, {"dimensions": 16}, {"fingerprint": "file 2"}, {"fingerprint": ""}, {"recipe": 2}
+)  # fmt: skip
 
 
 def found(store: DocumentStore, text: str) -> set[str]:
@@ -68,12 +72,18 @@ class TestDocumentStore:
 
     def test_another_manifest_is_refused_with_the_command_that_helps(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        for manifest in (OTHER_MANIFEST, replace(MANIFEST, splitter="b"), replace(MANIFEST, format=2)):
-            with (
-                pytest.raises(ManifestMismatch, match="athena ingest --rebuild"),
-                store.writing(manifest),
-            ):
-                pass
+        chosen = OTHER_MANIFEST, replace(MANIFEST, splitter="b", recipe=2)
+        outdated = tuple(replace(MANIFEST, **change) for change in OUTDATED)
+        for manifests, command in ((chosen, "athena ingest --rebuild"), (outdated, "athena ingest FOLDER")):
+            for manifest in manifests:
+                with pytest.raises(ManifestMismatch, match=command), store.writing(manifest):
+                    pass
+
+    def test_what_it_was_made_with_is_kept(self, store: DocumentStore) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        kept = store.sections.manifest()
+        assert kept is not None
+        assert replace(kept, generation=0) == MANIFEST
 
     def test_an_empty_store_takes_any_manifest(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
@@ -138,6 +148,16 @@ class TestRebuild:
             assert [info.source for info in writing.documents()] == ["b.md"]
             writing.publish()
         assert [info.source for info in store.sections.documents()] == ["b.md"]
+
+    @pytest.mark.parametrize("change", [{"fingerprint": "file 2"}, {"recipe": 2}])
+    def test_one_with_another_model_file_or_recipe_is_begun_anew(
+        self, store: DocumentStore, change: dict[str, Any]
+    ) -> None:
+        write(store, "a.md", {"A": ["Alpha."]})
+        with store.writing(OTHER_MANIFEST, rebuild=True):
+            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        with store.writing(replace(OTHER_MANIFEST, **(change)), rebuild=True) as writing:
+            assert writing.documents() == []
 
     def test_an_ordinary_write_drops_what_was_broken_off(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})

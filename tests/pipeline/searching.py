@@ -11,7 +11,7 @@ from pipeline.options import RetrievalOptions
 from pipeline.retrieve import HybridSearch
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import run_ingest
+from tests.pipeline.ingest_runs import run_ingest
 
 ENCODER = FakeEncoder()
 CALIBRATION = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.5)

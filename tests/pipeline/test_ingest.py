@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from pipeline.ingest import Progress
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import contents, findings, run_ingest
+from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 
 TANK = "# Tank\n\nThe LN2 tank is cold. It vents.\n\n## Valve\n\nThe valve opens at 5 bar.\n"
 FAN = "# Fan\n\nThe cabin fan is loud. It hums.\n"
@@ -118,7 +119,7 @@ class TestNextIngest:
         assert store.sections.manifest() == generation
 
     def test_it_imports_nothing_slow(self, tmp_path: Path, folder: Path) -> None:
-        command = [sys.executable, "-m", "tests.pipeline.ingesting", str(tmp_path / "store"), str(folder)]
+        command = [sys.executable, "-m", "tests.pipeline.ingest_runs", str(tmp_path / "store"), str(folder)]
         first, second = (
             subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)
         )
@@ -367,3 +368,71 @@ class TestRebuild:
         report = run_ingest(store, folder, encoder=resumed, rebuild=True)
         assert (report.deleted, sources(store)) == (("ecs/tank.md",), ["fan.md"])
         assert run_ingest(store, folder, encoder=resumed).unchanged == ("fan.md",)
+
+
+class TestOutdated:
+    """An index made with another file of the same model, or another recipe, is embedded again unasked."""
+
+    def test_everything_is_embedded_again_and_the_report_says_why(
+        self, store: EmbeddedStore, folder: Path, tmp_path: Path
+    ) -> None:
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "notes.md").write_text("# Notes\n\nSome.\n")
+        run_ingest(store, folder, other, encoder=FakeEncoder(fingerprint="old"))
+        (other / "notes.md").unlink()
+        encoder, told = FakeEncoder(fingerprint="new"), list[Progress]()
+        report = run_ingest(store, folder, encoder=encoder, on_progress=told.append)
+        assert report.outdated == "another model file"
+        assert report.changed == ("ecs/tank.md", "fan.md", "notes.md")  # not asked for, from its stored text
+        assert report.embedded == len(encoder.texts) == 8
+        assert (told[0], told[-1]) == (Progress("renewing", 0, 3), Progress("renewing", 3, 3))
+        manifest = store.sections.manifest()
+        assert manifest is not None and manifest.fingerprint == "new"
+        again = run_ingest(store, folder, encoder=encoder)
+        assert (again.embedded, again.outdated) == (0, "")
+
+    def test_an_index_from_before_recipes_counts_as_one_of_another(
+        self, store: EmbeddedStore, folder: Path
+    ) -> None:
+        encoder = FakeEncoder(fingerprint="file")
+        before = replace(manifest_of(encoder), fingerprint="", recipe=0)
+        run_ingest(store, folder, encoder=encoder, manifest=before)
+        report = run_ingest(store, folder, encoder=encoder)
+        assert report.outdated == "an unknown model file and an unknown recipe of embedding"
+        assert store.sections.manifest() == replace(
+            manifest_of(encoder), generation=manifest_generation(store)
+        )
+
+    def test_one_that_was_stopped_leaves_the_old_index_and_is_completed_by_the_next(
+        self, store: EmbeddedStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 1)
+        run_ingest(store, folder, encoder=FakeEncoder(fingerprint="old"))
+        before, stored = store.sections.manifest(), list[str]()
+
+        def on_progress(progress: Progress) -> None:
+            stored.extend([progress.document] if progress.stage == "storing" else [])
+
+        new = FakeEncoder(fingerprint="new")
+        report = run_ingest(
+            store, folder, encoder=new, on_progress=on_progress, should_stop=lambda: bool(stored)
+        )
+        assert report.stopped
+        assert store.sections.manifest() == before
+        embedded = len(new.texts)
+        report = run_ingest(store, folder, encoder=new)
+        assert (report.stopped, report.outdated) == (False, "another model file")
+        assert report.unchanged == tuple(stored)  # what the first one embedded is not embedded again
+        assert len(new.texts) - embedded == report.embedded < 7
+
+    def test_what_somebody_chose_is_not_replaced_unasked(self, store: EmbeddedStore, folder: Path) -> None:
+        run_ingest(store, folder, encoder=FakeEncoder(fingerprint="file"))
+        with pytest.raises(ManifestMismatch, match="athena ingest --rebuild"):
+            run_ingest(store, folder, encoder=FakeEncoder(name="typo", fingerprint="other file"))
+
+
+def manifest_generation(store: EmbeddedStore) -> int:
+    manifest = store.sections.manifest()
+    assert manifest is not None
+    return manifest.generation

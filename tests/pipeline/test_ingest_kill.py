@@ -20,7 +20,7 @@ import pytest
 
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import contents, findings, run_ingest
+from tests.pipeline.ingest_runs import contents, findings, run_ingest
 
 SEED = 20261121
 FILES = 40
@@ -36,7 +36,7 @@ FORKING = """
 import gc, os, signal, sys
 import llama_index.core.schema, tantivy, readers.llamaindex.reader, readers.llamaindex.parser
 import pipeline.ingesting.batches, pipeline.stores.embedded.writing as writing
-from tests.pipeline import ingesting
+from tests.pipeline import ingest_runs
 pipeline.ingesting.batches.BATCH_TEXTS = 100      # many batches and many commits, to be killed between
 writing.NODES_PER_COMMIT = 300
 WATCHED = ("database.py", "documents.py", "lexical.py", "tantivy_index.py", "writing.py")
@@ -59,7 +59,7 @@ for line in sys.stdin:
         results, sys.stdout = sys.stdout, open(os.devnull, "w")
         if kill_at:
             sys.setprofile(watch)
-        ingesting.main()
+        ingest_runs.main()
         sys.setprofile(None)
         if kill_at == -1:
             print(steps, file=results, flush=True)

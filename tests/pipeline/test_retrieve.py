@@ -18,7 +18,7 @@ from pipeline.steps.events import Step, Trace
 from pipeline.stores.base import SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
-from tests.pipeline.ingesting import manifest_of
+from tests.pipeline.ingest_runs import manifest_of
 from tests.pipeline.searching import CALIBRATION, ENCODER, FILES, make_search, make_store, section_named
 
 STEPS = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]

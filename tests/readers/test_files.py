@@ -40,7 +40,7 @@ def sources(*paths: Path) -> list[str]:
 
 
 def messages(*paths: Path) -> list[str]:
-    return [problem.message for problem in find_files(paths, max_bytes=LIMIT)[1]]
+    return [str(problem) for problem in find_files(paths, max_bytes=LIMIT)[1]]
 
 
 def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_line_that_is_no_pattern_is_reported_and_the_others_count(tmp_path: Pa
     (tmp_path / "sub/.gitignore").write_text("!\nc.md\n")
     files, problems = find_files([tmp_path], max_bytes=LIMIT)
     assert [file.source for file in files] == ["a.md", "b.md"]
-    assert [problem.message for problem in problems] == [
+    assert [str(problem) for problem in problems] == [
         "Cannot read 'sub/.gitignore': line 1 is not a pattern ('!'). Correct or remove it."
     ]
 
@@ -192,7 +192,7 @@ def test_what_was_named_but_cannot_be_read_is_reported(tmp_path: Path) -> None:
     names = ["good.md", "data.json", "missing.md", "loop.md", "pipe.md", "large.md"]
     files, problems = find_files([tmp_path / name for name in names], max_bytes=LIMIT)
     assert [file.source for file in files] == ["good.md"]
-    assert [problem.message for problem in problems] == [
+    assert [str(problem) for problem in problems] == [
         "Cannot read 'data.json': not a Markdown file. Convert it, or name it .md if it is Markdown.",
         f"Cannot read '{tmp_path}/missing.md': no such file or folder. Check the path.",
         f"Cannot read '{tmp_path}/loop.md': Too many levels of symbolic links. "

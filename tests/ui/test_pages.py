@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from pipeline.answer import Answer
 from pipeline.steps.events import Step
+from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests.ui.conftest import VALVES, answered, quoted
 from ui.shared import state
 from ui.shared.state import OpenEvidence
@@ -156,6 +158,22 @@ def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
     app.run()
     assert "1 file added" in texts(app)
+
+
+def test_an_outdated_index_says_so_and_is_indexed_again(athena: Athena, run_app: Run) -> None:
+    with closing(open_database(athena.settings.data_dir / FILE_NAME)) as connection:
+        connection.execute(
+            "UPDATE manifest SET recipe = 0, fingerprint = ''"
+        )  # as one made before they were kept
+    app = run_app(athena, page="documents")
+    assert "The index is outdated" in texts(app)
+    app.button(key="reindex").click().run()
+    job = state.jobs().current
+    assert job is not None
+    assert job.wait(30)
+    app.run()
+    assert "Everything was embedded again" in texts(app)
+    assert "The index is outdated" not in texts(app)
 
 
 def test_an_upload_with_the_name_of_a_manual_is_refused(athena: Athena, run_app: Run) -> None:

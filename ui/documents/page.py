@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pipeline.errors import AthenaError, UnknownDocument, UploadRefused
+from pipeline.errors import AthenaError, ManifestMismatch, UnknownDocument, UploadRefused
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile, UploadLimits
+from pipeline.stores.manifest import check_manifest
 from ui.shared import components, state, style
 from ui.shared.markdown_tree import markdown_tree
 from ui.shared.words import FIRST_FILES, files, plain
@@ -26,6 +27,7 @@ LOOK_EVERY = 0.3  # seconds between two looks at the progress
 ROUND = "upload_round"
 NOTHING_YET = "Nothing is indexed yet. Add Markdown files below, or run: athena ingest FOLDER"
 STAGES = {
+    "renewing": "Embedding everything again, as the index is outdated:",
     "reading": "Reading",
     "embedding": "Embedding",
     "storing": "Storing",
@@ -56,6 +58,10 @@ def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
         st.metric("Files", f"{len(documents):,}", width="content")
         st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")
         st.metric("Sentences", f"{sum(info.sentences for info in documents):,}", width="content")
+    try:
+        check_manifest(manifest, state.athena().manifest)
+    except ManifestMismatch as error:
+        st.warning(plain(str(error)), icon=":material/sync_problem:")
     if manifest:
         st.caption(f"Embedded with {manifest.embedding_model}, {manifest.dimensions} dimensions.")
 
@@ -202,6 +208,8 @@ def summary(report: IngestReport) -> str:
     parts = [f"{files(len(sources))} {word}" for word, sources in counts.items() if sources]
     what = ", ".join(parts) or "Nothing was new"
     ended = " Cancelled: what was done before stays." if report.stopped else ""
+    if report.outdated:
+        what = f"Everything was embedded again: the index was made with {report.outdated}. {what}"
     return f"{what}. {files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
 
 

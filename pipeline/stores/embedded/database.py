@@ -1,4 +1,4 @@
-"""The SQLite file: opened, migrated, lent out by connection; its failures told in our own words."""
+"""The SQLite file: opened, migrated, its connections pooled, its errors translated into ours."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 class ConnectionPool:
-    """Connections to one file, lent to one thread at a time; as many as were ever needed at once."""
+    """Connections to one file, each used by one thread at a time; as many as were ever needed at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -95,7 +95,7 @@ class ConnectionPool:
             self._give_back(connection)
 
     def close(self) -> None:
-        """Close what is idle now, and what is still lent when it comes back."""
+        """Close the idle connections now, and those in use when they come back."""
         with self._guard:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -6,23 +6,25 @@ import itertools
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import astuple, replace
 from typing import NamedTuple
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.nodes import Node
+from pipeline.nodes import Node, metadata_json
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""
 
 KEPT_CHANGES = 20_000
-"""Generations in the change log; an index that is further behind is derived anew."""
+"""Generations in the change log; an index that is further behind is rebuilt."""
 
 _INFO = (
     "SELECT id, source, root, title, hash, sections, sentences, characters, indexed_at "
     "FROM document WHERE build = ?"
 )
+
+_MADE_WITH = "format, embedding_model, dimensions, splitter, fingerprint, recipe"  # a manifest's columns
 
 
 class State(NamedTuple):
@@ -41,14 +43,11 @@ def read_state(connection: sqlite3.Connection) -> State:
 def read_manifest(connection: sqlite3.Connection, build: int | None, generation: int = 0) -> Manifest | None:
     """What a build was made with; None where there is none or it has no document."""
     row = connection.execute(
-        "SELECT format, embedding_model, dimensions, splitter FROM manifest "
+        f"SELECT {_MADE_WITH} FROM manifest "  # noqa: S608
         "WHERE build = ? AND EXISTS (SELECT 1 FROM document WHERE document.build = manifest.build)",
         (build,),
     ).fetchone()
-    if row is None:
-        return None
-    made_as, embedding_model, dimensions, splitter = row
-    return Manifest(made_as, embedding_model, dimensions, splitter, generation)
+    return replace(Manifest(*row), generation=generation) if row else None
 
 
 def list_infos(connection: sqlite3.Connection, build: int | None) -> list[DocumentInfo]:
@@ -66,9 +65,9 @@ def find_info(connection: sqlite3.Connection, build: int | None, source: str) ->
 
 def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
     """The number of a new build, still empty and not visible."""
-    values = (manifest.format, manifest.embedding_model, manifest.dimensions, manifest.splitter)
     cursor = connection.execute(
-        "INSERT INTO manifest (format, embedding_model, dimensions, splitter) VALUES (?, ?, ?, ?)", values
+        f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
+        _made_with(manifest),
     )
     return int(cursor.lastrowid or 0)
 
@@ -76,15 +75,15 @@ def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
 def pending_build(connection: sqlite3.Connection, manifest: Manifest) -> int | None:
     """The build that a rebuild with this manifest left unfinished, if one did."""
     row = connection.execute(
-        "SELECT build FROM manifest WHERE (format, embedding_model, dimensions, splitter) = (?, ?, ?, ?) "
+        f"SELECT build FROM manifest WHERE ({_MADE_WITH}) = (?, ?, ?, ?, ?, ?) "  # noqa: S608
         "AND build IS NOT (SELECT visible FROM state) ORDER BY build DESC",
-        (manifest.format, manifest.embedding_model, manifest.dimensions, manifest.splitter),
+        _made_with(manifest),
     ).fetchone()
     return int(row[0]) if row else None
 
 
 def show_build(connection: sqlite3.Connection, build: int) -> None:
-    """Make a build the visible one: whatever was derived from another has to be derived anew."""
+    """Make a build the visible one: whatever was derived from another has to be rebuilt."""
     connection.execute("UPDATE state SET visible = ?, generation = generation + 1", (build,))
     connection.execute("DELETE FROM change")
 
@@ -107,7 +106,7 @@ def remove_document(connection: sqlite3.Connection, build: int, source: str) -> 
 
 def insert_document(connection: sqlite3.Connection, build: int, document: NewDocument) -> int:
     """Write a document's rows; its number."""
-    by_section = sentences_by_section(document)
+    by_section = document.sentences_by_section()
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
     connection.execute(
         "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -144,14 +143,14 @@ def log_change(connection: sqlite3.Connection, *, removed: int | None, added: in
 
 
 class Changes(NamedTuple):
-    """Documents, by number, that went and came between two generations."""
+    """Documents, by number, that were removed and added between two generations."""
 
     removed: frozenset[int]
     added: frozenset[int]
 
 
 def changes_since(connection: sqlite3.Connection, generation: int, state: State) -> Changes | None:
-    """What changed after `generation`; None where the log does not tell."""
+    """What changed after `generation`; None where the log does not reach back so far."""
     rows = connection.execute(
         "SELECT removed, added FROM change WHERE generation > ? AND generation <= ?",
         (generation, state.generation),
@@ -163,8 +162,12 @@ def changes_since(connection: sqlite3.Connection, generation: int, state: State)
     return Changes(removed, added - removed)
 
 
+def _made_with(manifest: Manifest) -> tuple[object, ...]:
+    return astuple(manifest)[:-1]  # the generation is the state's
+
+
 def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
-    """The first of `count` numbers that are given to nobody else."""
+    """Reserve `count` numbers; the first of them."""
     row = connection.execute(
         "UPDATE state SET next_number = next_number + ? RETURNING next_number", (count,)
     ).fetchone()

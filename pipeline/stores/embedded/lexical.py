@@ -2,7 +2,7 @@
 
 The folder holds `current.json` and the folder that it names, with both indexes. `current.json` tells
 which generation of which store they were derived from, and the checksum of every file: where anything
-differs, they are derived anew in another folder, which then takes the place of the old one.
+differs, they are rebuilt in another folder, which then takes the place of the old one.
 Only the holder of the store's writer lock changes anything here; everyone else searches what there is.
 """
 
@@ -75,7 +75,7 @@ class LexicalIndex:
     ) -> dict[Level, list[Scored]]:
         """The best nodes for a query's terms, a list a level; `documents` limits the search to those.
 
-        What is open may be of an older generation of `state`, then some of the numbers exist no more.
+        What is open may be older than `state`; some of its numbers may no longer exist.
         """
         with self._lock:
             opened, searchers = self._opened, dict(self._searchers)
@@ -94,7 +94,7 @@ class LexicalIndex:
             return self._verified and self._is_derived_from(state)
 
     def update(self, connection: sqlite3.Connection, state: State, *, purge: bool = False) -> None:
-        """Catch up with `state`, or derive anew where that cannot be; the caller holds the writer's lock.
+        """Catch up with `state`, or rebuild where that is impossible; the caller holds the writer's lock.
 
         With `purge`, no word of a removed document stays in any file: tantivy itself only marks them.
         """
@@ -115,9 +115,9 @@ class LexicalIndex:
         self._verified = True
 
     def rebuild(self, connection: sqlite3.Connection, state: State) -> None:
-        """Derive both indexes of the visible build anew."""
+        """Derive both indexes of the visible build from its nodes again."""
         self.adopt(self.derive(connection, state.visible), state)
-        _log.info("derived the lexical index of generation %d anew", state.generation)
+        _log.info("rebuilt the lexical index of generation %d", state.generation)
 
     def derive(self, connection: sqlite3.Connection, build: int | None) -> str:
         """The name of a new folder with both indexes of a build, which nobody searches yet."""
@@ -135,7 +135,7 @@ class LexicalIndex:
         self._verified = True
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._lock:
             self._searchers, self._opened = {}, None
 
@@ -183,7 +183,7 @@ class LexicalIndex:
     def _read_current(self) -> Derived | None:
         try:
             return Derived(**json.loads((self._folder / CURRENT).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):  # none yet, or damaged: derived anew
+        except (OSError, ValueError, TypeError):  # none yet, or damaged: rebuilt
             return None
 
     def _is_derived_from(self, state: State) -> bool:

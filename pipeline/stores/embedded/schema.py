@@ -2,7 +2,7 @@
 
 Sections and sentences belong to a *build*: one index made by one manifest. Readers see the build that
 `state.visible` names; a rebuild writes another beside it, which takes its place in one transaction.
-Numbers (of documents, sections and sentences alike) are given in rising order and never again, so that
+Numbers (of documents, sections and sentences alike) rise and are never used twice, so that
 an index derived from an older generation cannot take one node for another.
 """
 
@@ -115,4 +115,10 @@ CONVERSATION_TABLES = (
     "CREATE INDEX turn_conversation ON turn (conversation_id, position)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES),)
+EMBEDDING_COLUMNS = (
+    "ALTER TABLE manifest ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE manifest ADD COLUMN recipe INTEGER NOT NULL DEFAULT 0",
+)
+"""What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES), EMBEDDING_COLUMNS)

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pipeline.analysis import analyse
-from pipeline.errors import ManifestMismatch
 from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
     SENTENCES_PER_SECTION,
@@ -22,11 +21,11 @@ from pipeline.stores.base import (
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
-from pipeline.stores.embedded.nodes import SENTENCES_BY_ID, SENTENCES_OF_SECTIONS, sentence_nodes
+from pipeline.stores.embedded.node_rows import SENTENCES_BY_ID, SENTENCES_OF_SECTIONS, sentence_nodes
 from pipeline.stores.embedded.scored import Scored
 from pipeline.stores.embedded.vectors import VectorIndex
 from pipeline.stores.globs import matches
-from pipeline.stores.manifest import REBUILD, check_manifest
+from pipeline.stores.manifest import check_search
 
 # CROSS JOIN keeps SQLite from reading the whole build instead (12 ms at 100,000 sentences).
 _IDS: Mapping[Level, str] = {
@@ -85,7 +84,7 @@ class EmbeddedSentences:
                 stored = read_manifest(connection, state.visible)
                 if stored is None:
                     return _EMPTY
-                self._check(stored, request)
+                check_search(stored, self._manifest, request)
                 return self._search(connection, state, request)
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
@@ -107,7 +106,7 @@ class EmbeddedSentences:
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
-        from pipeline.stores.embedded.rows import unpack
+        from pipeline.stores.embedded.vector_rows import unpack
 
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
@@ -134,17 +133,8 @@ class EmbeddedSentences:
             return count
 
     def close(self) -> None:
-        """Let go of the vectors."""
+        """Free the vectors."""
         self._vectors = VectorIndex()
-
-    def _check(self, stored: Manifest, request: SearchRequest) -> None:
-        check_manifest(stored, self._manifest or stored)
-        if request.vector is not None and len(request.vector) != stored.dimensions:
-            raise ManifestMismatch(
-                f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
-                f"the question was embedded with {len(request.vector)}.",
-                f"Choose that model again, or make the index anew with {REBUILD}.",
-            )
 
     def _search(self, connection: sqlite3.Connection, state: State, request: SearchRequest) -> SearchResponse:
         limits: dict[Level, int] = {
@@ -169,7 +159,7 @@ class EmbeddedSentences:
 def _hits(
     connection: sqlite3.Connection, state: State, level: Level, found: Sequence[Mapping[Level, list[Scored]]]
 ) -> list[Ranking]:
-    """One level's rankings; numbers that SQLite does not have, or has no more, are dropped."""
+    """One level's rankings; numbers that SQLite does not have, or no longer has, are dropped."""
     rankings = [by_level.get(level, []) for by_level in found]
     numbers = sorted({scored.number for ranking in rankings for scored in ranking})
     rows = connection.execute(_IDS[level], (json.dumps(numbers), state.visible))

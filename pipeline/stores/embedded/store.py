@@ -63,8 +63,8 @@ class EmbeddedStore:
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
 
-        A rebuild writes beside the old index, which stays as it is until `publish`; one that was broken
-        off is gone on with by the next with the same manifest.
+        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
+        the same manifest goes on where one was broken off.
         """
         with self._turn() as connection:
             build = build_to_write(connection, manifest, rebuild=rebuild)

@@ -74,7 +74,7 @@ def _write(index: tantivy.Index, rows: Iterable[LexicalRow], *, remove: Collecti
     try:
         writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
         if remove:
-            # By query: `delete_documents_by_term` takes the number for a signed one and deletes nothing.
+            # By query: `delete_documents_by_term` takes the number as signed and deletes nothing.
             removed = tantivy.Query.term_set_query(_schema(), "document", list(remove))
             writer.delete_documents_by_query(removed)
         for number, document, terms in rows:
@@ -86,5 +86,5 @@ def _write(index: tantivy.Index, rows: Iterable[LexicalRow], *, remove: Collecti
         writer.commit()
         writer.wait_merging_threads()
     except (ValueError, OSError) as error:  # tantivy tells all its failures, a full disk too, as these
-        fix = "Free some space and try again: it is derived anew from what is stored."
+        fix = "Free some space and try again: it is rebuilt from what is stored."
         raise StoreError(f"Cannot write the lexical index: {error}.", fix) from error

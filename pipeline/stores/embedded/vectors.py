@@ -15,7 +15,7 @@ from pipeline.stores.embedded.documents import Changes, State, changes_since
 from pipeline.stores.embedded.scored import Scored
 
 if TYPE_CHECKING:
-    from pipeline.stores.embedded.rows import Rows
+    from pipeline.stores.embedded.vector_rows import VectorRows
 
 _COUNTS = "SELECT total(sections), total(sentences) FROM document WHERE build = ?"
 # The plus keeps SQLite from sorting what an index on the build brings in another order.
@@ -37,7 +37,7 @@ class VectorIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._made_from: State | None = None
-        self._levels: dict[Level, Rows] = {}
+        self._levels: dict[Level, VectorRows] = {}
 
     def search(
         self,
@@ -62,7 +62,7 @@ class VectorIndex:
         made_from = self._made_from
         if made_from and made_from[:2] == state[:2] and made_from.generation >= state.generation:
             return
-        self._made_from = None  # what is broken off below is done again from the start
+        self._made_from = None  # an error below makes the next search load everything
         changes = None
         if made_from and made_from[:2] == state[:2]:
             changes = changes_since(connection, made_from.generation, state)
@@ -73,13 +73,13 @@ class VectorIndex:
         self._made_from = state
 
     def _load(self, connection: sqlite3.Connection, state: State, dimensions: int) -> None:
-        from pipeline.stores.embedded.rows import Rows
+        from pipeline.stores.embedded.vector_rows import VectorRows
 
-        self._levels = {}  # first let go of the old ones: there is not room for both
+        self._levels = {}  # free the old ones first: there is not room for both
         sections, sentences = connection.execute(_COUNTS, (state.visible,)).fetchone()
         self._levels = {
-            "section": Rows(int(sections), dimensions),
-            "sentence": Rows(int(sentences), dimensions),
+            "section": VectorRows(int(sections), dimensions),
+            "sentence": VectorRows(int(sentences), dimensions),
         }
         self._append(connection.execute(_OF_BUILD, (state.visible,)), dimensions)
 
@@ -91,7 +91,7 @@ class VectorIndex:
             self._append(connection.execute(_OF_DOCUMENT, (document,)), dimensions)
 
     def _append(self, records: Iterable[tuple[int, int, int, bytes]], dimensions: int) -> None:
-        from pipeline.stores.embedded.rows import unpack
+        from pipeline.stores.embedded.vector_rows import unpack
 
         sections, sentences = self._levels["section"], self._levels["sentence"]
         for section, document, first_sentence, packed in records:

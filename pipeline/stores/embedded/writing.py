@@ -25,7 +25,7 @@ from pipeline.stores.manifest import check_manifest
 NODES_PER_COMMIT = 20_000
 """Nodes written between two catch-ups of the lexical index: each costs some 50 ms of its own."""
 
-_CHECKPOINT_WAIT_MS = 200  # for readers that are in the middle of a search
+_CHECKPOINT_WAIT_MS = 200  # for readers in the middle of a search
 
 
 class EmbeddedWriting:
@@ -63,7 +63,7 @@ class EmbeddedWriting:
                 log_change(self._connection, removed=number, added=None)
 
     def publish(self) -> None:
-        """Put a rebuilt index in the place of the old one: its words first, so that none are missing."""
+        """Put a rebuilt index in the place of the old one; its words first, so that none are missing."""
         if self._is_visible():
             return
         name = self._lexical.derive(self._connection, self._build)
@@ -101,7 +101,7 @@ def build_to_write(connection: sqlite3.Connection, manifest: Manifest, *, rebuil
 
 
 def drop_unfinished(connection: sqlite3.Connection) -> None:
-    """Drop what broken-off rebuilds left: what is deleted from the index must not survive in there."""
+    """Drop unfinished rebuilds: what is deleted from the index must not survive in one."""
     with transaction(connection):
         drop_builds_except(connection, [read_state(connection).visible])
 

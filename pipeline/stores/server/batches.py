@@ -1,4 +1,4 @@
-"""Batches of objects for one collection in Weaviate: written and deleted until it is done."""
+"""What is written to Weaviate: an object a section and a sentence, in batches that are tried until done."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from weaviate.exceptions import (
     WeaviateInsertManyAllFailedError,
 )
 
+from pipeline.analysis import lexical_text
+from pipeline.errors import StoreError
+from pipeline.nodes import Node, metadata_json
+from pipeline.stores.base import Level, NewDocument
 from pipeline.stores.server.schema import SEARCHED
 
 BATCH_OBJECTS = 400
@@ -41,6 +45,19 @@ class Batches(Protocol):
 def object_id(version: str, node_id: str) -> uuid.UUID:
     """The id of an object: written again, it takes the place of itself."""
     return uuid.uuid5(_NAMESPACE, f"{version}/{node_id}")
+
+
+def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
+    """The objects of a document's version; raises `StoreError` where a node has no section or no vector."""
+    by_section = document.sentences_by_section()
+    return {
+        "section": [_object(document, version, node, {}) for node in document.sections],
+        "sentence": [
+            _object(document, version, node, properties)
+            for section in document.sections
+            for node, properties in _sentences(section.node_id, by_section[section.node_id])
+        ],
+    }
 
 
 def in_batches(objects: Sequence[NodeObject]) -> Iterator[list[NodeObject]]:
@@ -97,3 +114,30 @@ def _failures(data: Batches, objects: Sequence[NodeObject]) -> dict[int, str]:
     except WeaviateInsertManyAllFailedError as error:
         return dict.fromkeys(range(len(objects)), error.message.rpartition("errors: ")[2])
     return {position: error.message for position, error in result.errors.items()}
+
+
+def _sentences(section_id: str, sentences: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+    for position, node in enumerate(sentences):
+        yield (
+            node,
+            {
+                "section": section_id,
+                "position": position,
+                "start": node.start_char_idx,
+                "end": node.end_char_idx,
+                "metadata": metadata_json(node),
+                "text": node.text,
+            },
+        )
+
+
+def _object(document: NewDocument, version: str, node: Node, properties: dict[str, Any]) -> NodeObject:
+    vector = document.vectors.get(node.node_id)
+    if vector is None:
+        problem = f"Cannot store '{document.source}': node {node.node_id} has no vector."
+        raise StoreError(problem, "Every section and sentence must be embedded.")
+    return DataObject(
+        uuid=object_id(version, node.node_id),
+        properties={"node": node.node_id, "version": version, "lexical": lexical_text(node), **properties},
+        vector=vector.tolist(),
+    )

@@ -11,7 +11,14 @@ from pipeline.stores.base import Manifest
 from pipeline.stores.manifest import check_manifest
 from pipeline.stores.server.lease import WriterLease
 from pipeline.stores.server.objects import NodeObjects
-from pipeline.stores.server.records import Record, append_records, delete_build, read_records, visible_records
+from pipeline.stores.server.records import (
+    Record,
+    append_records,
+    delete_build,
+    known_builds,
+    read_records,
+    visible_records,
+)
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State, manifest_record
 
@@ -59,7 +66,7 @@ class Builds:
         return build, read_records(self._servers.mongo, build)
 
     def show(self, build: str) -> None:
-        """Make a build the visible one, in one update: whoever reads another reads again."""
+        """Make a build the visible one, in one update: readers of another read again."""
         manifest = self.manifest(build)
         generation = self.state.generation + 1
         numbers = {"generation": generation, "deleted": generation}
@@ -82,29 +89,20 @@ class Builds:
         self._update(written=records[-1].number, generation=self.state.generation + shown)
 
     def count_entries(self, newest: int) -> None:
-        """Count the entries up to a number, which a writer who was broken off has added."""
+        """Count the entries up to a number, which an interrupted writer has added."""
         self._update(written=newest, generation=self.state.generation + 1)
 
-    def count_change(self) -> None:
-        """Count one change of what is visible."""
-        self._update(generation=self.state.generation + 1)
-
     def begin_deleting(self) -> None:
-        """Say that what was replaced is being deleted: whoever reads by an older state reads again."""
+        """Announce that replaced versions are being deleted: readers of an older state read again."""
         self._update(deleted=self.state.generation)
 
     def drop_except(self, builds: Collection[str]) -> None:
-        """Delete all builds but these, with everything in them; what is broken off is gone on with later."""
-        for build in self.known():
+        """Delete all builds but these, with everything in them; the next call completes a broken-off one."""
+        for build in known_builds(self._servers.mongo):
             if build not in builds:
                 self.lease.check()
                 self.objects(build).drop()
                 delete_build(self._servers.mongo, build)
-
-    def known(self) -> list[str]:
-        """All builds that there are."""
-        with self._servers.mongo.collection("builds") as builds:
-            return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
 
     def _update(
         self, *, generation: int | None = None, written: int | None = None, deleted: int | None = None
@@ -135,6 +133,6 @@ class Builds:
             known = sorted(builds.find({}), key=lambda record: -float(record["begun_at"]))
         for record in known:
             if record["_id"] != self.state.build and record["manifest"] == wanted:
-                self.objects(record["_id"]).create()  # it may have been broken off before that
+                self.objects(record["_id"]).create()  # it may have been interrupted before that
                 return str(record["_id"])
         return None

@@ -63,7 +63,7 @@ class WriterLease:
         """Renew it until `end`; runs in a thread of its own."""
         while not self._ended.wait(self._lease_s / 4):
             started = time.monotonic()
-            with suppress(StoreError):  # a server that is away: `check` knows when it is too late
+            with suppress(StoreError):  # no answer: `check` knows when it is too late
                 expires_at = self._mongo.now() + self._lease_s
                 with self._mongo.collection("state") as states:
                     done = states.update_one(
@@ -74,7 +74,7 @@ class WriterLease:
                 self._renewed = started
 
     def end(self) -> None:
-        """Give the place up; where the server is away, the lease runs out by itself."""
+        """Give up the place; where the server does not answer, the lease runs out by itself."""
         self._ended.set()
         with suppress(StoreError), self._mongo.collection("state") as states:
             states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": {"writer": _NOBODY}})

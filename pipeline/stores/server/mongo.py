@@ -1,4 +1,4 @@
-"""The MongoDB of a process: one client for all that use the same address, its errors in our words.
+"""The MongoDB of a process: one client for all that use the same address, its errors as ours.
 
 Only what every MongoDB-compatible server has is used: no transactions, no `$lookup`, no TTL indexes.
 """
@@ -21,7 +21,7 @@ from pipeline.stores.server.errors import mongodb_errors, unusable_mongodb
 Document = dict[str, Any]
 Item = TypeVar("Item")
 
-SELECTION_TIMEOUT_MS = 3000  # how long a dead server may keep somebody waiting
+SELECTION_TIMEOUT_MS = 3000  # how long to wait for a dead server
 CONNECT_TIMEOUT_MS = 3000
 SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection for a filter
 IDS_A_QUERY = 1000

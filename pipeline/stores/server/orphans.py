@@ -1,8 +1,12 @@
-"""Orphans: what lies in one server without its counterpart in the other; found, and removed."""
+"""Orphans: what lies in one server without its counterpart in the other; found, and removed.
+
+Also what a search by vector does not find, though it is there: Weaviate (1.36) keeps the last 64 KB of the
+log of its vector index in memory; killed, or without power, it starts without these entries and says nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pipeline.stores.base import Level
@@ -11,24 +15,27 @@ from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import (
     Record,
     delete_versions,
+    known_builds,
     read_pending,
     read_records,
     visible_records,
 )
 from pipeline.stores.server.schema import LEVELS, collection_name, store_prefix
-from pipeline.stores.server.searchable import unsearchable
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State
+
+NEWEST_NODES = 500
+"""Nodes that are looked at before writing: 64 KB are the links of some hundred."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrphanReport:
-    """What has no counterpart. While somebody writes, what he is writing is not counted."""
+    """What has no counterpart; what somebody is writing at this moment is not counted."""
 
     objects: int = 0  # in Weaviate, of versions that nobody sees
     versions: tuple[str, ...] = ()  # of those, and of texts and sections in MongoDB that nobody sees
     incomplete: tuple[str, ...] = ()  # sources of documents that lack objects, sections or their text
-    builds: tuple[str, ...] = ()  # rebuilds that were broken off, or replaced and not dropped
+    builds: tuple[str, ...] = ()  # interrupted rebuilds, or replaced builds that were not dropped
     collections: tuple[str, ...] = ()  # in Weaviate, of no build
 
     @property
@@ -50,11 +57,11 @@ class OrphanReport:
 
 
 def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
-    """What has no counterpart; what is being written has, while somebody is `busy` with it."""
+    """What has no counterpart; while a writer is `busy`, what it is writing counts as having one."""
     if not state.store:
         return OrphanReport()
     prefix = servers.addresses.weaviate_prefix
-    known = _known_builds(servers)
+    known = set(known_builds(servers.mongo))
     existing = _collections(servers, store_prefix(prefix, state.store))
     of_builds = {collection_name(prefix, state.store, build, level) for build in known for level in LEVELS}
     stale = tuple(sorted(known - {state.build}))
@@ -99,6 +106,34 @@ def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
     return found
 
 
+def newest(records: Collection[Record]) -> list[Record]:
+    """The records that were written last."""
+    found: list[Record] = []
+    nodes = 0
+    for record in sorted(records, key=lambda record: -record.number):
+        if nodes >= NEWEST_NODES:
+            break
+        found.append(record)
+        nodes += record.info.sections + record.info.sentences if record.info else 0
+    return found
+
+
+def unsearchable(objects: NodeObjects, records: Collection[Record], *, dimensions: int) -> set[str]:
+    """The sources of visible documents of which a search by vector would not find every node."""
+    expected: Mapping[Level, dict[str, int]] = {"section": {}, "sentence": {}}
+    sources: dict[str, str] = {}
+    for record in records:
+        if record.version is not None and record.info is not None:
+            sources[record.version] = record.source
+            expected["section"][record.version] = record.info.sections
+            expected["sentence"][record.version] = record.info.sentences
+    lacking: set[str] = set()
+    for level, numbers in expected.items():
+        found = objects.searchable(level, numbers, dimensions)
+        lacking.update(sources[version] for version, number in numbers.items() if found[version] < number)
+    return lacking
+
+
 def _lacks(record: Record, stored: Mapping[Level, Mapping[str, int]], rows: Mapping[str, int]) -> bool:
     """True where a visible document lacks objects, sections or its text."""
     version, info = record.version, record.info
@@ -106,11 +141,6 @@ def _lacks(record: Record, stored: Mapping[Level, Mapping[str, int]], rows: Mapp
         return False
     counted = [*(stored.get(level, {}).get(version, 0) for level in LEVELS), rows.get(version, 0)]
     return counted != [info.sections, info.sentences, info.sections + 1]
-
-
-def _known_builds(servers: Servers) -> set[str]:
-    with servers.mongo.collection("builds") as builds:
-        return {str(record["_id"]) for record in builds.find({}, {"_id": 1})}
 
 
 def _collections(servers: Servers, prefix: str) -> set[str]:

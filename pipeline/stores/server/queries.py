@@ -21,7 +21,7 @@ MAX_RESULTS = 10_000
 
 FRESH_RESULTS = 1000
 """Asked for by words where something is still in Weaviate's memory: there (1.36) it passes over matches as
-soon as it has as many as are asked for. SciFact's sections, just written: overlap of the first ten with
+soon as it has as many as were asked for. SciFact's sections, just written: overlap of the first ten with
 tantivy's .82 to .95 asking for 100, .97 to .98 asking for 1,000, as on disk."""
 
 PAGE = 1000  # sentences of one section, where it has more than a query gives

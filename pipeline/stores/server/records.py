@@ -3,7 +3,7 @@
 `documents` is a log: its newest record of a source names the version of it that is visible, or none. A
 version is written whole (it is *pending* meanwhile) before one insert shows it in the place of the former
 one, which is deleted afterwards, with the records that are superseded. Records are numbered, and each number
-exists once: a writer who lost his place cannot show anything more, as his successor has taken the number.
+exists once: a writer that lost its place can show nothing more, because its successor took the number.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Any
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from pipeline.errors import StoreError
-from pipeline.nodes import StoredNode
+from pipeline.nodes import StoredNode, metadata_json
 from pipeline.stores.base import DocumentInfo, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
 
 ROWS_AN_INSERT = 500
@@ -29,7 +28,7 @@ DUPLICATE = 11000  # MongoDB's error code
 class Record:
     """One entry of the log: from here on `version` of `source` is visible; without one, none is.
 
-    An entry without a source shows nothing: with it a writer takes his place in the log.
+    An entry without a source shows nothing: a writer takes its place in the log with it.
     """
 
     number: int
@@ -74,7 +73,7 @@ def delete_records(mongo: MongoServer, numbers: Iterable[int]) -> None:
 
 
 def insert_pending(mongo: MongoServer, build: str, versions: Collection[str]) -> None:
-    """Say that some versions are being written."""
+    """Mark some versions as being written."""
     with mongo.collection("pending") as pending:
         pending.insert_many([{"_id": version, "build": build} for version in versions], ordered=False)
 
@@ -86,7 +85,7 @@ def read_pending(mongo: MongoServer, build: str) -> list[str]:
 
 
 def clear_pending(mongo: MongoServer, build: str) -> None:
-    """Say that nothing is being written."""
+    """Mark nothing as being written."""
     with mongo.collection("pending") as pending:
         pending.delete_many({"build": build})
 
@@ -120,6 +119,12 @@ def delete_build(mongo: MongoServer, build: str) -> None:
         for name in ("sections", "texts", "pending", "documents"):
             database[name].delete_many({"build": build})
         database["builds"].delete_one({"_id": build})
+
+
+def known_builds(mongo: MongoServer) -> list[str]:
+    """All builds that there are."""
+    with mongo.collection("builds") as builds:
+        return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
 
 
 def read_text(mongo: MongoServer, version: str) -> str | None:
@@ -164,7 +169,7 @@ def info_of(document: NewDocument, indexed_at: float) -> DocumentInfo:
 
 
 def _sections(document: NewDocument, build: str, version: str) -> Iterator[Document]:
-    children = sentences_by_section(document)
+    children = document.sentences_by_section()
     for order, node in enumerate(document.sections):
         yield {
             "_id": f"{version}/{order}",

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from pipeline.analysis import analyse
-from pipeline.errors import ManifestMismatch
 from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
     SENTENCES_PER_SECTION,
@@ -21,7 +20,7 @@ from pipeline.stores.base import (
     Vector,
 )
 from pipeline.stores.globs import matches
-from pipeline.stores.manifest import REBUILD, check_manifest
+from pipeline.stores.manifest import check_search
 from pipeline.stores.server.objects import NodeObjects, Wanted
 from pipeline.stores.server.queries import Fetched, Found
 from pipeline.stores.server.schema import LEVELS
@@ -133,7 +132,7 @@ class ServerSentences:
         objects, stored = self._objects(snapshot), snapshot.manifest
         if objects is None or stored is None:
             return _EMPTY
-        self._check(stored, request)
+        check_search(stored, self._manifest, request)
         versions = _versions(snapshot, request.paths)
         if versions is not None and not versions:
             return _EMPTY
@@ -151,15 +150,6 @@ class ServerSentences:
             dense_sections=_ranking(found, "dense", "section"),
             dense_sentences=_ranking(found, "dense", "sentence"),
         )
-
-    def _check(self, stored: Manifest, request: SearchRequest) -> None:
-        check_manifest(stored, self._manifest or stored)
-        if request.vector is not None and len(request.vector) != stored.dimensions:
-            raise ManifestMismatch(
-                f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
-                f"the question was embedded with {len(request.vector)}.",
-                f"Choose that model again, or make the index anew with {REBUILD}.",
-            )
 
 
 def _versions(snapshot: Snapshot, glob: str | None) -> list[str] | None:

@@ -13,7 +13,7 @@ from pipeline.stores.server.weaviate import WeaviateServer
 
 
 class Servers:
-    """The clients of both servers, for one owner; they are closed when the last owner has closed."""
+    """The clients of both servers, for one owner; they close with their last owner."""
 
     def __init__(self, addresses: ServerAddresses) -> None:
         self.addresses = addresses
@@ -30,7 +30,7 @@ class Servers:
         return self._open().weaviate
 
     def close(self) -> None:
-        """Give them up."""
+        """Release them."""
         shared, self._shared = self._shared, None
         if shared is not None:
             _give_back(shared)

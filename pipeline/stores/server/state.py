@@ -5,8 +5,8 @@ It is one record, changed by single updates, each of which only the holder of th
 - `build` names the visible build: its collections in Weaviate and its records in MongoDB.
 - `generation` rises with every change of what is visible.
 - `written` is the number of the last entry of the log of documents, of whichever build.
-- `deleted` is the generation up to which replaced versions may have been deleted: who reads by an older
-  generation reads again.
+- `deleted` is the generation up to which replaced versions may have been deleted: readers of an older one
+  read again.
 """
 
 from __future__ import annotations

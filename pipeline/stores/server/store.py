@@ -71,8 +71,8 @@ class ServerStore:
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
 
-        A rebuild writes beside the old index, which stays as it is until `publish`; one that was broken
-        off is gone on with by the next with the same manifest.
+        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
+        the same manifest goes on where one was broken off.
         """
         with self._turn() as builds:
             build, records = builds.to_write(manifest, rebuild=rebuild)
@@ -81,7 +81,7 @@ class ServerStore:
             try:
                 yield writing
             except BaseException:
-                with suppress(StoreError):  # what was given before stays, as in every store
+                with suppress(StoreError):  # what was written before stays, as in every store
                     writing.flush()
                 raise
             finally:
@@ -108,7 +108,7 @@ class ServerStore:
             return found
 
     def close(self) -> None:
-        """Give up the connections; the last one in the process to do so closes them."""
+        """Release the connections; the last user in the process closes them."""
         self._servers.close()
 
     def _delete(self, source: str) -> None:

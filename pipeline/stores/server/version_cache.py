@@ -1,12 +1,14 @@
-"""What was read lately: a version never changes, so what is kept of a visible one is right."""
+"""What was read lately: a version never changes, so what is kept of a visible one is current."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.queries import Fetched
@@ -17,17 +19,33 @@ MAX_LEAVES = 20_000  # some 60 MB, most of it vectors
 Record = TypeVar("Record")
 
 
-class VersionCache(Generic[Record]):
-    """Records by key, the least lately used given up first; safe to use from several threads."""
+class _Kept(LRUCache[str, Record]):
+    """The records that were used last, up to a size together; tells of each that is not kept any more."""
 
     def __init__(
-        self, *, version_of: Callable[[Record], str], size_of: Callable[[Record], int], max_size: int
+        self, max_size: int, *, size_of: Callable[[Record], int], on_drop: Callable[[Record], object]
+    ) -> None:
+        super().__init__(max_size, getsizeof=size_of)
+        self._on_drop = on_drop
+
+    def __delitem__(self, key: str) -> None:
+        self._on_drop(self[key])
+        super().__delitem__(key)
+
+
+class VersionCache(Generic[Record]):
+    """Records by key, the least recently used dropped first; safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        version_of: Callable[[Record], str],
+        size_of: Callable[[Record], int],
+        max_size: int,
+        on_drop: Callable[[Record], object] = lambda _: None,
     ) -> None:
         self._version_of = version_of
-        self._size_of = size_of
-        self._max_size = max_size
-        self._size = 0
-        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._records = _Kept(max_size, size_of=size_of, on_drop=on_drop)
         self._lock = threading.Lock()
 
     def get_many(self, keys: Iterable[str], versions: Collection[str]) -> dict[str, Record]:
@@ -35,29 +53,17 @@ class VersionCache(Generic[Record]):
         found: dict[str, Record] = {}
         with self._lock:
             for key in keys:
-                record = self._records.get(key)
-                if record is not None and self._version_of(record) in versions:
-                    self._records.move_to_end(key)
+                if key in self._records and self._version_of(record := self._records[key]) in versions:
                     found[key] = record
         return found
 
-    def put(self, records: Mapping[str, Record]) -> list[Record]:
-        """Keep some more; what was given up for them."""
-        given_up: list[Record] = []
+    def put(self, records: Mapping[str, Record]) -> None:
+        """Keep some more, in the place of those with their keys; not one that is too large alone."""
         with self._lock:
             for key, record in records.items():
-                former = self._records.pop(key, None)
-                if former is not None:
-                    self._drop(former, given_up)
-                self._size += self._size_of(record)
-                self._records[key] = record
-            while self._size > self._max_size:
-                self._drop(self._records.popitem(last=False)[1], given_up)
-        return given_up
-
-    def _drop(self, record: Record, given_up: list[Record]) -> None:
-        self._size -= self._size_of(record)
-        given_up.append(record)
+                self._records.pop(key, None)
+                with suppress(ValueError):  # too large
+                    self._records[key] = record
 
 
 def section_cache(max_characters: int = MAX_CHARACTERS) -> VersionCache[Document]:
@@ -83,6 +89,7 @@ class LeafCache:
             version_of=lambda leaves: leaves.version,
             size_of=lambda leaves: len(leaves.by_id),
             max_size=max_leaves,
+            on_drop=self._forget,
         )
         self._section_of: dict[str, str] = {}
 
@@ -102,11 +109,13 @@ class LeafCache:
 
     def put(self, sections: Mapping[str, Leaves]) -> None:
         """Keep some more, by section."""
-        for leaves in self._sections.put(sections):
-            for node_id in leaves.by_id:
-                self._section_of.pop(node_id, None)
+        self._sections.put(sections)
         for section_id, leaves in sections.items():
             self._section_of.update(dict.fromkeys(leaves.by_id, section_id))
+
+    def _forget(self, leaves: Leaves) -> None:
+        for node_id in leaves.by_id:
+            self._section_of.pop(node_id, None)
 
 
 def _characters(record: Document) -> int:

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentInfo, Level, NewDocument
-from pipeline.stores.server.batches import NodeObject
+from pipeline.stores.server.batches import NodeObject, node_objects
 from pipeline.stores.server.builds import Builds
+from pipeline.stores.server.orphans import newest, unsearchable
 from pipeline.stores.server.records import (
     Record,
     clear_pending,
@@ -22,19 +23,17 @@ from pipeline.stores.server.records import (
     read_pending,
     visible_records,
 )
-from pipeline.stores.server.searchable import newest, unsearchable
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.written import node_objects
 
 GROUP_NODES = 400
 GROUP_SECONDS = 2.0
 """Documents are written in groups of so many nodes, or of what came within so many seconds."""
 
 RETIRED_NODES = 5000
-"""Nodes of replaced versions, above which they are deleted before the turn ends: searches pass over them."""
+"""Nodes of replaced versions, above which they are deleted before the turn ends: searches must skip them."""
 
 KEPT_PLACES = 20
-"""Entries of the log that only took a place in it: of more writers than can be away at once."""
+"""Place-taking log entries that are kept: more than there can be stalled writers at once."""
 
 
 class ServerWriting:
@@ -97,7 +96,7 @@ class ServerWriting:
             clear_pending(self._servers.mongo, self._build)
 
     def forget_hashes(self, sources: Iterable[str]) -> None:
-        """Let the next ingest take some documents for changed."""
+        """Make the next ingest write some documents again."""
         for source in sources:
             record = self._visible[source]
             if record.info is not None:
@@ -145,7 +144,7 @@ class ServerWriting:
                 self._visible[record.source] = record
 
     def _recover(self) -> None:
-        """Take a place in the log, and delete what a writer left that was broken off."""
+        """Take a place in the log, and delete what an interrupted writer left."""
         newest = max((record.number for record in self._records), default=0)
         if newest > self._builds.state.written:  # its last entries were not counted
             self._builds.count_entries(newest)
@@ -160,7 +159,7 @@ class ServerWriting:
         self.forget_hashes(self._unsearchable())
 
     def _unsearchable(self) -> set[str]:
-        """What was written last and is not found by vector, as after a crash of Weaviate."""
+        """What was written last and a search by vector does not find, as after a crash of Weaviate."""
         records = newest(self._visible.values())
         dimensions = self._builds.manifest(self._build).dimensions
         return unsearchable(self._objects, records, dimensions=dimensions) if records else set()

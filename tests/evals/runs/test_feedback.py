@@ -33,7 +33,7 @@ FOUND = Retrieval("What shows a broken fan?", (), Answerability(0.75, 0.25))
 class AngleEncoder:
     """A question is the x axis; a passage stands at the angle that is given for its text."""
 
-    name, dimensions, max_tokens = "angles", 2, 256
+    name, fingerprint, dimensions, max_tokens = "angles", "", 2, 256
 
     def __init__(self, degrees: dict[str, float]) -> None:
         self._degrees = degrees

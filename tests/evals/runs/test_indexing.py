@@ -14,7 +14,7 @@ from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import manifest_of, run_ingest
+from tests.pipeline.ingest_runs import manifest_of, run_ingest
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pipeline.answer import Retrieval
 from pipeline.answering import quotes as extractive
 from pipeline.answering.quotes import MAX_LIST_ITEMS, MOST_WORDS, WORTH_QUOTING, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
-from tests.pipeline.ingesting import run_ingest
+from tests.pipeline.ingest_runs import run_ingest
 from tests.pipeline.searching import ENCODER, make_search, make_store
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Never
 
 import pytest
 
 from pipeline.ingesting.documents import (
     Candidate,
-    Corpus,
     Found,
     Problem,
     find_documents,
@@ -14,7 +14,7 @@ from pipeline.ingesting.documents import (
     without_collisions,
 )
 from pipeline.stores.base import DocumentInfo
-from readers.errors import SourceCollision
+from readers.errors import ReaderError, SourceCollision, UnreadableFile
 
 
 def info(source: str, root: str = "/manuals") -> DocumentInfo:
@@ -22,7 +22,7 @@ def info(source: str, root: str = "/manuals") -> DocumentInfo:
 
 
 def candidate(source: str, root: str = "/manuals") -> Candidate:
-    return Candidate(source, root, lambda: pytest.fail("not to be read"))
+    return Candidate(source, root, Path(root) / source)
 
 
 def found(*sources: str, problems: tuple[str, ...] = (), folders: tuple[str, ...] = ("/manuals",)) -> Found:
@@ -66,19 +66,37 @@ def test_a_searched_folder_that_lost_the_file_gives_the_name_away(tmp_path: Path
     assert len(without_collisions(moved, [info("a.md", str(tmp_path))]).candidates) == 1
 
 
+class Finding:
+    """A reader that finds no file: it reports an error, or raises it."""
+
+    unreadable = ReaderError
+
+    def __init__(self, error: ReaderError, *, raises: bool) -> None:
+        self._error = error
+        self._raises = raises
+
+    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
+        if self._raises:
+            raise self._error
+        return {}, [self._error]
+
+    def read(self, path: Path, *, source: str) -> Never:
+        pytest.fail("nothing was found")
+
+    def cut(self, text: str, *, source: str) -> Never:
+        pytest.fail("nothing was read")
+
+    def document_id(self, source: str) -> str:
+        return source
+
+
 def test_a_root_that_cannot_be_listed_deletes_nothing(tmp_path: Path) -> None:
-    def find(paths: object, *, max_bytes: int) -> tuple[list[object], list[Problem]]:
-        return [], [Problem(tmp_path.name, "Permission denied", "Make it readable.")]
-
-    corpus = Corpus(find, None, str, SourceCollision)  # type: ignore[arg-type]
-    assert find_documents([tmp_path], corpus=corpus, max_bytes=1).folders == frozenset()
+    closed = UnreadableFile(tmp_path.name, reason="Permission denied", fix="Make it readable.")
+    assert find_documents([tmp_path], reader=Finding(closed, raises=False)).folders == frozenset()
 
 
-def test_an_error_of_finding_is_a_problem(tmp_path: Path) -> None:
-    def find(paths: object, *, max_bytes: int) -> tuple[list[object], list[Problem]]:
-        raise SourceCollision("a.md", reason="two of that name", fix="Rename one.")
-
-    corpus = Corpus(find, None, str, SourceCollision)  # type: ignore[arg-type]
-    assert find_documents([tmp_path], corpus=corpus, max_bytes=1).problems == (
-        Problem("a.md", "two of that name", "Rename one."),
-    )
+def test_an_error_of_finding_is_a_problem_and_deletes_nothing(tmp_path: Path) -> None:
+    twice = SourceCollision("a.md", reason="two of that name", fix="Rename one.")
+    found = find_documents([tmp_path], reader=Finding(twice, raises=True))
+    assert found.problems == (Problem("a.md", "two of that name", "Rename one."),)
+    assert found.folders == frozenset()

@@ -128,6 +128,13 @@ def test_an_index_made_otherwise_takes_nothing(source: Pair, target: Pair) -> No
         copy(source, target)
 
 
+def test_an_index_of_another_model_file_takes_nothing_and_says_what_to_do(source: Pair, target: Pair) -> None:
+    with target[0].writing(replace(MANIFEST, fingerprint="file 2")):
+        target[0].replace(FAN)
+    with pytest.raises(ManifestMismatch, match=r"another model file.*each of the two"):
+        copy(source, target)
+
+
 def test_nothing_to_copy_is_said(source: Pair, target: Pair) -> None:
     with pytest.raises(StoreError, match="no index to copy"):
         copy(target, source)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import NodeRelationship, TextNode
 
-from readers.errors import Problem, ReaderError
+from readers.errors import ReaderError
 from readers.ids import document_id, section_id
 from readers.llamaindex.reader import MarkdownReader, SectionNode
 from tests.readers.oracle import read
@@ -191,7 +191,7 @@ def test_metadata_are_json() -> None:
 def test_documents_for_llama_index(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\none\n\n## B\n\ntwo\n")
     (tmp_path / "b.md").write_bytes(b"\xff")
-    problems: list[Problem] = []
+    problems: list[ReaderError] = []
     documents = MarkdownReader().load_data([tmp_path], on_problem=problems.append)
     sections = read((tmp_path / "a.md").read_text(), source="a.md")
     assert [document.id_ for document in documents] == [section.id_ for section in sections]

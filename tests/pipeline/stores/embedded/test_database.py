@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError
+from pipeline.stores.base import Manifest
 from pipeline.stores.embedded.database import (
     ConnectionPool,
     describe,
@@ -16,6 +17,7 @@ from pipeline.stores.embedded.database import (
     store_errors,
     transaction,
 )
+from pipeline.stores.embedded.documents import read_manifest
 from pipeline.stores.embedded.schema import MIGRATIONS
 
 OPEN_MANY_TIMES = """
@@ -59,6 +61,22 @@ def test_several_processes_may_make_the_file_at_once(path: Path) -> None:
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     for process in processes:
         assert (process.communicate()[1], process.returncode) == ("", 0)
+
+
+def test_an_index_from_before_fingerprints_is_of_an_unknown_file_and_recipe(path: Path) -> None:
+    path.parent.mkdir()
+    before = sqlite3.connect(path)
+    for statement in MIGRATIONS[0]:
+        before.execute(statement)
+    before.execute("PRAGMA user_version = 1")
+    before.execute("INSERT INTO manifest VALUES (1, 1, 'model', 384, 'punkt-1')")
+    before.execute("INSERT INTO document VALUES (1, 1, 'd', 'a.md', '/m', 'A', 'h', 0, 0, 0, 0, '')")
+    before.execute("UPDATE state SET visible = 1")
+    before.commit()
+    before.close()
+    connection = open_database(path)
+    assert read_manifest(connection, 1) == Manifest(1, "model", 384, "punkt-1", fingerprint="", recipe=0)
+    connection.close()
 
 
 def test_a_newer_file_is_refused(path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.stores.embedded.rows import Rows
+from pipeline.stores.embedded.vector_rows import VectorRows
 
 DIMENSIONS = 8
 
@@ -15,7 +15,7 @@ def unit_rows(count: int, *, seed: int) -> np.ndarray:
 
 def test_rows_agree_with_a_plain_search_through_growth_removal_and_closing_up() -> None:
     random = np.random.default_rng(7)
-    rows, kept = Rows(0, DIMENSIONS), dict[int, tuple[int, np.ndarray]]()
+    rows, kept = VectorRows(0, DIMENSIONS), dict[int, tuple[int, np.ndarray]]()
     number = 1
     for document in range(1, 121):
         vectors = unit_rows(int(random.integers(0, 40)), seed=document)
@@ -38,7 +38,7 @@ def test_rows_agree_with_a_plain_search_through_growth_removal_and_closing_up() 
 
 
 def test_ties_are_broken_by_number_also_at_the_cut() -> None:
-    rows = Rows(0, DIMENSIONS)
+    rows = VectorRows(0, DIMENSIONS)
     same = np.tile(unit_rows(1, seed=1), (50, 1))
     rows.append(101, 1, same)
     found = rows.search(same[0].astype(np.float32), 5, None)
@@ -46,7 +46,7 @@ def test_ties_are_broken_by_number_also_at_the_cut() -> None:
 
 
 def test_an_index_without_rows_finds_nothing() -> None:
-    rows = Rows(0, DIMENSIONS)
+    rows = VectorRows(0, DIMENSIONS)
     assert rows.search(np.ones(DIMENSIONS, dtype=np.float32), 5, None) == []
     rows.append(1, 1, unit_rows(3, seed=1))
     assert rows.search(np.ones(DIMENSIONS, dtype=np.float32), 5, frozenset()) == []

@@ -26,7 +26,7 @@ import llama_index.core.schema, readers.llamaindex.reader, readers.llamaindex.pa
 import pipeline.ingesting.batches, pipeline.stores.server.writing as writing
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import run_ingest
+from tests.pipeline.ingest_runs import run_ingest
 pipeline.ingesting.batches.BATCH_TEXTS = 100  # many batches and many groups, to be killed between
 writing.GROUP_NODES = 60
 WATCHED = {WATCHED!r}

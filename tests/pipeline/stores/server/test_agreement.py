@@ -13,7 +13,7 @@ from pipeline.models.embedding import choose_encoder
 from pipeline.options import EncoderOptions
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.server import ServerStore
-from tests.pipeline.ingesting import run_ingest
+from tests.pipeline.ingest_runs import run_ingest
 
 pytestmark = pytest.mark.server
 

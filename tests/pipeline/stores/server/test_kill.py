@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingesting import findings, run_ingest
+from tests.pipeline.ingest_runs import findings, run_ingest
 from tests.pipeline.stores.server.killing import Ingests
 from tests.pipeline.test_ingest_kill import write_folder
 from tests.server_stores import server_addresses

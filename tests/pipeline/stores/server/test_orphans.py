@@ -6,10 +6,10 @@ import pytest
 from weaviate.classes.query import Filter
 
 from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server.batches import node_objects
 from pipeline.stores.server.schema import LEVELS, collection_name, create_collection
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import read_state
-from pipeline.stores.server.written import node_objects
 from tests.contracts.documents import MANIFEST, make_document
 from tests.contracts.test_document_store import OTHER_ENCODER, OTHER_MANIFEST, found, write
 

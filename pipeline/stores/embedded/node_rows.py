@@ -40,10 +40,10 @@ SENTENCES_OF_SECTIONS = """
 """
 
 
-Row = tuple[Any, ...]
+NodeRow = tuple[Any, ...]
 
 
-def section_nodes(connection: sqlite3.Connection, rows: Iterable[Row]) -> list[StoredNode]:
+def section_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow]) -> list[StoredNode]:
     """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences."""
     found = list(rows)
     sentences: dict[int, list[str]] = {}
@@ -53,11 +53,11 @@ def section_nodes(connection: sqlite3.Connection, rows: Iterable[Row]) -> list[S
     return [_node(row, sentence_ids=tuple(sentences.get(row[6], ()))) for row in found]
 
 
-def sentence_nodes(rows: Iterable[Row]) -> list[StoredNode]:
+def sentence_nodes(rows: Iterable[NodeRow]) -> list[StoredNode]:
     """Sentences of the rows of a `SENTENCES…` query, each with its document and its section."""
     return [_node(row, section_id=row[6]) for row in rows]
 
 
-def _node(row: Row, *, section_id: str = "", sentence_ids: tuple[str, ...] = ()) -> StoredNode:
+def _node(row: NodeRow, *, section_id: str = "", sentence_ids: tuple[str, ...] = ()) -> StoredNode:
     node_id, start, end, metadata, text, document_id = row[:6]
     return StoredNode(node_id, text, json.loads(metadata), start, end, document_id, section_id, sentence_ids)

@@ -22,10 +22,10 @@ def unpack(packed: bytes, dimensions: int) -> NDArray[np.float16]:
     return np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
 
 
-class Rows:
+class VectorRows:
     """One level: a matrix with room to grow, and for each row its node's and its document's number.
 
-    Rows stand in the order of their nodes' numbers, so that ties are always broken alike. Those of a
+    They stand in the order of their nodes' numbers, so that ties are always broken alike. Those of a
     removed document get document 0 and are closed up when there are many.
     """
 

@@ -1,6 +1,6 @@
 """A real ingest with real readers and a real store, but for the encoder; also run as a process.
 
-`python -m tests.pipeline.ingesting STORE FOLDER [--rebuild] [--model NAME]`
+`python -m tests.pipeline.ingest_runs STORE FOLDER [--rebuild] [--model NAME]`
 """
 
 from __future__ import annotations
@@ -8,21 +8,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.errors import StoreError
-from pipeline.ingest import Corpus, IngestReport, Progress, ingest
+from pipeline.ingest import IngestReport, Progress, ingest
 from pipeline.stores.base import Manifest, SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
-from readers.errors import ReaderError
-from readers.files import find_files, read_source
-from readers.ids import document_id
+from readers.corpus import MarkdownCorpus
 from tests.fakes import FakeEncoder
 
-CORPUS = Corpus(find_files, read_source, document_id, ReaderError)
+if TYPE_CHECKING:
+    from readers.cutting import SentenceCutter
 
 
 def manifest_of(encoder: FakeEncoder) -> Manifest:
-    return Manifest(1, encoder.name, encoder.dimensions, "punkt")
+    return Manifest(1, encoder.name, encoder.dimensions, "punkt", encoder.fingerprint, EMBEDDING_RECIPE)
 
 
 def run_ingest(
@@ -34,22 +35,21 @@ def run_ingest(
     on_progress: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     max_bytes: int = 1_000_000,
+    manifest: Manifest | None = None,
 ) -> IngestReport:
     encoder = encoder or FakeEncoder()
 
-    def make_cutter():
-        from readers.cutting import MarkdownCutter, SentenceCutter
+    def make_cutter() -> SentenceCutter:
+        from readers.cutting import SentenceCutter
 
-        return MarkdownCutter(SentenceCutter(encoder.count_tokens))
+        return SentenceCutter(encoder.count_tokens)
 
     return ingest(
         paths,
         store=store,
-        corpus=CORPUS,
-        make_cutter=make_cutter,
-        make_encoder=lambda: encoder,
-        manifest=manifest_of(encoder),
-        max_bytes=max_bytes,
+        reader=MarkdownCorpus(make_cutter, max_bytes=max_bytes),
+        encoder=encoder,
+        manifest=manifest or manifest_of(encoder),
         root=root,
         rebuild=rebuild,
         on_progress=on_progress,

@@ -1,0 +1,51 @@
+"""Markdown files as an ingest needs them: found, read and cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from readers.errors import ReaderError
+from readers.files import Source, find_files, read_source
+from readers.ids import document_id
+
+if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
+    from readers.cutting import SentenceCutter
+    from readers.levels import Section, Sentence
+
+
+class MarkdownCorpus:
+    """Markdown files of at most `max_bytes`; what cuts sections is made when the first file is cut."""
+
+    unreadable = ReaderError
+    """What `find` and `read` raise."""
+
+    def __init__(self, make_cutter: Callable[[], SentenceCutter], *, max_bytes: int) -> None:
+        self._make_cutter = make_cutter
+        self._max_bytes = max_bytes
+
+    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
+        """The files at and below `path`, by their names in the index, and those that cannot be read."""
+        files, problems = find_files([path], max_bytes=self._max_bytes)
+        return {file.source: file.path for file in files}, problems
+
+    def read(self, path: Path, *, source: str) -> Source:
+        """The text of a file; raises `ReaderError`."""
+        return read_source(path, max_bytes=self._max_bytes, source=source)
+
+    def document_id(self, source: str) -> str:
+        """The id of the document of that name."""
+        return document_id(source)
+
+    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
+        """The sections of a file, and the sentences of all of them, in order."""
+        from readers.sections import read_sections
+
+        sections = read_sections(text, source=source)
+        return sections, [sentence for section in sections for sentence in self._cutter.cut(section)]
+
+    @cached_property
+    def _cutter(self) -> SentenceCutter:
+        return self._make_cutter()

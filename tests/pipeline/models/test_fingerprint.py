@@ -1,0 +1,78 @@
+"""What tells a model's file from another, and the text that goes into it from another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.analysis import EMBEDDING_RECIPE
+from pipeline.errors import ModelUnavailable
+from pipeline.ingesting.batches import embedding_texts
+from pipeline.models.embedding import OnnxEncoder
+from pipeline.models.fingerprint import file_fingerprint
+from pipeline.models.onnx import BUNDLED_FOLDER
+from readers.corpus import MarkdownCorpus
+from readers.cutting import SentenceCutter
+
+MANUAL = """---
+title: Cooling
+---
+Before any heading.
+
+# Cooling loop
+
+The pump moves coolant. It stops at 95 °C.
+
+## Limits
+
+| Part | Limit |
+|---|---|
+| Pump | 5 bar |
+
+### Deep below
+
+- Check the valve first.
+
+""" + " ".join(f"Then read gauge number {number} of the loop." for number in range(60))
+
+RECIPES = {1: "30e253786722"}
+"""Of each recipe, the beginning of the SHA-256 of what it embeds of `MANUAL`."""
+
+
+def test_what_is_embedded_is_what_the_recipe_says() -> None:
+    encoder = OnnxEncoder()
+    reader = MarkdownCorpus(lambda: SentenceCutter(encoder.count_tokens), max_bytes=1)
+    texts = embedding_texts(*reader.cut(MANUAL, source="cooling.md"), encoder=encoder)
+    digest = hashlib.sha256(json.dumps(list(texts.values())).encode()).hexdigest()
+    assert digest.startswith(RECIPES[EMBEDDING_RECIPE]), (
+        f"What is embedded has changed: raise EMBEDDING_RECIPE, and record {digest[:12]!r} for it here. "
+        "Indexes of the former recipe are then embedded again."
+    )
+
+
+def test_the_bundled_model_has_its_hash_beside_it() -> None:
+    content = (BUNDLED_FOLDER / "model-int8.onnx").read_bytes()
+    recorded = json.loads((BUNDLED_FOLDER / "model-int8.onnx.json").read_text(encoding="utf-8"))
+    actual = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    assert recorded == actual, f"the model was replaced: write {json.dumps(actual)} into that file"
+    assert OnnxEncoder().fingerprint == actual["sha256"]
+
+
+def test_a_file_is_read_where_nothing_fits_beside_it(tmp_path: Path) -> None:
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    assert file_fingerprint(model) == digest
+    note = tmp_path / "model.onnx.json"
+    note.write_text('{"bytes": 7, "sha256": "recorded"}')
+    assert file_fingerprint(model) == "recorded"
+    model.write_bytes(b"other weights")
+    assert file_fingerprint(model) == hashlib.sha256(b"other weights").hexdigest()
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"gone\.onnx"):
+        file_fingerprint(tmp_path / "gone.onnx")
