@@ -11,22 +11,19 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from mission.conditions import Condition, parse
 from mission.errors import LevelError
+from mission.schema import FileRow
 from mission.ship import Ship, the_ship
-from mission.state import CABIN, Fault, FaultKind, State
+from mission.state import CABIN, Fault, FaultKind, ShipState
 
 LEVELS_FOLDER = Path(__file__).parent / "levels"
-Amount = float | tuple[float, float]  # a range is drawn from by the seed
+Amount = float | tuple[float, float]  # from a range, the seed picks one
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FaultRow(_Row):
+class FaultRow(FileRow):
     """A part's fault."""
 
     kind: FaultKind
@@ -36,8 +33,8 @@ class FaultRow(_Row):
     rate: float = 0.0
 
 
-class EventRow(_Row):
-    """What changes aboard at a time; minutes before the player takes over are negative."""
+class EventRow(FileRow):
+    """What changes aboard at a moment; minutes before the player takes over are negative."""
 
     at_min: float
     switch: dict[str, Literal["on", "off"]] = Field(default_factory=dict)
@@ -48,14 +45,14 @@ class EventRow(_Row):
     warm: tuple[str, ...] = ()
 
 
-class FailureRow(_Row):
+class FailureRow(FileRow):
     """A condition that loses the level, and why."""
 
     when: str
     because: str
 
 
-class LevelFile(_Row):
+class LevelFile(FileRow):
     """A level's file."""
 
     id: str
@@ -86,7 +83,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level that can be played."""
+    """A level that can be played: its file, with the conditions as functions of the ship's situation."""
 
     id: str
     number: int
@@ -107,7 +104,7 @@ class Level:
 
 
 def load_level(path: Path, ship: Ship) -> Level:
-    """The level of a file. Raises LevelError where it is damaged or names what the ship does not have."""
+    """The level of a file. Raises LevelError where it is damaged or names what is not aboard."""
     try:
         row = LevelFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
@@ -136,7 +133,7 @@ def load_level(path: Path, ship: Ship) -> Level:
 
 
 def _check_event(event: EventRow, ship: Ship, name: str) -> None:
-    """Raises where an event names what the ship does not have."""
+    """Raise LevelError where an event names something that is not aboard."""
     wrong = [i for i in event.switch if i not in ship.ids]
     wrong += [p for p in (*event.fault, *event.warm) if p not in ship.parts]
     wrong += [key for key in event.cabin if key not in CABIN]
@@ -149,9 +146,7 @@ def _check_event(event: EventRow, ship: Ship, name: str) -> None:
         known_keys = ship.telemetry_of(part)
         wrong += [f"{part} {key}" for key in quantities if key not in known_keys]
     if wrong:
-        raise LevelError(
-            f"'{name}' names what the ship does not have: {', '.join(wrong)}.", "Correct the file."
-        )
+        raise LevelError(f"'{name}' names what is not aboard: {', '.join(wrong)}.", "Correct the file.")
 
 
 @cache
@@ -174,12 +169,12 @@ def level_of(name: str) -> Level:
 
 
 def drawn(amount: Amount, chance: random.Random) -> float:
-    """An amount, or one of its range."""
+    """The amount itself, or one picked from its range."""
     return chance.uniform(*amount) if isinstance(amount, tuple) else amount
 
 
-def apply(event: EventRow, state: State, chance: random.Random) -> None:
-    """Changes the state as an event says."""
+def apply(event: EventRow, state: ShipState, chance: random.Random) -> None:
+    """Change the state as an event says."""
     for ident, position in event.switch.items():
         state.switches[ident] = position == "on"
     for ident, settings in event.set.items():
