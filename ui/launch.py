@@ -30,9 +30,9 @@ def serve(settings: Settings) -> None:
     from streamlit import config
     from streamlit.web import bootstrap
 
-    from ui.shared import state
+    from ui.shared import process
 
-    state.use_settings(settings)
+    process.use_settings(settings)
     options = {name.replace(".", "_"): value for name, value in streamlit_options(settings).items()}
     config._main_script_path = str(APP_FILE)
     bootstrap.load_config_options(options)

@@ -132,7 +132,7 @@ def test_hints_come_in_steps_and_a_level_is_abandoned_after_asking(
     expect(app.page.get_by_role("button", name="Give me a hint (3 left)")).to_be_visible()
     app.page.keyboard.press("Escape")
     app.page.get_by_role("button", name="Abandon").click()
-    app.page.get_by_role("button", name="Go on playing").click()
+    app.page.get_by_role("button", name="Keep playing").click()
     expect(app.page.get_by_role("dialog")).to_have_count(0)
     app.page.get_by_role("button", name="Abandon").click()
     app.page.get_by_role("dialog").get_by_role("button", name="Abandon", exact=True).click()

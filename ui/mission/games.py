@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from mission.best_times import BestTimes, read_best_times, record_win
 from mission.errors import SavedGameError
 from mission.files import write_atomically
 from mission.game import Ask, Game, Outcome
-from mission.progress import Progress, read_progress, record_win
 
 ANEW = "Start the level again."
 
@@ -41,9 +41,9 @@ class Games:
         self._path(level).unlink(missing_ok=True)
         self._conversation(level).unlink(missing_ok=True)
 
-    def progress(self) -> Progress:
+    def progress(self) -> BestTimes:
         """Best times of the levels that were won. Raises SavedGameError for a damaged file."""
-        return read_progress(self._progress)
+        return read_best_times(self._progress)
 
     def forget_progress(self) -> None:
         """Begin the list of best times anew."""

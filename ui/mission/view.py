@@ -45,7 +45,7 @@ def line_view(line: Line, prompt: str) -> View:
     return {
         "text": line.text,
         "kind": _kind(line.text, prompt),
-        "spans": [[span.start, span.end, span.kind] for span in line.spans],
+        "spans": [[mark.start, mark.end, mark.kind] for mark in line.marks],
     }
 
 

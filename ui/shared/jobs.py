@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import streamlit as st
+
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
@@ -44,11 +46,11 @@ class Job:
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start working."""
         self._thread.start()
 
     def cancel(self) -> None:
-        """Ask it to stop; documents that are done stay done."""
+        """Ask it to stop; finished documents stay."""
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:
@@ -87,7 +89,7 @@ class Job:
 
 
 class Jobs:
-    """The job of this process: a second one waits for its turn by being refused."""
+    """One job at a time: a second one is refused."""
 
     def __init__(self) -> None:
         self._job: Job | None = None
@@ -117,3 +119,9 @@ class Jobs:
         with self._lock:
             if not self.working:
                 self._job = None
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The indexing job of this process."""
+    return Jobs()

@@ -22,7 +22,7 @@ from pipeline.steps.events import (
     TokenArrived,
 )
 from ui.conversation.runner import UNEXPECTED, Run, Runner
-from ui.documents.jobs import Job, Jobs
+from ui.shared.jobs import Job, Jobs
 
 SECONDS = 5
 
@@ -58,13 +58,13 @@ def finished(*script: Any) -> Run:
     return run
 
 
-def test_collects_steps_text_and_answer() -> None:
-    step = Step("search", 3.0)
+def test_collects_text_and_answer() -> None:
     now = finished(
-        StepStarted("search", "Searching"), StepFinished(step), TokenArrived("It is "), TokenArrived("shut."),
+        StepStarted("search", "Searching"), StepFinished(Step("search", 3.0)),
+        TokenArrived("It is "), TokenArrived("shut."),
         AnswerFinished(answer()),
     ).snapshot()  # fmt: skip
-    assert (now.text, now.steps, now.working, now.failure) == ("It is shut.", (step,), False, None)
+    assert (now.text, now.step, now.working, now.failure) == ("It is shut.", "", False, None)
     assert now.answer == answer()
 
 
