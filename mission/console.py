@@ -89,7 +89,7 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
 
 
 def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
-    """The id of a part or a controller; that of a system stands for its controller."""
+    """The id of a part or a controller; a system's id stands for its controller."""
     ident = word.upper()
     known = ship.ids if options is None else tuple(options)
     if options is None and ident in ship.systems:
@@ -135,7 +135,7 @@ def filter_values(ship: Ship, name: str) -> tuple[str, ...]:
 
 
 def _filters(ship: Ship, words: tuple[str, ...]) -> dict[str, str]:
-    """Filters of `list parts`; a kind may be of two words."""
+    """Filters of `list parts`; a kind may have two words."""
     filters: dict[str, str] = {}
     for group in re.findall(r"(\S+)((?: (?!--)\S+)*)", " ".join(words)):
         name, value = group[0].lower(), group[1].strip()

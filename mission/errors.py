@@ -12,7 +12,7 @@ from __future__ import annotations
 
 
 class MissionError(Exception):
-    """The root: ``str(error)`` is fit to be shown to a player; ``fix`` is the advice alone, or empty."""
+    """The root: ``str(error)`` can be shown to a player; ``fix`` is the advice alone, or empty."""
 
     def __init__(self, problem: str, fix: str = "") -> None:
         super().__init__(f"{problem} {fix}".strip())

@@ -1,4 +1,4 @@
-"""Levels: a story, a fault, and the conditions of success and failure, each a TOML file in `levels/`."""
+"""Levels: story, fault, and conditions of success and failure; each is a TOML file in `levels/`."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(slots=True)
 class LogEntry:
-    """An alarm that sounded: when, what, about what, and when it went."""
+    """An alarm that sounded: when, which, about what, and when it ended."""
 
     minute: float
     code: str
@@ -69,7 +69,7 @@ class ShipState:
     inbox: dict[str, list[str]] = field(default_factory=dict)
 
     def copy(self) -> ShipState:
-        """A state that shares nothing changeable with this one."""
+        """A copy that shares nothing with this state."""
         return deepcopy(self)
 
     def resolve(self, reference: str) -> str:
@@ -87,7 +87,7 @@ class ShipState:
 
 
 def sound_state(ship: Ship, *, minute: float) -> ShipState:
-    """The ship without a fault, backups at rest, at a time of the mission's present day."""
+    """The ship without faults, backups off, at a minute of the mission's present day."""
     parts = ship.parts.values()
     return ShipState(
         minute=minute,

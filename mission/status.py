@@ -1,4 +1,4 @@
-"""Statuses of parts, controllers and systems: how OFFLINE and MALFUNC travel upwards.
+"""Statuses of parts, controllers and systems: how OFFLINE and MALFUNC spread upwards.
 
 OFFLINE gives MALFUNC to the parts that depend on it; MALFUNC does not pass between parts; anything that
 is not NOMINAL makes the controllers that use it MALFUNC. A backup that is not selected has no influence.

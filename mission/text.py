@@ -1,4 +1,4 @@
-"""Lines of the console with the places that are to be coloured."""
+"""Console lines, with the places to colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Streamlit runs: the page's frame, and the page that was asked for."""
+"""The app: its frame, its navigation, and the page that was asked for."""
 
 from __future__ import annotations
 
@@ -50,7 +50,3 @@ def draw(entry: PageEntry) -> None:
     except AthenaError as error:
         log.warning("the page cannot be shown: %s", error)
         messages.show_error(error.problem, error.fix)
-
-
-if __name__ == "__main__":
-    show()

@@ -10,7 +10,7 @@ from typing import Any
 from athena.settings import Settings
 
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
-APP_FILE = Path(__file__).with_name("app.py")
+APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
 
 def streamlit_options(settings: Settings) -> dict[str, Any]:

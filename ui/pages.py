@@ -10,7 +10,7 @@ PageKey = Literal["chat", "mission", "inspector", "documents"]
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """A page of the navigation; the key is its address, too."""
+    """A page of the navigation; its key is also its address."""
 
     key: PageKey
     title: str

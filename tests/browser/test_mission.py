@@ -164,7 +164,7 @@ def test_a_lost_game_and_a_broken_one(aboard: tuple[str, Path], open_app: Opener
     app.page.reload()
     app.ready()
     expect(app.page.get_by_text(re.compile("saved game is damaged"))).to_be_visible()
-    app.page.get_by_role("button", name="Start this level anew").click()
+    app.page.get_by_role("button", name="Start this level again").click()
     expect(app.page.get_by_role("button", name="Begin")).to_be_visible()
 
 

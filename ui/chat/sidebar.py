@@ -20,7 +20,7 @@ MOST_LISTED = 60
 
 
 def sidebar() -> None:
-    """Draw it."""
+    """Draw the sidebar."""
     with st.sidebar:
         st.button(
             "New conversation",
@@ -89,7 +89,7 @@ def _file_name(title: str) -> str:
 
 @st.dialog("Delete this conversation?")
 def confirm_deletion(conversation: str, title: str) -> None:
-    """Ask before a conversation goes for good."""
+    """Ask before a conversation is deleted."""
     st.text(f"“{title}” and its answers will be deleted for good.")
     if messages.confirmed(no="Keep it", yes="Delete", key="conversation"):
         runner().forget(conversation)

@@ -95,7 +95,7 @@ def _today(document: StoredDocument, fate: Provenance, whole: bool) -> Tree:
 
 
 def _section_at(document: StoredDocument, offset: int) -> Node | None:
-    """The section that holds an offset of the file."""
+    """The section at an offset of the file, None outside all sections."""
     for section in document.sections:
         if int(section.start_char_idx or 0) <= offset < int(section.end_char_idx or 0):
             return section

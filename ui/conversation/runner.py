@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import streamlit as st
@@ -45,30 +45,23 @@ class RunSnapshot:
     """One moment of a run, safe to keep."""
 
     question: str
-    working: bool
-    stopping: bool
-    step: str  # what it does now, in words; "" between steps
-    text: str
-    answer: Answer | None
-    failure: RunFailed | None
+    working: bool = True
+    stopping: bool = False
+    step: str = ""  # what it does now, in words; "" between steps
+    text: str = ""
+    answer: Answer | None = None
+    failure: RunFailed | None = None
 
 
-@dataclass
 class Run:
     """One question on its way to an answer."""
 
-    conversation_id: str
-    question: str
-    stop: threading.Event = field(default_factory=threading.Event)
-    started: float = field(default_factory=time.time)  # seconds since the epoch
-
-    def __post_init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pieces: list[str] = []
-        self._step = ""
-        self._answer: Answer | None = None
-        self._failure: RunFailed | None = None
+    def __init__(self, question: str) -> None:
+        self.question = question
+        self.started = time.time()  # seconds since the epoch
+        self.stop = threading.Event()
         self._done = threading.Event()
+        self._now = RunSnapshot(question)  # written by the run's thread alone
 
     def start(self, engine: Engine) -> None:
         """Begin, in a thread that ends with the process."""
@@ -77,43 +70,19 @@ class Run:
     def _work(self, engine: Engine) -> None:
         try:
             for event in engine.run(self.question, stop=self.stop):
-                self._take(event)
+                self._now = _after(event, self._now)
         except AthenaError as error:
             log.warning("answer failed: %s", error)
-            self._take(RunFailed(error.problem, error.fix, "".join(self._pieces), error))
+            self._now = replace(self._now, failure=RunFailed(error.problem, error.fix, self._now.text, error))
         finally:  # also after an unexpected error, which goes on to the log
-            with self._lock:
-                self._step = ""
-                if self._answer is None and self._failure is None and not self.stop.is_set():
-                    self._failure = UNEXPECTED
+            ended = self._now.answer or self._now.failure or self.stop.is_set()
+            self._now = replace(self._now, step="", failure=self._now.failure if ended else UNEXPECTED)
             self._done.set()
-
-    def _take(self, event: ChatEvent) -> None:
-        with self._lock:
-            match event:
-                case StepStarted(text=text):
-                    self._step = text
-                case StepFinished():
-                    self._step = ""
-                case TokenArrived(text=text):
-                    self._pieces.append(text)
-                case AnswerFinished(answer=answer):
-                    self._answer = answer
-                case RunFailed():
-                    self._failure = event
 
     def snapshot(self) -> RunSnapshot:
         """What there is so far."""
-        with self._lock:
-            return RunSnapshot(
-                question=self.question,
-                working=not self._done.is_set(),
-                stopping=self.stop.is_set() and not self._done.is_set(),
-                step=self._step,
-                text="".join(self._pieces) or (self._failure.partial if self._failure else ""),
-                answer=self._answer,
-                failure=self._failure,
-            )
+        working = self.working
+        return replace(self._now, working=working, stopping=working and self.stop.is_set())
 
     @property
     def working(self) -> bool:
@@ -123,6 +92,22 @@ class Run:
     def wait(self, seconds: float) -> bool:
         """Wait for the end; False where it did not come in time."""
         return self._done.wait(seconds)
+
+
+def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
+    match event:
+        case StepStarted(text=text):
+            return replace(now, step=text)
+        case StepFinished():
+            return replace(now, step="")
+        case TokenArrived(text=text):
+            return replace(now, text=now.text + text)
+        case AnswerFinished(answer=answer):
+            return replace(now, answer=answer)
+        case RunFailed(partial=partial):
+            return replace(now, failure=event, text=now.text or partial)
+        case _:
+            return now
 
 
 class Runner:
@@ -138,7 +123,7 @@ class Runner:
             running = self._runs.get(conversation_id)
             if running and running.working:
                 return running
-            run = self._runs[conversation_id] = Run(conversation_id, question)
+            run = self._runs[conversation_id] = Run(question)
         run.start(engine)
         return run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,19 +11,12 @@ from ui.conversation.pane import evidence_pane
 from ui.conversation.runner import Run, runner
 from ui.conversation.turns import View, failed_view, running_view, stored_view
 from ui.shared import components, links, process
-from ui.shared.state import OpenEvidence, kept, sent, shared
+from ui.shared.state import OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation, Turn
 
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
-
-
-@dataclass(slots=True)
-class Leaving:
-    """Whether the inspector was asked for in the callback that ran last."""
-
-    for_inspector: bool = False
 
 
 def turns(conversation: Conversation, run: Run | None, *, working: bool) -> None:
@@ -88,17 +80,16 @@ def _show(view: View, *, of: str, position: int) -> None:
     opened = shared().evidence
     key = f"turn-{of}-{position}"
     here = opened is not None and opened.turn_id == view["turn"] and opened.kind == "citation"
-    components.turn(
+    clicked = components.turn(
         key=key,
         data=view | {"open": opened.marker if here and opened else None},
         on_open_change=lambda: _open(key),
         on_stop_change=lambda: _stop(of),
-        on_inspect_change=lambda: _inspect(key),
+        on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key),
     )
-    leaving = kept(Leaving)
-    if leaving.for_inspector:  # pages are switched while one is drawn, not in a callback
-        leaving.for_inspector = False
+    if clicked.inspect:
+        shared().inspected = str(clicked.inspect["turn"])
         links.go("inspector")
 
 
@@ -111,12 +102,6 @@ def _stop(conversation_id: str) -> None:
     run = runner().of(conversation_id)
     if run:
         run.stop.set()
-
-
-def _inspect(key: str) -> None:
-    if chosen := sent(key, "inspect"):
-        shared().inspected = str(chosen["turn"])
-        kept(Leaving).for_inspector = True
 
 
 def _rate(key: str) -> None:

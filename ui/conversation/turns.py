@@ -45,7 +45,7 @@ BLANK: View = {
 
 
 def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, word: str = "") -> View:
-    """A finished turn; the last notice of one that failed is what went wrong."""
+    """A finished turn; where it failed, its last notice says why."""
     failed = answer.status == "failed" and bool(answer.notices)
     return BLANK | {
         "turn": turn_id,
@@ -218,12 +218,12 @@ def in_words(citation: Citation) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text with its line ends and runs of spaces made single spaces."""
+    """Text with line ends and runs of spaces as single spaces."""
     return " ".join(text.split())
 
 
 def shortened(text: str, length: int) -> str:
-    """At most so many characters, cut between words."""
+    """The text, cut between words to about `length` characters."""
     if len(text) <= length:
         return text
     return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"

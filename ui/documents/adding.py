@@ -54,7 +54,7 @@ def add_files(*, busy: bool) -> None:
 
 def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -> None:
     if found.ignored:
-        st.text(f"Left out, as they are no Markdown: {', '.join(found.ignored[:20])}")
+        st.text(f"Left out, as they are not Markdown: {', '.join(found.ignored[:20])}")
     if not found.paths:
         st.error("The upload has no Markdown file. Upload .md or .markdown files, or a zip of them.")
         return

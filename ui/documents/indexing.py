@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ import streamlit as st
 from ui.documents.uploaded import uploads_folder
 from ui.shared import process
 from ui.shared.jobs import jobs
-from ui.shared.state import kept
 from ui.shared.words import files, plain
 
 if TYPE_CHECKING:
@@ -28,15 +26,8 @@ STAGES = {
 }
 
 
-@dataclass(slots=True)
-class Watching:
-    """Whether this session saw a job at work whose end it has not drawn yet."""
-
-    job: bool = False
-
-
 def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False) -> None:
-    """Index folders in the background, unless a job is still at work."""
+    """Index folders in the background, unless another job is running."""
     athena = process.athena()
     started = jobs().start(
         title,
@@ -45,11 +36,13 @@ def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False
         ),
     )
     if not started:
-        st.toast("Indexing is still at work. Wait for it, or cancel it first.")
+        st.toast("Indexing is still running. Wait for it, or cancel it first.")
 
 
-def progress() -> None:
-    """Draw the job at work, or the result of the last one."""
+def progress(busy: bool) -> None:
+    """Draw the job at work, or the result of the last one; `busy` is what the page was drawn for."""
+    if busy and not jobs().working:
+        st.rerun()  # the table below shows what was indexed
     job = jobs().current
     if job is None:
         return
@@ -59,15 +52,11 @@ def progress() -> None:
             _working(now)
             if st.button("Cancel", icon=":material/stop_circle:", disabled=now.stopping, key="cancel-job"):
                 job.cancel()
-            kept(Watching).job = True
             return
         _finished(now)
         if st.button("Close", key="close-job"):
             jobs().dismiss()
             st.rerun()
-    if kept(Watching).job:
-        kept(Watching).job = False
-        st.rerun()  # once: the table below shows what was indexed
 
 
 def _working(now: JobState) -> None:

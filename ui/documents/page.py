@@ -33,8 +33,8 @@ def page() -> None:
         documents = process.athena().store.sections.documents()
         busy = jobs().working
         _overview(documents, busy=busy)
-        with st.container(key="progress"):  # always there: what comes and goes in it moves nothing below it
-            st.fragment(progress, run_every=LOOK_EVERY if busy else None)()
+        with st.container(key="progress"):  # always there: nothing below it moves
+            st.fragment(progress, run_every=LOOK_EVERY if busy else None)(busy)
         add_files(busy=busy)
         _listed(documents, busy=busy)
 
@@ -82,7 +82,7 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
 
 @st.dialog("Delete this file?")
 def confirm_removal(source: str) -> None:
-    """Ask before a document leaves the index."""
+    """Ask before a document is deleted."""
     documents = {info.source: info for info in process.athena().store.sections.documents()}
     info = documents.get(source)
     if info is None:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Comparison:
-    """The last two searches of this session, and the turn that they are of."""
+    """The last two searches of this session, and the turn they belong to."""
 
     turn_id: str = ""
     found: tuple[Retrieval, Retrieval] | None = None
 
 
 def what_if(turn: Turn) -> None:
-    """Draw the settings, and the comparison once they were searched with."""
+    """Draw the settings, and once they are searched with, the comparison."""
     last = kept(Comparison)
     question = turn.answer.condensed_question or turn.question
     before = _options_of(turn.answer)

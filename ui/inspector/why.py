@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def why_not(turn: Turn) -> None:
-    """Draw the choice of a section, and what became of it in the search."""
+    """Draw the choice of a section, and how far it came in the search."""
     sections = _all_sections()
     label = st.selectbox(
         "The section that you expected",

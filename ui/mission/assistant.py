@@ -1,4 +1,4 @@
-"""The assistant beside the console: one conversation a game, silent while its computer is dark."""
+"""The assistant beside the console: one conversation for each game, silent while its computer is off."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def assistant(game: Game) -> None:
 
 
 def _silence(persona: Persona, why: str) -> None:
-    """Why the assistant does not answer, and what that means."""
+    """Draw why the assistant does not answer, and what still works."""
     with st.container(key="silent", border=True):
         st.markdown(f":material/power_off: **{plain(persona.name)} is silent**")
         st.text(f"{why}.")
         st.text(
             f"{persona.name} runs on the ship’s computer. Until it runs again you have the console alone: "
-            "what was said before stays here, and the manuals can be read."
+            "what was said before stays here, and you can read the manuals."
         )
         links.link("documents", "Read the manuals", icon=":material/library_books:")
 

@@ -83,7 +83,7 @@ def briefing(level: Level) -> None:
         )
         with st.expander("Another draw of the dice"):
             seed = st.number_input(
-                "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed is the same game."
+                "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed gives the same game."
             )
         with st.container(horizontal=True):
             st.button("Begin", type="primary", on_click=begin, args=(level.id,), key="mission-begin",
@@ -92,7 +92,7 @@ def briefing(level: Level) -> None:
 
 
 def begin(level: str, *, seed: int = 0, easy: bool = False) -> None:
-    """Begin a level anew, in place of its saved game."""
+    """Begin a level from the start, in place of its saved game."""
     games = mission_state.games()
     games.discard(level)
     games.save(Game.start(level, seed=seed, easy=easy))

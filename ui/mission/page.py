@@ -54,7 +54,7 @@ def _page() -> None:
 
 
 def _broken(level: Level, error: MissionError) -> None:
-    """A saved game that cannot be played."""
+    """Draw what is left to do about a saved game that cannot be played."""
     log.warning("the saved game of '%s' cannot be played: %s", level.id, error)
     with st.container(key="page"):
         st.header(level.title, anchor=False)
@@ -62,6 +62,6 @@ def _broken(level: Level, error: MissionError) -> None:
             mission_state.in_one_line(error), "The other levels and your best times are not touched."
         )
         with st.container(horizontal=True):
-            st.button("Start this level anew", type="primary", key="mission-anew",
+            st.button("Start this level again", type="primary", key="mission-anew",
                       on_click=mission_state.games().discard, args=(level.id,))  # fmt: skip
             st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")

@@ -56,7 +56,7 @@ def _head(game: Game) -> None:
 
 @st.dialog("Abandon this level?")
 def confirm_abandoning(level: str, title: str) -> None:
-    """Ask before a running game goes for good."""
+    """Ask before a running game is deleted."""
     st.text(f"The game of “{title}” will be deleted. “All levels” leaves it and keeps it.")
     if messages.confirmed(no="Keep playing", yes="Abandon", key="game"):
         mission_state.games().discard(level)
@@ -65,7 +65,7 @@ def confirm_abandoning(level: str, title: str) -> None:
 
 
 def _seen() -> str:
-    """Which of the three a phone shows; a wide screen shows them all."""
+    """Which of the three views a phone shows; a wide screen shows all."""
     with st.container(key="views"):
         picked = st.segmented_control("Show", VIEWS, default=VIEWS[0], required=True,
                                       key="mission-view", label_visibility="collapsed")  # fmt: skip
@@ -77,7 +77,7 @@ def _seen() -> str:
 
 @dataclass(slots=True)
 class ConsoleLine:
-    """The last line of the console that was run, by the number that the page counts lines with."""
+    """The last console line that was run, by the page's own number for it."""
 
     number: int = 0
 
@@ -89,7 +89,7 @@ def _console(game: Game) -> None:
 
 
 def _typed(level: str) -> None:
-    """Run what was typed, once, and keep the game."""
+    """Run what was typed, once, and save the game."""
     typed, last = sent("console-panel", "command"), kept(ConsoleLine)
     if not typed or typed.get("level") != level or int(typed["seq"]) <= last.number:
         return
@@ -122,7 +122,7 @@ def run(level: str, line: str) -> None:
 
 
 def _hints(game: Game) -> None:
-    """Hints a step at a time; those already given stay."""
+    """Draw the hints given so far, and the button for the next."""
     left = len(game.level.hints) - game.hints_shown
     with st.popover("Hints", icon=":material/lightbulb:", type="tertiary"):
         for number, hint in enumerate(game.level.hints[: game.hints_shown], start=1):
@@ -131,7 +131,7 @@ def _hints(game: Game) -> None:
             label = f"Give me a hint ({left} left)" if left else "No hints are left"
             st.button(label, key="mission-hint", disabled=not left, on_click=_hint, args=(game.level.id,))
         elif not game.hints_shown:
-            st.text("You took none.")
+            st.text("You took no hints.")
 
 
 def _hint(level: str) -> None:

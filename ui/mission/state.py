@@ -40,7 +40,7 @@ def level() -> str:
 
 
 def open_level(wanted: str) -> None:
-    """Make a level the open one ("" = the choice of levels); the last notice and the evidence go."""
+    """Open a level ("" = the choice of levels); the notice and the evidence pane are closed."""
     kept(MissionState).level = wanted
     messages.notify("")
     shared().evidence = None
@@ -51,7 +51,7 @@ def open_level(wanted: str) -> None:
 
 
 def in_one_line(error: MissionError) -> str:
-    """What went wrong, without the details that checks found in a file: those are for the log."""
+    """What went wrong in one line: details that checks found in a file are for the log."""
     return error.problem.splitlines()[0].rstrip(":")
 
 

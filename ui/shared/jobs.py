@@ -1,4 +1,4 @@
-"""Indexing in the background: one job at a time, its progress kept for whichever page looks."""
+"""Indexing in the background: one job at a time, its progress kept for any page that looks."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Ingest) -> bool:
-        """Start a job; False where another is still at work."""
+        """Start a job; False where another is still running."""
         with self._lock:
             if self.working:
                 return False
@@ -106,12 +106,12 @@ class Jobs:
 
     @property
     def current(self) -> Job | None:
-        """The job at work or the last one, until dismissed."""
+        """The running job, or the last one until it is dismissed."""
         return self._job
 
     @property
     def working(self) -> bool:
-        """Whether a job is at work."""
+        """Whether a job is running."""
         return self._job is not None and self._job.state().working
 
     def dismiss(self) -> None:

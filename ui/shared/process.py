@@ -1,4 +1,4 @@
-"""What there is one of in this process: its settings, its Athena, its persona."""
+"""What this process has one of: settings, Athena, persona."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _served_with: list[Settings] = []  # at most one: what `athena serve` was starte
 
 @dataclass(slots=True)
 class GivenAthena:
-    """An Athena of this session's own, as tests give it."""
+    """An Athena for this session alone, as tests need it."""
 
     athena: Athena | None = None
 

@@ -52,7 +52,7 @@ def answer(text: str = "It is shut [1].") -> Answer:
 
 
 def finished(*script: Any) -> Run:
-    run = Run("c1", "Why?")
+    run = Run("Why?")
     run.start(ScriptedEngine(list(script)))
     assert run.wait(SECONDS)
     return run
@@ -70,7 +70,7 @@ def test_collects_text_and_answer() -> None:
 
 def test_shows_the_running_step_and_what_arrived() -> None:
     gate = threading.Event()
-    run = Run("c1", "Why?")
+    run = Run("Why?")
     run.start(
         ScriptedEngine([StepStarted("search", "Searching 12 sentences"), gate, AnswerFinished(answer())])
     )
@@ -82,7 +82,7 @@ def test_shows_the_running_step_and_what_arrived() -> None:
 
 
 def test_stopping_keeps_the_partial_text() -> None:
-    run = Run("c1", "Why?")
+    run = Run("Why?")
     run.start(ScriptedEngine([TokenArrived("It "), threading.Event()]))
     _until(lambda: run.snapshot().text == "It ")
     run.stop.set()
