@@ -17,7 +17,7 @@ def minutes_left(game: Game) -> int | None:
     """
     if game.outcome is not Outcome.RUNNING:
         return None
-    ahead = replace(game, state=game.state.copy(), level=replace(game.level, events=()))
+    ahead = replace(game, state=game.state.copy(), level=game.level.model_copy(update={"events": ()}))
     for minute in range(STEP_MIN, HORIZON_MIN + STEP_MIN, STEP_MIN):
         if ahead.drift(STEP_MIN) is Outcome.LOST:
             return minute

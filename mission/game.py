@@ -153,7 +153,7 @@ class Game:
     def _judge(self, minutes: float) -> None:
         """Decide whether the level is won or lost."""
         now = Situation.of(self.ship, self.state, self.elapsed_min)
-        self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.condition(now)), "")
+        self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
             self.outcome = Outcome.LOST
             return

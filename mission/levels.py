@@ -5,13 +5,19 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+)
 
 from mission.conditions import Condition, parse
 from mission.errors import LevelError
@@ -45,15 +51,27 @@ class EventRow(FileRow):
     warm: tuple[str, ...] = ()
 
 
-class FailureRow(FileRow):
+def _parsed(words: str, info: ValidationInfo) -> Condition:
+    return parse(words, cast("Ship", info.context))
+
+
+def _in_order(events: tuple[EventRow, ...]) -> tuple[EventRow, ...]:
+    return tuple(sorted(events, key=lambda event: event.at_min))
+
+
+Parsed = Annotated[Condition, BeforeValidator(_parsed)]
+Story = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+class Failure(FileRow):
     """A condition that loses the level, and why."""
 
-    when: str
+    when: Parsed
     because: str
 
 
-class LevelFile(FileRow):
-    """A level's file."""
+class Level(FileRow):
+    """A level that can be played."""
 
     id: str
     number: int
@@ -62,74 +80,37 @@ class LevelFile(FileRow):
     par_min: float
     start_at: str = Field(pattern=r"\d\d:\d\d")
     people: int = 1
-    story: str
-    story_won: str
-    story_lost: str
-    events: tuple[EventRow, ...]
-    success: tuple[str, ...]
+    story: Story
+    story_won: Story
+    story_lost: Story
+    events: Annotated[tuple[EventRow, ...], AfterValidator(_in_order)]
+    success: tuple[Parsed, ...]
     hold_min: float
-    failure: tuple[FailureRow, ...]
+    failures: tuple[Failure, ...] = Field(alias="failure")
     hints: tuple[str, ...] = ()
     questions: tuple[str, ...]
 
+    @property
+    def par_seconds(self) -> int:
+        """Ship's seconds that a good player takes."""
+        return round(self.par_min * 60)
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A condition that loses the level, and why."""
-
-    condition: Condition
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A level that can be played: its file, with the conditions as functions of the ship's situation."""
-
-    id: str
-    number: int
-    title: str
-    summary: str
-    par_seconds: int
-    start_minute: float
-    people: int
-    story: str
-    story_won: str
-    story_lost: str
-    events: tuple[EventRow, ...]
-    success: tuple[Condition, ...]
-    hold_min: float
-    failures: tuple[Failure, ...]
-    hints: tuple[str, ...]
-    questions: tuple[str, ...]
+    @property
+    def start_minute(self) -> float:
+        """Ship's minute of the day in which the player takes over."""
+        hours, minutes = map(int, self.start_at.split(":"))
+        return hours * 60 + minutes
 
 
 def load_level(path: Path, ship: Ship) -> Level:
     """The level of a file. Raises LevelError where it is damaged or names what is not aboard."""
     try:
-        row = LevelFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        level = Level.model_validate(tomllib.loads(path.read_text(encoding="utf-8")), context=ship)
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
         raise LevelError(f"Cannot read the level '{path.name}': {error}", "Correct the file.") from error
-    for event in row.events:
+    for event in level.events:
         _check_event(event, ship, path.name)
-    hours, minutes = map(int, row.start_at.split(":"))
-    return Level(
-        id=row.id,
-        number=row.number,
-        title=row.title,
-        summary=row.summary,
-        par_seconds=round(row.par_min * 60),
-        start_minute=hours * 60 + minutes,
-        people=row.people,
-        story=row.story.strip(),
-        story_won=row.story_won.strip(),
-        story_lost=row.story_lost.strip(),
-        events=tuple(sorted(row.events, key=lambda event: event.at_min)),
-        success=tuple(parse(text, ship) for text in row.success),
-        hold_min=row.hold_min,
-        failures=tuple(Failure(parse(f.when, ship), f.because) for f in row.failure),
-        hints=row.hints,
-        questions=row.questions,
-    )
+    return level
 
 
 def _check_event(event: EventRow, ship: Ship, name: str) -> None:
