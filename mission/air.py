@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mission.status import tank_gives
-from mission.step import Step, toward
+from mission.step import TimeStep, toward
 
 GAS_KG_PER_KPA = 7 / 24  # 24 m³ of cabin: 0.84 kg of oxygen a day are 2.88 kPa
 LOX_TANK_KG, LN2_TANK_KG = 58.0, 31.0
@@ -19,7 +19,7 @@ HUMIDITY_RATE, DAMPEST = 4.0, 95.0
 WORN_BEARING_RISE, HOTTEST_BEARING, SMOKING_BEARING = 6.0, 110.0, 90.0
 
 
-def fans(s: Step) -> None:
+def fans(s: TimeStep) -> None:
     """Flow and bearings of the fans."""
     for fan in s.parts("ECS-FAN-"):
         running = s.runs(fan)
@@ -30,13 +30,13 @@ def fans(s: Step) -> None:
             s.move(fan, "BEARING_TEMP", s.nominal(fan, "BEARING_TEMP") if running else 22.0, 30.0)
 
 
-def air_flow(s: Step) -> float:
+def air_flow(s: TimeStep) -> float:
     """What the selected fan moves, m³ per minute."""
     fan = s.chosen("AIR-CTRL.FAN")
     return s.get(fan, "FLOW") if s.on(fan) else 0.0
 
 
-def beds(s: Step) -> None:
+def beds(s: TimeStep) -> None:
     """Temperature and saturation of the amine beds."""
     for bed in s.parts("ECS-CO2-A", "ECS-CO2-B"):
         mode = s.setting(bed, "MODE") if s.on(bed) else "STANDBY"
@@ -52,8 +52,8 @@ def beds(s: Step) -> None:
             s.put(bed, "SATURATION", min(FULL_BED, s.get(bed, "SATURATION") + rise))
 
 
-def removal(s: Step) -> float:
-    """The share of the ppCO2 that the selected remover takes out per hour."""
+def removal(s: TimeStep) -> float:
+    """The share of the ppCO2 that the selected remover takes out per hour, 0 where it cannot work."""
     remover, flow = s.chosen("AIR-CTRL.CO2_BED"), air_flow(s)
     if not s.on(remover) or not flow or s.state.warmups.get(remover):
         return 0.0
@@ -67,7 +67,7 @@ def removal(s: Step) -> float:
     return s.constant("co2_bed_removal") * speed
 
 
-def carbon_dioxide(s: Step) -> None:
+def carbon_dioxide(s: TimeStep) -> None:
     """ppCO2 between breath and removal; a used cartridge loses life."""
     breath, share = s.constant("co2_rise") * s.state.people, removal(s)
     cabin = s.state.cabin
@@ -81,24 +81,24 @@ def carbon_dioxide(s: Step) -> None:
         s.put("ECS-CO2-L", "LIFE", max(0.0, s.get("ECS-CO2-L", "LIFE") - used))
 
 
-def _supplied(s: Step, gas: str) -> bool:
+def _supplied(s: TimeStep, gas: str) -> bool:
     """Whether the selected regulator and tank of `O2` or `N2` can deliver."""
     regulator, tank = s.chosen(f"ATM-CTRL.{gas}_REG"), s.chosen(f"ATM-CTRL.{gas}_TANK")
     return s.on(regulator) and tank_gives(s.state, tank, s.dark) and s.get(regulator, "OUTLET") > 0
 
 
-def _setpoint(s: Step, gas: str) -> float:
+def _setpoint(s: TimeStep, gas: str) -> float:
     return float(s.setting(s.chosen(f"ATM-CTRL.{gas}_REG"), "SETPOINT"))
 
 
-def _draw(s: Step, gas: str, kpa: float, tank_kg: float) -> None:
+def _draw(s: TimeStep, gas: str, kpa: float, tank_kg: float) -> None:
     tank = s.chosen(f"ATM-CTRL.{gas}_TANK")
     left = s.get(tank, "QUANTITY") - 100 * kpa * GAS_KG_PER_KPA / tank_kg
     s.put(tank, "QUANTITY", max(0.0, left))
 
 
-def mixture(s: Step) -> None:
-    """Oxygen to its setpoint first, then the total pressure to that of the nitrogen regulator."""
+def mixture(s: TimeStep) -> None:
+    """Bring oxygen to its setpoint first, then the total pressure to the nitrogen regulator's."""
     start = s.state.cabin["PRESSURE"]
     oxygen = _oxygen(s)
     leak = s.constant("cabin_leak") * s.hours
@@ -110,7 +110,7 @@ def mixture(s: Step) -> None:
     s.put("ECS-CPR-V1", "OPENING", max(opening, BLEEDING if nitrogen < 0 else 0.0))
 
 
-def _oxygen(s: Step) -> float:
+def _oxygen(s: TimeStep) -> float:
     """The change of ppO2 in this step."""
     cabin, before = s.state.cabin, s.state.cabin["PPO2"]
     breathed = s.constant("o2_use") * s.state.people * s.hours
@@ -124,8 +124,8 @@ def _oxygen(s: Step) -> float:
     return cabin["PPO2"] - before
 
 
-def _nitrogen(s: Step) -> float:
-    """The change of pressure by the nitrogen regulator, negative when the relief valve bleeds for it."""
+def _nitrogen(s: TimeStep) -> float:
+    """The change of pressure by the nitrogen regulator; negative when the relief valve bleeds air instead."""
     cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
     if not _supplied(s, "N2"):
         return 0.0
@@ -137,10 +137,11 @@ def _nitrogen(s: Step) -> float:
     return cabin["PRESSURE"] - before
 
 
-def _relief(s: Step, start: float) -> float:
-    """Lets air out and returns how far the relief valve is open.
+def _relief(s: TimeStep, start: float) -> float:
+    """How far the relief valve is open, after letting air out.
 
-    OPEN, the pressure falls from that of the step's start by a rate in which the regulators' work is counted.
+    With the valve OPEN the pressure falls from its value at the start of the step; the rate already allows
+    for what the regulators add.
     """
     cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
     lost = s.constant("relief_open") * s.hours
@@ -156,7 +157,7 @@ def _relief(s: Step, start: float) -> float:
     return opening
 
 
-def regulators(s: Step) -> None:
+def regulators(s: TimeStep) -> None:
     """Outlet pressures: a line whose tank is shut is empty after two minutes."""
     for regulator in s.parts("ECS-O2-R", "ECS-N2-R"):
         gas = regulator[4:6]
@@ -166,7 +167,7 @@ def regulators(s: Step) -> None:
             s.move(regulator, "OUTLET", nominal if fed else 0.0, nominal * 30)
 
 
-def damp(s: Step) -> None:
+def damp(s: TimeStep) -> None:
     """Humidity and the water separator."""
     drum = "ECS-HUM-1"
     spins = s.runs(drum) and s.setting(drum, "MODE") == "RUN"
@@ -176,7 +177,7 @@ def damp(s: Step) -> None:
     s.state.cabin["HUMIDITY"] = toward(s.state.cabin["HUMIDITY"], target, HUMIDITY_RATE * s.hours)
 
 
-def smoke(s: Step) -> None:
+def smoke(s: TimeStep) -> None:
     """Smoke of a fan whose bearing is too hot; the filters clear it with the air's flow."""
     hot = any(s.on(fan) and s.get(fan, "BEARING_TEMP") > SMOKING_BEARING for fan in s.parts("ECS-FAN-"))
     s.move("ECS-SMK-1", "OBSCURATION", 8.0 if hot else 0.2, 4.0 if hot else 0.6 * air_flow(s))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from mission.parts import Quantity
 from mission.schema import AlarmRow
 from mission.ship import Ship
-from mission.state import LogEntry, State
+from mission.state import LogEntry, ShipState
 from mission.status import Status, reading, statuses
 
 ANY_CONTROLLER = "*-CTRL"
-EVENT_PREFIX = "alarm "  # events of the state that alarms are raised by
+EVENT_PREFIX = "alarm "  # prefix of the events in the state that raise an alarm
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Alarm:
         return self.level == "warning"
 
 
-def active_alarms(ship: Ship, state: State) -> list[Alarm]:
+def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
     """The alarms of a state, warnings first."""
     found = statuses(ship, state)
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
     return sorted(alarms, key=lambda alarm: not alarm.is_warning)
 
 
-def record(ship: Ship, state: State) -> list[Alarm]:
-    """Writes new and gone alarms into the state's log and returns the new ones, the nearest cause first."""
+def record(ship: Ship, state: ShipState) -> list[Alarm]:
+    """The alarms that are new, nearest cause first; the state's log gets them, and notes those that ended."""
     now = {(alarm.code, alarm.subject): alarm for alarm in active_alarms(ship, state)}
     open_entries = {(entry.code, entry.subject): entry for entry in state.log if entry.gone is None}
     for key, entry in open_entries.items():
@@ -59,7 +59,7 @@ def _distance(ship: Ship, alarm: Alarm) -> int:
     return 10 - ship.depth(ship.controllers[alarm.subject].system)
 
 
-def _raised(ship: Ship, state: State, row: AlarmRow, found: dict[str, Status]) -> Iterator[Alarm]:
+def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: dict[str, Status]) -> Iterator[Alarm]:
     subjects = tuple(ship.controllers) if row.of == (ANY_CONTROLLER,) else row.of
     for subject in subjects:
         text = _cause(ship, state, row, subject, found)
@@ -76,7 +76,7 @@ def _silent(ship: Ship, subject: str, found: dict[str, Status]) -> bool:
     )
 
 
-def _cause(ship: Ship, state: State, row: AlarmRow, subject: str, found: dict[str, Status]) -> str | None:
+def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: dict[str, Status]) -> str | None:
     """The words of an alarm that is raised, or None."""
     ident = state.resolve(subject)
     if row.status:
@@ -95,14 +95,14 @@ def _cause(ship: Ship, state: State, row: AlarmRow, subject: str, found: dict[st
 
 
 def _beside_limits(quantity: Quantity, value: float) -> str:
-    """A value as shown, with more places where it would look like the limit that it has passed."""
+    """The value as shown, with more decimals where it would read like the limit it has passed."""
     shown = quantity.shown(value)
     at_limit = shown in (quantity.shown(quantity.minimum), quantity.shown(quantity.maximum))
     return f"{value:.{quantity.places + 2}f}" if at_limit and value != float(shown) else shown
 
 
 def _beyond(row: AlarmRow, quantity: Quantity, value: float) -> bool:
-    """Whether a value raises the alarm; the limit itself does not, nor what would be shown as the limit."""
+    """Whether a value raises the alarm; the limit itself does not."""
     if row.outside:
         return not quantity.within(value)
     margin = 1e-6

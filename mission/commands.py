@@ -15,7 +15,7 @@ from mission.conditions import Situation, parse
 from mission.schema import InterlockRow
 from mission.selftest import self_test
 from mission.ship import BUSES, Ship
-from mission.state import State, clock
+from mission.state import ShipState, clock
 from mission.status import offline, statuses
 
 ALWAYS_ACCEPTED = ("BUS", "BREAKER")  # relays that need no power from what they switch
@@ -24,7 +24,7 @@ ALWAYS_ACCEPTED = ("BUS", "BREAKER")  # relays that need no power from what they
 class Refused(Exception):
     """A command that was not carried out; it may have cost time, and may have left a trace in `state`."""
 
-    def __init__(self, code: str, text: str, *, minutes: float = 0.0, state: State | None = None) -> None:
+    def __init__(self, code: str, text: str, *, minutes: float = 0.0, state: ShipState | None = None) -> None:
         super().__init__(text)
         self.code, self.text, self.minutes, self.state = code, text, minutes, state
 
@@ -33,15 +33,15 @@ class Refused(Exception):
 class Action:
     """What a command does; `question` is for the assistant."""
 
-    state: State
+    state: ShipState
     minutes: float
-    report: Callable[[State], list[str]]
+    report: Callable[[ShipState], list[str]]
     wakes: bool = False
     question: str = ""
 
 
-def power(ship: Ship, state: State, ident: str, *, on: bool) -> Action:
-    """Closes or opens a power switch."""
+def power(ship: Ship, state: ShipState, ident: str, *, on: bool) -> Action:
+    """Close or open a power switch."""
     after = state.copy()
     after.switches[ident] = on
     minutes = ship.commands["power on" if on else "power off"].minutes
@@ -50,7 +50,7 @@ def power(ship: Ship, state: State, ident: str, *, on: bool) -> Action:
     return Action(after, minutes, lambda now: [_now(ship, now, ident)])
 
 
-def _now(ship: Ship, state: State, ident: str) -> str:
+def _now(ship: Ship, state: ShipState, ident: str) -> str:
     """`ECS-LN2-T2 is now NOMINAL`, with the reason where a powered part stays OFFLINE."""
     status = statuses(ship, state)[ident]
     line = f"{ident} is now {status}"
@@ -61,8 +61,8 @@ def _now(ship: Ship, state: State, ident: str) -> str:
     return line
 
 
-def change(ship: Ship, state: State, ident: str, key: str, value: str) -> Action:
-    """Changes a setting, in the order of the refusals of the manual."""
+def change(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> Action:
+    """Change a setting; refusals are checked in the manual's order."""
     minutes = ship.commands["set"].minutes
     dark = offline(ship, state)
     if ident in dark and key not in ALWAYS_ACCEPTED:
@@ -80,15 +80,15 @@ def change(ship: Ship, state: State, ident: str, key: str, value: str) -> Action
     return Action(after, minutes, lambda now: [_set_now(ship, now, ident, key, value)])
 
 
-def _set_now(ship: Ship, state: State, ident: str, key: str, value: str) -> str:
-    """What the setting is after a minute; a breaker may have opened again."""
+def _set_now(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> str:
+    """What the setting is when the command has ended: a breaker may have opened again."""
     now = state.setting(ident, key)
     unit = ship.settings_of(ident)[key].unit
     words = f"{ident} {key} is now {now} {unit}".rstrip()
     return words if now == value else f"{words}: it did not stay {value}"
 
 
-def _check_interlock(ship: Ship, state: State, row: InterlockRow) -> None:
+def _check_interlock(ship: Ship, state: ShipState, row: InterlockRow) -> None:
     missing = [text for text in row.requires if not parse(text, ship)(Situation.of(ship, state))]
     if missing:
         after = state.copy()
@@ -97,8 +97,8 @@ def _check_interlock(ship: Ship, state: State, row: InterlockRow) -> None:
         raise Refused(row.error, f"{row.setting} {row.value} needs: {'; '.join(missing)}", state=after)
 
 
-def _side_effects(before: State, after: State, ident: str, key: str, value: str) -> None:
-    """A loaded cartridge leaves the locker; the arming alarm goes with the next word to the engine."""
+def _side_effects(before: ShipState, after: ShipState, ident: str, key: str, value: str) -> None:
+    """A loaded cartridge leaves the locker; setting ARM again clears the arming alarm."""
     if key == "CARTRIDGE" and value == "LOADED" and before.setting(ident, key) == "EMPTY":
         after.quantities["STO-LKR-1"]["CARTRIDGES"] -= 1
         after.quantities[ident]["LIFE"] = 100.0
@@ -106,28 +106,28 @@ def _side_effects(before: State, after: State, ident: str, key: str, value: str)
         after.events = [event for event in after.events if event != EVENT_PREFIX + "W-304"]
 
 
-def test(ship: Ship, state: State, ident: str) -> Action:
-    """A self-test; the answer is that of its end."""
+def test(ship: Ship, state: ShipState, ident: str) -> Action:
+    """Run a self-test; its answer is that of the moment it ends."""
     minutes = ship.commands["self-test"].minutes
     return Action(state, minutes, lambda now: self_test(ship, now, ident))
 
 
-def transmit(ship: Ship, state: State, radio: str, key: str) -> Action:
-    """Sends a message."""
+def transmit(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
+    """Send a message."""
     after = _called(ship, state, radio, key, "transmit")
     radios.send(ship, after, radio)
     return Action(after, ship.commands["transmit"].minutes, lambda _: [f"{radio} sent the message"])
 
 
-def receive(ship: Ship, state: State, radio: str, key: str) -> Action:
-    """Fetches the newest message."""
+def receive(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
+    """Fetch the newest message."""
     after = _called(ship, state, radio, key, "receive")
     message = radios.fetch(after, radio)
     return Action(after, ship.commands["receive"].minutes, lambda _: [message])
 
 
-def _called(ship: Ship, state: State, radio: str, key: str, command: str) -> State:
-    """A copy of the state after a call that got through. Raises Refused where it does not."""
+def _called(ship: Ship, state: ShipState, radio: str, key: str, command: str) -> ShipState:
+    """A copy of the state after a call that got through. Raises Refused where it did not."""
     if radio in offline(ship, state):
         raise Refused("E-06", f"{radio} is OFFLINE and cannot send")
     after = state.copy()
@@ -138,19 +138,19 @@ def _called(ship: Ship, state: State, radio: str, key: str, command: str) -> Sta
     return after
 
 
-def wait(state: State, minutes: float) -> Action:
-    """Lets time pass; a new warning ends it."""
+def wait(state: ShipState, minutes: float) -> Action:
+    """Let time pass; a new warning ends it."""
     return Action(state, minutes, lambda now: [f"it is {clock(now.minute)}"], wakes=True)
 
 
-def ask(ship: Ship, state: State, question: str) -> Action:
+def ask(ship: Ship, state: ShipState, question: str) -> Action:
     """A question to the assistant, if its computer runs."""
     if why := why_athena_is_silent(ship, state):
         raise Refused("E-10", why)
     return Action(state, 0.0, lambda _: [], question=question)
 
 
-def why_athena_is_silent(ship: Ship, state: State) -> str:
+def why_athena_is_silent(ship: Ship, state: ShipState) -> str:
     """Why the assistant does not answer, or nothing where it does."""
     computer, dark = state.setting("CMP-CTRL", "CPU"), offline(ship, state)
     if computer in dark:

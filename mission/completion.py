@@ -1,4 +1,4 @@
-"""Tab-completion: the words that may follow, for the last word of a line."""
+"""Tab-completion: what the last word of a line may become."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def complete(ship: Ship, line: str) -> list[str]:
 
 
 def _options(ship: Ship, before: Sequence[str]) -> Iterable[str]:
-    """All words that may follow the words before."""
+    """All words that may come next."""
     known = [name.split() for name in ship.commands]
     lowered = [word.lower() for word in before]
     following = [

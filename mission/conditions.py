@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from mission.errors import LevelError
 from mission.ship import Ship
-from mission.state import CABIN, State
+from mission.state import CABIN, ShipState
 from mission.status import Status, statuses
 
 ALWAYS_ON = ("ECS-CAB-S2", "EPS-BUS-B")
@@ -28,12 +28,12 @@ class Situation:
     """A state with what follows from it."""
 
     ship: Ship
-    state: State
+    state: ShipState
     statuses: dict[str, Status]
     elapsed_min: float = 0.0
 
     @classmethod
-    def of(cls, ship: Ship, state: State, elapsed_min: float = 0.0) -> Situation:
+    def of(cls, ship: Ship, state: ShipState, elapsed_min: float = 0.0) -> Situation:
         """The situation of a state."""
         return cls(ship, state, statuses(ship, state), elapsed_min)
 
@@ -65,7 +65,7 @@ def parse(text: str, ship: Ship) -> Condition:
     raise _wrong(text)
 
 
-def idle_backups(ship: Ship, state: State) -> list[str]:
+def idle_backups(ship: Ship, state: ShipState) -> list[str]:
     """Backups that are switched on although no controller has selected them."""
     powered = (p.id for p in ship.parts.values() if p.role == "backup" and state.switches[p.id])
     rests = set(powered) - set(ALWAYS_ON)

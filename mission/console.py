@@ -13,7 +13,7 @@ from mission.parts import Setting
 from mission.radio import radios
 from mission.schema import CommandRow
 from mission.ship import Ship
-from mission.state import State
+from mission.state import ShipState
 from mission.status import Status
 
 FILTERS = ("--system", "--status", "--kind", "--role")
@@ -58,7 +58,7 @@ def parse(ship: Ship, line: str) -> Parsed:
     raise Refused("E-01", f"'{text}'.{nearest(first_two, ship.commands, 'Type help for a list.')}")
 
 
-def act(ship: Ship, state: State, line: str) -> Action:
+def act(ship: Ship, state: ShipState, line: str) -> Action:
     """What a line does. Raises Refused where it cannot be done; a question is left to the game."""
     parsed = parse(ship, line)
     handler = _HANDLERS[parsed.command.name]
@@ -89,7 +89,7 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
 
 
 def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
-    """The id of a part or a controller; that of a system stands for its controller."""
+    """The id of a part or a controller; a system's id stands for its controller."""
     ident = word.upper()
     known = ship.ids if options is None else tuple(options)
     if options is None and ident in ship.systems:
@@ -135,13 +135,13 @@ def filter_values(ship: Ship, name: str) -> tuple[str, ...]:
 
 
 def _filters(ship: Ship, words: tuple[str, ...]) -> dict[str, str]:
-    """Filters of `list parts`; a kind may be of two words."""
+    """Filters of `list parts`; a kind may have two words."""
     filters: dict[str, str] = {}
     for group in re.findall(r"(\S+)((?: (?!--)\S+)*)", " ".join(words)):
         name, value = group[0].lower(), group[1].strip()
         if name not in FILTERS:
             near = nearest(name, FILTERS)
-            raise Refused("E-03", f"'{name}' is no filter.{near} There are: {', '.join(FILTERS)}")
+            raise Refused("E-03", f"'{name}' is not a filter.{near} There are: {', '.join(FILTERS)}")
         allowed = {option.upper(): option for option in filter_values(ship, name)}
         if value.upper() not in allowed:
             near = nearest(value, allowed.values())
@@ -153,32 +153,32 @@ def _filters(ship: Ship, words: tuple[str, ...]) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------ commands
 
 
-def _look(state: State, lines: list[str]) -> Action:
+def _look(state: ShipState, lines: list[str]) -> Action:
     return Action(state, 0.0, lambda _: lines)
 
 
-def _list_systems(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _list_systems(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     _words(parsed, 0, 0)
     return _look(state, views.systems(ship, state))
 
 
-def _list_parts(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _list_parts(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return _look(state, views.parts(ship, state, _filters(ship, parsed.words)))
 
 
-def _show(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _show(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return _look(state, views.show(ship, state, _id(ship, _words(parsed, 1, 1)[0])))
 
 
-def _power_on(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _power_on(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return commands.power(ship, state, _id(ship, _words(parsed, 1, 1)[0]), on=True)
 
 
-def _power_off(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _power_off(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return commands.power(ship, state, _id(ship, _words(parsed, 1, 1)[0]), on=False)
 
 
-def _set(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     words = _words(parsed, 0, 3)
     if not words:
         raise Refused("E-02", f"no id was given. Syntax: {parsed.command.syntax}")
@@ -189,11 +189,11 @@ def _set(ship: Ship, state: State, parsed: Parsed) -> Action:
     return commands.change(ship, state, ident, key, value)
 
 
-def _self_test(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _self_test(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return commands.test(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
 
 
-def _telemetry(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     words = _words(parsed, 1, 2)
     ident = _id(ship, words[0])
     known = ship.telemetry_of(ident)
@@ -203,12 +203,12 @@ def _telemetry(ship: Ship, state: State, parsed: Parsed) -> Action:
     return _look(state, views.telemetry(ship, state, ident, keys))
 
 
-def _alarms(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _alarms(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     _words(parsed, 0, 0)
     return _look(state, views.alarms(ship, state))
 
 
-def _alarms_log(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _alarms_log(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     _words(parsed, 0, 0)
     return _look(state, views.log(ship, state))
 
@@ -219,25 +219,25 @@ def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]
     return radio, _value(ship.settings_of(radio)["KEY"], words[1])
 
 
-def _transmit(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _transmit(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     radio, key = _radio(ship, parsed, 3, len(parsed.words))
     return commands.transmit(ship, state, radio, key)
 
 
-def _receive(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _receive(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     radio, key = _radio(ship, parsed, 2, 2)
     return commands.receive(ship, state, radio, key)
 
 
-def _wait(_: Ship, state: State, parsed: Parsed) -> Action:
+def _wait(_: Ship, state: ShipState, parsed: Parsed) -> Action:
     word = parsed.rest.replace(" ", "")
     minutes = duration_min(word)
     if minutes is None:
-        raise Refused("E-04", f"'{parsed.rest}' is no duration. Allowed: 1m to 48h, for instance wait 30m")
+        raise Refused("E-04", f"'{parsed.rest}' is not a duration. Allowed: 1m to 48h, for instance wait 30m")
     return commands.wait(state, minutes)
 
 
-def _help(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _help(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     name = parsed.rest.lower()
     if not name:
         return _look(state, views.columns((row.syntax, HELP[row.name]) for row in ship.commands.values()))
@@ -253,13 +253,13 @@ def _time(row: CommandRow) -> str:
     return f"{row.minutes:g} min" if row.minutes else "no time"
 
 
-def _ask(ship: Ship, state: State, parsed: Parsed) -> Action:
+def _ask(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     if not parsed.rest:
         raise Refused("E-04", f"no question was asked. Syntax: {parsed.command.syntax}")
     return commands.ask(ship, state, parsed.rest)
 
 
-_HANDLERS: dict[str, Callable[[Ship, State, Parsed], Action]] = {
+_HANDLERS: dict[str, Callable[[Ship, ShipState, Parsed], Action]] = {
     "list systems": _list_systems,
     "list parts": _list_parts,
     "show": _show,

@@ -1,9 +1,9 @@
-"""Every error that the simulator raises on purpose; what a player types wrong is an answer, not an error.
+"""Every error that the simulator raises on purpose; what a player mistypes is answered by the console.
 
 MissionError
 ├── ShipFileError     the list of the ship cannot be read or contradicts itself
 ├── LevelError        a level's file cannot be read, or no level has that name
-└── SavedGameError    a saved game or the progress cannot be read
+└── SavedGameError    a saved game or the best times cannot be read
 
 A message says what failed, on what, and what to do.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 
 class MissionError(Exception):
-    """The root: ``str(error)`` is fit to be shown to a player; ``fix`` is the advice alone, or empty."""
+    """The root: ``str(error)`` can be shown to a player; ``fix`` is the advice alone, or empty."""
 
     def __init__(self, problem: str, fix: str = "") -> None:
         super().__init__(f"{problem} {fix}".strip())
@@ -29,4 +29,4 @@ class LevelError(MissionError):
 
 
 class SavedGameError(MissionError):
-    """A saved game or the progress cannot be read."""
+    """A saved game or the best times cannot be read."""

@@ -1,4 +1,4 @@
-"""Files that are either the old or the new ones, never half of either."""
+"""Files that are either old or new, never half written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Writes a file next to its place and moves it there; creates the folder."""
+    """Write beside the file and move the result into place; the folder is created."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

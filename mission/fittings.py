@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mission.power import add_water
 from mission.status import tank_gives
-from mission.step import Step
+from mission.step import TimeStep
 
 STARS_IN_ICE, ICE_MIN = 2.0, 30.0
 WASTE_FILL, WASTE_FILL_WITHOUT_PROCESSOR, WASTE_VENT, WASTE_LEFT = 0.3, 1.0, 30.0, 5.0  # % per hour; %
@@ -17,7 +17,7 @@ HOLD_H = 2.0  # hours for which the antenna follows without thrusters
 WARMEST_FREEZER = 22.0
 
 
-def water(s: Step) -> None:
+def water(s: TimeStep) -> None:
     """Pumps, quality, waste, and what the crew drinks."""
     for pump in s.parts("ECS-WTP-"):
         runs = s.runs(pump) and tank_gives(s.state, s.chosen("WTR-CTRL.WATER_TANK"), s.dark)
@@ -33,13 +33,13 @@ def water(s: Step) -> None:
     s.state.ice_min = ICE_MIN if venting else max(0.0, s.state.ice_min - s.hours * 60)
 
 
-def _spent(s: Step, part: str) -> bool:
+def _spent(s: TimeStep, part: str) -> bool:
     """Whether the part's setting is the one at which it is spent."""
     fault = s.state.faults.get(part)
     return fault is not None and fault.kind == "spent" and s.setting(part, fault.key) == fault.value
 
 
-def guidance(s: Step) -> None:
+def guidance(s: TimeStep) -> None:
     """Attitude errors, stars and the radar's tube."""
     for unit in s.parts("GNC-IMU-"):
         works = s.on(unit) and not s.state.warmups.get(unit) and s.setting(unit, "MODE") != "STANDBY"
@@ -55,7 +55,7 @@ def guidance(s: Step) -> None:
     s.move("GNC-RDR-1", "TUBE_TEMP", 120.0 if searching else 24.0, 20.0)
 
 
-def radio(s: Step) -> None:
+def radio(s: TimeStep) -> None:
     """Pointing, signal and lock."""
     ring = s.chosen("PRP-CTRL.RCS_RING")
     held = s.on(ring) and s.setting(ring, "MODE") == "AUTO"
@@ -70,7 +70,7 @@ def radio(s: Step) -> None:
             s.put(transponder, "LOCK", float(right and not shut_out))
 
 
-def _pointing_error(s: Step) -> float:
+def _pointing_error(s: TimeStep) -> float:
     if s.setting("COM-HGA-1", "POINTING") == "MANUAL":
         off = abs(float(s.setting("COM-HGA-1", "AZIMUTH")) - RIGHT_AZIMUTH)
         error = max(s.nominal("COM-HGA-1", "ERROR"), min(off, 360 - off))
@@ -79,7 +79,7 @@ def _pointing_error(s: Step) -> float:
     return error + max(0.0, s.state.tumbling_h - HOLD_H)
 
 
-def _signal(s: Step, transponder: str) -> float:
+def _signal(s: TimeStep, transponder: str) -> float:
     antenna = s.chosen("COM-CTRL.ANTENNA")
     if not s.on(antenna):
         return NO_SIGNAL
@@ -89,7 +89,7 @@ def _signal(s: Step, transponder: str) -> float:
     return -112.0 - max(0.0, error - 0.3) * 10 if error <= 1.5 else POOR_SIGNAL
 
 
-def propulsion(s: Step) -> None:
+def propulsion(s: TimeStep) -> None:
     """Propellant used for turning, tank pressures, valve temperatures."""
     ring = s.chosen("PRP-CTRL.RCS_RING")
     turning = s.on(ring) and s.setting(ring, "MODE") == "AUTO"
@@ -102,7 +102,7 @@ def propulsion(s: Step) -> None:
             s.move(thrusters, "VALVE_TEMP", 30.0 if s.on(thrusters) else -10.0, 5.0)
 
 
-def memory(s: Step) -> None:
+def memory(s: TimeStep) -> None:
     """Bit errors of the mass memory and the network's latency."""
     scrubs = s.setting("CMP-MEM-1", "SCRUB") == "ON"
     s.move("CMP-MEM-1", "ERRORS", 1.0 if scrubs else 500.0, 120.0 if scrubs else 10.0)
@@ -110,7 +110,7 @@ def memory(s: Step) -> None:
     s.put("CMP-NET-1", "LATENCY", DAMAGED_PATH if _spent(s, "CMP-NET-1") else normal)
 
 
-def storage(s: Step) -> None:
+def storage(s: TimeStep) -> None:
     """The freezer."""
     if s.on("STO-FRZ-1"):
         s.move("STO-FRZ-1", "TEMP", float(s.setting("STO-FRZ-1", "SETPOINT")), 4.0)

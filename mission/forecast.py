@@ -11,14 +11,13 @@ STEP_MIN = 10
 
 
 def minutes_left(game: Game) -> int | None:
-    """Ship's minutes until the mission is lost where nothing is done, by tens; None beyond twelve hours.
+    """Ship's minutes until the mission is lost if nobody acts, in tens; None beyond twelve hours.
 
-    What is still to happen aboard is not foreseen.
+    Events that the level still has in store are not foreseen.
     """
     if game.outcome is not Outcome.RUNNING:
         return None
-    ahead = Game.from_json(game.to_json())
-    ahead.level = replace(game.level, events=())
+    ahead = replace(game, state=game.state.copy(), level=game.level.model_copy(update={"events": ()}))
     for minute in range(STEP_MIN, HORIZON_MIN + STEP_MIN, STEP_MIN):
         if ahead.drift(STEP_MIN) is Outcome.LOST:
             return minute

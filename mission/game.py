@@ -1,4 +1,4 @@
-"""A game: one level played on one ship, command by command; it can be saved and goes on after a restart."""
+"""A game: one level played on one ship, command by command; it can be saved and continued after a restart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mission.panel import Gauge, SystemView
 from mission.physics import pass_time
 from mission.saves import SAVE_VERSION, Saved, dump, parse_saved
 from mission.ship import BUSES, Ship, the_ship
-from mission.state import State, clock, sound_state
+from mission.state import ShipState, clock, sound_state
 from mission.status import Status
 from mission.text import Line, marked
 
@@ -39,7 +39,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a command gave: lines, ship's time since the start and of day, alarms, and how the game stands."""
+    """What a command gave: its lines, ship's time (elapsed and by the clock), alarms, how the game stands."""
 
     lines: tuple[Line, ...]
     elapsed_seconds: int
@@ -57,7 +57,7 @@ class Game:
     level: Level
     seed: int
     easy: bool
-    state: State
+    state: ShipState
     outcome: Outcome = Outcome.RUNNING
     held_min: float = 0.0
     hints_shown: int = 0
@@ -70,7 +70,7 @@ class Game:
 
     @classmethod
     def start(cls, level: str, *, seed: int = 0, easy: bool = False, ask: Ask | None = None) -> Game:
-        """A new game of a level, at the moment in which the player takes over."""
+        """A new game of a level, at the moment the player takes over."""
         ship, found = the_ship(), level_of(level)
         before = [event for event in found.events if event.at_min <= 0]
         first = min([0.0, *(event.at_min for event in before)])
@@ -87,7 +87,7 @@ class Game:
     # -------------------------------------------------------------------------------------------- playing
 
     def run(self, line: str) -> Output:
-        """Runs one line of the console."""
+        """Run one line of the console."""
         if self.outcome is not Outcome.RUNNING:
             return self._output(["The level is over."], [])
         if not line.strip():
@@ -123,7 +123,7 @@ class Game:
         return self.ask(question, self.telemetry_for_assistant()).splitlines()
 
     def _pass(self, minutes: float, *, wakes: bool = False) -> list[Alarm]:
-        """Lets time pass minute by minute and returns the alarms that sounded."""
+        """The new alarms while time passes, minute by minute."""
         new: list[Alarm] = []
         left = minutes
         while left > 1e-6 and self.outcome is Outcome.RUNNING:
@@ -139,21 +139,21 @@ class Game:
         return new
 
     def drift(self, minutes: float) -> Outcome:
-        """Lets time pass in one stride, without alarms: for looking ahead on a copy."""
+        """Let time pass in one stride, without alarms: for looking ahead on a copy."""
         pass_time(self.ship, self.state, minutes)
         self._judge(minutes)
         return self.outcome
 
     def _happen(self, before_min: float) -> None:
-        """Applies the events whose time has come since `before_min`."""
+        """Apply the events whose time has come since `before_min`."""
         for event in self.level.events:
             if max(0.0, before_min) < event.at_min <= self.elapsed_min:
                 apply(event, self.state, random.Random(f"{self.level.id}/{self.seed}/{event.at_min}"))  # noqa: S311
 
     def _judge(self, minutes: float) -> None:
-        """Decides whether the level is won or lost."""
+        """Decide whether the level is won or lost."""
         now = Situation.of(self.ship, self.state, self.elapsed_min)
-        self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.condition(now)), "")
+        self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
             self.outcome = Outcome.LOST
             return
@@ -174,7 +174,7 @@ class Game:
         return []
 
     def hint(self) -> str | None:
-        """The next hint, a step further each time, or None after the last."""
+        """The next hint, or None after the last."""
         if self.hints_shown >= len(self.level.hints):
             return None
         self.hints_shown += 1
@@ -235,7 +235,7 @@ class Game:
     # -------------------------------------------------------------------------------------------- files
 
     def save(self, path: Path) -> None:
-        """Writes the game; a crash leaves the old file or the new one."""
+        """Save the game; a crash leaves the old file or the new one."""
         write_atomically(path, self.to_json())
 
     def to_json(self) -> str:
@@ -285,8 +285,8 @@ class Game:
         )
 
 
-def pass_with_log(ship: Ship, state: State, minutes: float) -> None:
-    """Lets time pass before the player takes over, with the alarms in the log."""
+def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:
+    """Let time pass before the player takes over; alarms go into the log."""
     left = minutes
     while left > 1e-6:
         pass_time(ship, state, min(MINUTE, left))
@@ -295,7 +295,7 @@ def pass_with_log(ship: Ship, state: State, minutes: float) -> None:
 
 
 def _fatal(now: Situation) -> str:
-    """What ends every level, or nothing."""
+    """Why any level would be lost now, or nothing."""
     if now.state.cabin["PPCO2"] >= now.ship.physics["co2_fatal"]:
         return "the air holds too much carbon dioxide to act"
     if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:

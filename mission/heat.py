@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mission.air import air_flow
 from mission.power import add_water
-from mission.step import Step, heated, share_of
+from mission.step import TimeStep, heated, share_of
 
 ENOUGH_COOLANT, ENOUGH_AIR = 3.6, 4.0  # the lower limits of FLOW, L/min and m³/min
 NORMAL_CABIN, NORMAL_COMPUTER, NORMAL_STACK, NORMAL_COOLANT = 22.0, 48.0, 78.0, 12.0
@@ -13,7 +13,7 @@ COLD_PART_TAU_H = 2.0  # a computer or a stack that is off
 VAPOUR_KPA = 100.0  # inlet pressure at which a pump moves nothing
 
 
-def pumps(s: Step) -> None:
+def pumps(s: TimeStep) -> None:
     """Flow of the coolant pumps; a punctured radiator lets coolant out while it is open."""
     for panel in s.parts("ECS-RAD-"):
         fault = s.state.faults.get(panel)
@@ -25,18 +25,18 @@ def pumps(s: Step) -> None:
         s.put(pump, "INLET_PRESSURE", s.state.coolant_kpa)
 
 
-def _feeds(s: Step, panel: str) -> bool:
-    """A panel holds coolant while it is the heat sink; the selector shuts off the other."""
+def _feeds(s: TimeStep, panel: str) -> bool:
+    """Whether a panel is the heat sink; the selector shuts off the other one."""
     return s.chosen("THM-CTRL.HEAT_SINK") == panel
 
 
-def coolant_share(s: Step, controller: str) -> float:
+def coolant_share(s: TimeStep, controller: str) -> float:
     """How much of its coolant a controller's branch gets, 0..1."""
     pump = s.chosen(f"{controller}.COOLANT_PUMP")
     return share_of(s.get(pump, "FLOW"), ENOUGH_COOLANT) if s.on(pump) else 0.0
 
 
-def panels(s: Step) -> None:
+def panels(s: TimeStep) -> None:
     """Panel temperatures and the evaporator's feed."""
     for panel in s.parts("ECS-RAD-"):
         is_open = s.setting(panel, "ISOLATION") == "OPEN"
@@ -47,7 +47,7 @@ def panels(s: Step) -> None:
     add_water(s, -2.8 * boils * s.hours)
 
 
-def _sinks(s: Step) -> bool:
+def _sinks(s: TimeStep) -> bool:
     """Whether heat leaves the ship."""
     sink = s.chosen("THM-CTRL.HEAT_SINK")
     past = s.setting("ECS-CLV-1", "MODE") == "MANUAL" and float(s.setting("ECS-CLV-1", "POSITION")) >= 80
@@ -56,11 +56,11 @@ def _sinks(s: Step) -> bool:
     return s.get(sink, "FEED") > 0 if sink == "ECS-EVP-1" else s.setting(sink, "ISOLATION") == "OPEN"
 
 
-def _tau(s: Step) -> float:
+def _tau(s: TimeStep) -> float:
     return s.constant("cabin_time_constant") / 60
 
 
-def coolant(s: Step) -> None:
+def coolant(s: TimeStep) -> None:
     """Temperature of the coolant."""
     before = s.get("ECS-CLV-1", "COOLANT_TEMP")
     after = heated(
@@ -74,19 +74,19 @@ def coolant(s: Step) -> None:
     s.put("ECS-CLV-1", "COOLANT_TEMP", after)
 
 
-def _excess(s: Step) -> float:
-    """Degrees by which warm coolant warms all that it cools."""
+def _excess(s: TimeStep) -> float:
+    """Degrees by which coolant that is too warm warms everything it cools."""
     return max(0.0, s.get("ECS-CLV-1", "COOLANT_TEMP") - WARM_COOLANT)
 
 
-def exchangers(s: Step) -> None:
+def exchangers(s: TimeStep) -> None:
     """Outlet temperatures of the cabin heat exchangers."""
     for exchanger in s.parts("ECS-HX-"):
         cold = coolant_share(s, "THM-CTRL") > 0 and float(s.setting(exchanger, "BYPASS")) < 60
         s.move(exchanger, "OUTLET_TEMP", s.nominal(exchanger, "OUTLET_TEMP") if cold else 18.0, 27.0)
 
 
-def cabin(s: Step) -> None:
+def cabin(s: TimeStep) -> None:
     """Temperature of the cabin."""
     exchanger = s.chosen("THM-CTRL.HEAT_EXCHANGER")
     works = s.on(exchanger) and float(s.setting(exchanger, "BYPASS")) < 60
@@ -101,7 +101,7 @@ def cabin(s: Step) -> None:
     )
 
 
-def computers(s: Step) -> None:
+def computers(s: TimeStep) -> None:
     """Temperatures of the computers; one that is too hot switches itself off."""
     for computer in s.parts("CMP-CPU-"):
         safe = s.setting(computer, "MODE") == "SAFE"
@@ -110,14 +110,14 @@ def computers(s: Step) -> None:
         _stop_if_hot(s, computer, "TEMP", "cpu_stop")
 
 
-def stacks(s: Step) -> None:
+def stacks(s: TimeStep) -> None:
     """Temperatures of the fuel cells; one that is too hot shuts itself down."""
     for cell in s.parts("EPS-FC-"):
         _hot(s, cell, "STACK_TEMP", normal=NORMAL_STACK, heating="stack_heat")
         _stop_if_hot(s, cell, "STACK_TEMP", "stack_stop")
 
 
-def _hot(s: Step, part: str, key: str, *, normal: float, heating: str) -> None:
+def _hot(s: TimeStep, part: str, key: str, *, normal: float, heating: str) -> None:
     controller = s.ship.controller_of(part)
     before = s.get(part, key)
     if s.on(part):
@@ -129,7 +129,7 @@ def _hot(s: Step, part: str, key: str, *, normal: float, heating: str) -> None:
         s.put(part, key, heated(before, target=NORMAL_CABIN, share=1, heating=0, tau_h=tau, hours=s.hours))
 
 
-def _stop_if_hot(s: Step, part: str, key: str, limit: str) -> None:
+def _stop_if_hot(s: TimeStep, part: str, key: str, limit: str) -> None:
     if s.on(part) and s.get(part, key) >= s.constant(limit) - 1e-9:
         s.state.switches[part] = False
         s.again()

@@ -1,32 +1,35 @@
-"""Levels: a story, a fault, and the conditions of success and failure, each a TOML file in `levels/`."""
+"""Levels: story, fault, and conditions of success and failure; each is a TOML file in `levels/`."""
 
 from __future__ import annotations
 
 import random
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+)
 
 from mission.conditions import Condition, parse
 from mission.errors import LevelError
+from mission.schema import FileRow
 from mission.ship import Ship, the_ship
-from mission.state import CABIN, Fault, FaultKind, State
+from mission.state import CABIN, Fault, FaultKind, ShipState
 
 LEVELS_FOLDER = Path(__file__).parent / "levels"
-Amount = float | tuple[float, float]  # a range is drawn from by the seed
+Amount = float | tuple[float, float]  # from a range, the seed picks one
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FaultRow(_Row):
+class FaultRow(FileRow):
     """A part's fault."""
 
     kind: FaultKind
@@ -36,8 +39,8 @@ class FaultRow(_Row):
     rate: float = 0.0
 
 
-class EventRow(_Row):
-    """What changes aboard at a time; minutes before the player takes over are negative."""
+class EventRow(FileRow):
+    """What changes aboard at a moment; minutes before the player takes over are negative."""
 
     at_min: float
     switch: dict[str, Literal["on", "off"]] = Field(default_factory=dict)
@@ -48,15 +51,27 @@ class EventRow(_Row):
     warm: tuple[str, ...] = ()
 
 
-class FailureRow(_Row):
+def _parsed(words: str, info: ValidationInfo) -> Condition:
+    return parse(words, cast("Ship", info.context))
+
+
+def _in_order(events: tuple[EventRow, ...]) -> tuple[EventRow, ...]:
+    return tuple(sorted(events, key=lambda event: event.at_min))
+
+
+Parsed = Annotated[Condition, BeforeValidator(_parsed)]
+Story = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+class Failure(FileRow):
     """A condition that loses the level, and why."""
 
-    when: str
+    when: Parsed
     because: str
 
 
-class LevelFile(_Row):
-    """A level's file."""
+class Level(FileRow):
+    """A level that can be played."""
 
     id: str
     number: int
@@ -65,78 +80,41 @@ class LevelFile(_Row):
     par_min: float
     start_at: str = Field(pattern=r"\d\d:\d\d")
     people: int = 1
-    story: str
-    story_won: str
-    story_lost: str
-    events: tuple[EventRow, ...]
-    success: tuple[str, ...]
+    story: Story
+    story_won: Story
+    story_lost: Story
+    events: Annotated[tuple[EventRow, ...], AfterValidator(_in_order)]
+    success: tuple[Parsed, ...]
     hold_min: float
-    failure: tuple[FailureRow, ...]
+    failures: tuple[Failure, ...] = Field(alias="failure")
     hints: tuple[str, ...] = ()
     questions: tuple[str, ...]
 
+    @property
+    def par_seconds(self) -> int:
+        """Ship's seconds that a good player takes."""
+        return round(self.par_min * 60)
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A condition that loses the level, and why."""
-
-    condition: Condition
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A level that can be played."""
-
-    id: str
-    number: int
-    title: str
-    summary: str
-    par_seconds: int
-    start_minute: float
-    people: int
-    story: str
-    story_won: str
-    story_lost: str
-    events: tuple[EventRow, ...]
-    success: tuple[Condition, ...]
-    hold_min: float
-    failures: tuple[Failure, ...]
-    hints: tuple[str, ...]
-    questions: tuple[str, ...]
+    @property
+    def start_minute(self) -> float:
+        """Ship's minute of the day in which the player takes over."""
+        hours, minutes = map(int, self.start_at.split(":"))
+        return hours * 60 + minutes
 
 
 def load_level(path: Path, ship: Ship) -> Level:
-    """The level of a file. Raises LevelError where it is damaged or names what the ship does not have."""
+    """The level of a file. Raises LevelError where it is damaged or names what is not aboard."""
     try:
-        row = LevelFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        level = Level.model_validate(tomllib.loads(path.read_text(encoding="utf-8")), context=ship)
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
         raise LevelError(f"Cannot read the level '{path.name}': {error}", "Correct the file.") from error
-    for event in row.events:
+    for event in level.events:
         _check_event(event, ship, path.name)
-    hours, minutes = map(int, row.start_at.split(":"))
-    return Level(
-        id=row.id,
-        number=row.number,
-        title=row.title,
-        summary=row.summary,
-        par_seconds=round(row.par_min * 60),
-        start_minute=hours * 60 + minutes,
-        people=row.people,
-        story=row.story.strip(),
-        story_won=row.story_won.strip(),
-        story_lost=row.story_lost.strip(),
-        events=tuple(sorted(row.events, key=lambda event: event.at_min)),
-        success=tuple(parse(text, ship) for text in row.success),
-        hold_min=row.hold_min,
-        failures=tuple(Failure(parse(f.when, ship), f.because) for f in row.failure),
-        hints=row.hints,
-        questions=row.questions,
-    )
+    return level
 
 
 def _check_event(event: EventRow, ship: Ship, name: str) -> None:
-    """Raises where an event names what the ship does not have."""
+    """Raise LevelError where an event names something that is not aboard."""
     wrong = [i for i in event.switch if i not in ship.ids]
     wrong += [p for p in (*event.fault, *event.warm) if p not in ship.parts]
     wrong += [key for key in event.cabin if key not in CABIN]
@@ -149,9 +127,7 @@ def _check_event(event: EventRow, ship: Ship, name: str) -> None:
         known_keys = ship.telemetry_of(part)
         wrong += [f"{part} {key}" for key in quantities if key not in known_keys]
     if wrong:
-        raise LevelError(
-            f"'{name}' names what the ship does not have: {', '.join(wrong)}.", "Correct the file."
-        )
+        raise LevelError(f"'{name}' names what is not aboard: {', '.join(wrong)}.", "Correct the file.")
 
 
 @cache
@@ -174,12 +150,12 @@ def level_of(name: str) -> Level:
 
 
 def drawn(amount: Amount, chance: random.Random) -> float:
-    """An amount, or one of its range."""
+    """The amount itself, or one picked from its range."""
     return chance.uniform(*amount) if isinstance(amount, tuple) else amount
 
 
-def apply(event: EventRow, state: State, chance: random.Random) -> None:
-    """Changes the state as an event says."""
+def apply(event: EventRow, state: ShipState, chance: random.Random) -> None:
+    """Change the state as an event says."""
     for ident, position in event.switch.items():
         state.switches[ident] = position == "on"
     for ident, settings in event.set.items():

@@ -1,4 +1,4 @@
-"""What a panel shows besides the console: systems, and the quantities that matter."""
+"""What a panel beside the console shows: systems, and the quantities that matter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mission import views
 from mission.ship import Ship
-from mission.state import State
+from mission.state import ShipState
 from mission.status import Status, statuses, system_status
 
 CABIN_LABELS = {
@@ -48,14 +48,14 @@ class Gauge:
     within: bool
 
 
-def systems(ship: Ship, state: State) -> list[SystemView]:
+def systems(ship: Ship, state: ShipState) -> list[SystemView]:
     """All systems with their statuses."""
     found = statuses(ship, state)
     rows = ship.systems.values()
     return [SystemView(r.id, r.name, ship.depth(r.id), system_status(ship, found, r.id)) for r in rows]
 
 
-def gauges(ship: Ship, state: State) -> list[Gauge]:
+def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
     """The quantities that matter, the cabin's as the selected sensor shows them."""
     sensor = state.resolve("ECS-CTRL.CABIN_SENSOR")
     wanted = [(label, sensor, key) for key, label in CABIN_LABELS.items()]
@@ -63,14 +63,14 @@ def gauges(ship: Ship, state: State) -> list[Gauge]:
     return [_gauge(ship, state, *row) for row in wanted]
 
 
-def _gauge(ship: Ship, state: State, label: str, part: str, key: str) -> Gauge:
+def _gauge(ship: Ship, state: ShipState, label: str, part: str, key: str) -> Gauge:
     quantity = ship.parts[part].telemetry[key]
     value = views.value_of(ship, state, part, key)
     shown = "-" if value is None else quantity.shown(value)
     return Gauge(label, part, key, shown, quantity.unit, value is None or quantity.within(value))
 
 
-def in_words(ship: Ship, state: State) -> str:
+def in_words(ship: Ship, state: ShipState) -> str:
     """The live state as lines of text, for an assistant that may read it."""
     broken = views.parts(ship, state, {"--status": "MALFUNC"})
     off = views.parts(ship, state, {"--status": "OFFLINE", "--role": "primary"})

@@ -12,7 +12,7 @@ TOLERANCE = 1e-6  # limits are inclusive, and sums of steps are not exact
 
 
 def decimals(*numbers: Number) -> int:
-    """Places after the point that the numbers were written with: `21.0` has one, `2300` none."""
+    """Decimals that the numbers were written with: `21.0` has one, `2300` none."""
     return max(len(repr(n).partition(".")[2]) if isinstance(n, float) else 0 for n in numbers)
 
 
@@ -46,7 +46,7 @@ class Setting:
         return self.shown(number)
 
     def shown(self, number: float) -> str:
-        """A number with the places of the default, or with more where it needs them."""
+        """A number with the decimals of the default, or with more where it needs them."""
         text = f"{number:.{self.places}f}"
         return text if float(text) == number else f"{number:g}"
 
@@ -82,7 +82,7 @@ class Quantity:
         return self.minimum - TOLERANCE <= value <= self.maximum + TOLERANCE
 
     def shown(self, value: float) -> str:
-        """A value with the places of the limits; never a negative zero."""
+        """A value with the decimals of the limits; never a negative zero."""
         return f"{value:.{self.places}f}" if round(value, self.places) else f"{0:.{self.places}f}"
 
 

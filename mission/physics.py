@@ -10,16 +10,16 @@ from collections.abc import Callable
 
 from mission import air, fittings, heat, power
 from mission.ship import Ship
-from mission.state import State
+from mission.state import ShipState
 from mission.status import offline
-from mission.step import Step
+from mission.step import TimeStep
 
 STEP_MIN = 1.0
-MOMENT = 1e-6  # minutes that count as none
+MOMENT = 1e-6  # minutes so short that they count as none
 PURGE_MIN, ALIGN_MIN = 10.0, 15.0
 STARS_TO_ALIGN = 4
 
-STAGES: tuple[Callable[[Step], None], ...] = (
+STAGES: tuple[Callable[[TimeStep], None], ...] = (
     power.supply,
     power.cryogenic_tanks,
     air.fans,
@@ -45,25 +45,25 @@ STAGES: tuple[Callable[[Step], None], ...] = (
 )
 
 
-def advance(ship: Ship, state: State, minutes: float, *, step: float = STEP_MIN) -> State:
+def advance(ship: Ship, state: ShipState, minutes: float, *, step: float = STEP_MIN) -> ShipState:
     """The state after some minutes, computed in steps of at most `step` minutes."""
     later = state.copy()
     pass_time(ship, later, minutes, step=step)
     return later
 
 
-def pass_time(ship: Ship, state: State, minutes: float, *, step: float = STEP_MIN) -> None:
+def pass_time(ship: Ship, state: ShipState, minutes: float, *, step: float = STEP_MIN) -> None:
     """Like `advance`, on the state itself."""
     left = minutes
     while left > MOMENT:
         dark = offline(ship, state)
         _start_timers(ship, state, dark)
         span = min([step, left, *_moments(state, dark)])
-        _step(Step(ship, state, span / 60, dark), span)
+        _step(TimeStep(ship, state, span / 60, dark), span)
         left -= span
 
 
-def _step(now: Step, minutes: float) -> None:
+def _step(now: TimeStep, minutes: float) -> None:
     for stage in STAGES:
         stage(now)
     now.state.minute = round(now.state.minute + minutes, 6)
@@ -76,8 +76,8 @@ def _length(mode: str, ship: Ship) -> float | None:
     return {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}.get(mode)
 
 
-def _start_timers(ship: Ship, state: State, dark: frozenset[str]) -> None:
-    """Timers of modes that were just set; one that was left or has lost its power is forgotten."""
+def _start_timers(ship: Ship, state: ShipState, dark: frozenset[str]) -> None:
+    """Start timers of modes that were just set; drop those whose mode was left or whose power is gone."""
     for part, settings in state.settings.items():
         length = _length(settings.get("MODE", ""), ship)
         if length is None or part in dark or state.warmups.get(part):
@@ -86,20 +86,20 @@ def _start_timers(ship: Ship, state: State, dark: frozenset[str]) -> None:
             state.timers.setdefault(part, length)
 
 
-def _moments(state: State, dark: frozenset[str]) -> list[float]:
+def _moments(state: ShipState, dark: frozenset[str]) -> list[float]:
     """Minutes until each warm-up or timer ends."""
     warming = [left for part, left in state.warmups.items() if left > 0 and part not in dark]
     return [*warming, *state.timers.values()]
 
 
-def _warm_up(s: Step, minutes: float) -> None:
+def _warm_up(s: TimeStep, minutes: float) -> None:
     for part, left in s.state.warmups.items():
         cold = s.ship.parts[part].warmup_min
         after = left - minutes if s.on(part) else cold
         s.state.warmups[part] = after if after > MOMENT else 0.0
 
 
-def _run_timers(s: Step, minutes: float) -> None:
+def _run_timers(s: TimeStep, minutes: float) -> None:
     for part, left in list(s.state.timers.items()):
         s.state.timers[part] = left - minutes
         if s.state.timers[part] <= MOMENT:
@@ -107,7 +107,7 @@ def _run_timers(s: Step, minutes: float) -> None:
             _finish(s, part)
 
 
-def _finish(s: Step, part: str) -> None:
+def _finish(s: TimeStep, part: str) -> None:
     """What a MODE that ended by itself leaves behind."""
     settings = s.state.settings[part]
     match settings["MODE"]:

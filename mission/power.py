@@ -1,21 +1,21 @@
-"""Electrical power: loads and breakers of the buses, fuel cell, batteries, and what they use up."""
+"""Electrical power: bus loads and breakers, the fuel cell, the batteries, and what they use up."""
 
 from __future__ import annotations
 
 from mission.parts import Part
 from mission.ship import BUSES
 from mission.status import cell_gives
-from mission.step import Step, toward
+from mission.step import TimeStep, toward
 
 HEATER_OFF_SHARE = 0.25  # of a tank's power with HEATER OFF: it saves 30 of 40 W
 HYDROGEN_KG_PER_KWH, OXYGEN_KG_PER_KWH = 0.047, 0.37
 HYDROGEN_TANK_KG, OXYGEN_TANK_KG = 7.5, 58.0
-IDLE_CELL_W = 300.0  # a cell that is not selected runs for itself
+IDLE_CELL_W = 300.0  # a cell that runs without being selected
 EMPTY_BATTERY_V, FULL_BATTERY_RISE_V = 25.0, 2.9
 OUTLET_MIN = 2.0  # minutes until a starved line is empty
 
 
-def supply(s: Step) -> None:
+def supply(s: TimeStep) -> None:
     """Loads, breakers, the fuel cell and the battery, for one step."""
     for bus in BUSES.values():
         if s.on(bus) and load_of(s, bus) > s.constant("bus_capacity"):
@@ -33,7 +33,7 @@ def supply(s: Step) -> None:
             s.put(inverter, key, s.nominal(inverter, key) if s.on(inverter) else 0.0)
 
 
-def load_of(s: Step, bus: str) -> float:
+def load_of(s: TimeStep, bus: str) -> float:
     """Watts that a bus carries."""
     on_it = {c for c in s.ship.controllers if BUSES[s.setting(c, "BUS")] == bus}
     own = sum(s.ship.controllers[c].power_w for c in on_it if s.on(c))
@@ -41,20 +41,20 @@ def load_of(s: Step, bus: str) -> float:
     return own + sum(_watts(s, part) for part in parts)
 
 
-def _watts(s: Step, part: Part) -> float:
+def _watts(s: TimeStep, part: Part) -> float:
     if part.kind == "tank" and "HEATER" in part.settings and s.setting(part.id, "HEATER") == "OFF":
         return part.power_w * HEATER_OFF_SHARE
     return part.power_w + (s.constant("charger_fast") if part.kind == "charger" and _charging(s) else 0.0)
 
 
-def _charging(s: Step) -> bool:
+def _charging(s: TimeStep) -> bool:
     battery = s.chosen("EPS-CTRL.BATTERY")
     wanted = s.on("EPS-CHG-1") and s.setting("EPS-CHG-1", "MODE") == "FAST"
     return wanted and s.on(battery) and s.get(battery, "CHARGE") < 100
 
 
-def _fuel_cells(s: Step, load: float) -> float:
-    """Watts that the selected cell gives; every cell's telemetry is written."""
+def _fuel_cells(s: TimeStep, load: float) -> float:
+    """Watts from the selected cell; every cell's telemetry is written."""
     chosen = s.chosen("FCS-CTRL.FUEL_CELL")
     gives = cell_gives(s.state, s.dark)
     output = min(load, s.constant("fuel_cell_capacity")) if gives else 0.0
@@ -66,7 +66,7 @@ def _fuel_cells(s: Step, load: float) -> float:
     return output
 
 
-def _use_up(s: Step, kwh: float) -> None:
+def _use_up(s: TimeStep, kwh: float) -> None:
     """Hydrogen and oxygen for the energy, and the water that it makes."""
     for slot, use in (
         ("H2_TANK", HYDROGEN_KG_PER_KWH / HYDROGEN_TANK_KG),
@@ -77,13 +77,13 @@ def _use_up(s: Step, kwh: float) -> None:
     add_water(s, s.constant("fuel_cell_water") * kwh)
 
 
-def add_water(s: Step, litres: float) -> None:
-    """Adds to the selected potable tank of 60 litres, or takes from it."""
+def add_water(s: TimeStep, litres: float) -> None:
+    """Add water to the selected 60-litre tank, or take it out."""
     tank = s.chosen("WTR-CTRL.WATER_TANK")
     s.put(tank, "QUANTITY", max(0.0, min(100.0, s.get(tank, "QUANTITY") + litres / 0.6)))
 
 
-def _batteries(s: Step, missing_w: float) -> None:
+def _batteries(s: TimeStep, missing_w: float) -> None:
     chosen = s.chosen("EPS-CTRL.BATTERY")
     gain_w = (s.constant("charger_fast") if _charging(s) else 0.0) - missing_w
     if s.on(chosen):
@@ -95,12 +95,12 @@ def _batteries(s: Step, missing_w: float) -> None:
     s.put("EPS-CHG-1", "CURRENT", currents[s.setting("EPS-CHG-1", "MODE")])
 
 
-def _bus_voltage(s: Step, missing_w: float) -> float:
+def _bus_voltage(s: TimeStep, missing_w: float) -> float:
     return 28.0 if missing_w <= 0 else s.get(s.chosen("EPS-CTRL.BATTERY"), "VOLTAGE")
 
 
-def cryogenic_tanks(s: Step) -> None:
-    """Pressures: a heater keeps them up; without it a selected tank sinks, and a resting one keeps."""
+def cryogenic_tanks(s: TimeStep) -> None:
+    """Tank pressures: a heater holds them; without it a selected tank's falls and a resting one's stays."""
     for tank in s.parts("ECS-LOX", "ECS-LN2", "EPS-H2"):
         nominal, pressure = s.nominal(tank, "PRESSURE"), s.get(tank, "PRESSURE")
         fall = nominal * s.constant("cryo_pressure_fall") / 100 * s.hours

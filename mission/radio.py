@@ -1,11 +1,11 @@
-"""The radios: who hears whom, keys, and the station that shuts a transponder out."""
+"""The radios: who hears whom, the keys, and the station that locks out a transponder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from mission.ship import Ship
-from mission.state import State
+from mission.state import ShipState
 from mission.status import reading
 
 WRONG_KEYS, WITHIN_MIN, SHUT_OUT_MIN = 5, 60.0, 10.0
@@ -13,8 +13,8 @@ ANSWERED, SENT = "answered ", "sent "
 
 
 @dataclass(frozen=True, slots=True)
-class RadioError:
-    """Why a radio did not get through: a console error's code and words."""
+class Obstacle:
+    """Why a call did not get through: a console error's code and words."""
 
     code: str
     text: str
@@ -25,19 +25,19 @@ def radios(ship: Ship) -> list[str]:
     return [part.id for part in ship.parts.values() if "KEY" in part.settings]
 
 
-def obstacle(ship: Ship, state: State, radio: str, key: str) -> RadioError | None:
-    """What keeps a call with this key from the other side, or None."""
+def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> Obstacle | None:
+    """What keeps a call with this key from getting through, or None."""
     other = "the lander" if radio == "COM-VHF-1" else "the station"
     if not _hears(ship, state, radio):
-        return RadioError("E-09", f"{radio} does not hear {other}. See P-COM-01")
+        return Obstacle("E-09", f"{radio} does not hear {other}. See P-COM-01")
     if state.shut_out_until.get(radio, 0.0) > state.minute:
-        return RadioError("E-08", f"{other} has shut out {radio} for ten minutes after five wrong keys")
+        return Obstacle("E-08", f"{other} has shut out {radio} for ten minutes after five wrong keys")
     if key != ship.radio_keys[radio]:
-        return RadioError("E-08", f"{other} hears {radio} and does not accept its key. See P-COM-02")
+        return Obstacle("E-08", f"{other} hears {radio} and does not accept its key. See P-COM-02")
     return None
 
 
-def _hears(ship: Ship, state: State, radio: str) -> bool:
+def _hears(ship: Ship, state: ShipState, radio: str) -> bool:
     if radio == "COM-VHF-1":
         return True
     part = ship.parts[radio]
@@ -45,8 +45,8 @@ def _hears(ship: Ship, state: State, radio: str) -> bool:
     return selected and part.telemetry["SIGNAL"].within(reading(state, part, "SIGNAL"))
 
 
-def count_wrong_key(state: State, radio: str) -> None:
-    """Remembers a refused key; the fifth within an hour shuts the radio out for ten minutes."""
+def count_wrong_key(state: ShipState, radio: str) -> None:
+    """Remember a refused key; the fifth within an hour shuts the radio out for ten minutes."""
     recent = [m for m in state.wrong_keys.get(radio, []) if m > state.minute - WITHIN_MIN]
     state.wrong_keys[radio] = [*recent, state.minute]
     if len(state.wrong_keys[radio]) >= WRONG_KEYS:
@@ -54,8 +54,8 @@ def count_wrong_key(state: State, radio: str) -> None:
         state.shut_out_until[radio] = state.minute + SHUT_OUT_MIN
 
 
-def send(ship: Ship, state: State, radio: str) -> None:
-    """A message has arrived; the answer comes back if the radio's own KEY is right."""
+def send(ship: Ship, state: ShipState, radio: str) -> None:
+    """Deliver a message; the answer comes back if the radio's own KEY is right."""
     happened(state, SENT + radio)
     if state.setting(radio, "KEY") == ship.radio_keys[radio]:
         caller = ship.names.lander_call_sign if radio == "COM-VHF-1" else ship.station
@@ -64,7 +64,7 @@ def send(ship: Ship, state: State, radio: str) -> None:
         state.inbox.setdefault(radio, []).append(answer)
 
 
-def fetch(state: State, radio: str) -> str:
+def fetch(state: ShipState, radio: str) -> str:
     """The newest message that came in, or that there is none."""
     messages = state.inbox.get(radio, [])
     if not messages:
@@ -73,7 +73,7 @@ def fetch(state: State, radio: str) -> str:
     return messages[-1]
 
 
-def happened(state: State, event: str) -> None:
-    """Notes an event once."""
+def happened(state: ShipState, event: str) -> None:
+    """Note an event once."""
     if event not in state.events:
         state.events.append(event)

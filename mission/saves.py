@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
 from mission.ship import Ship
-from mission.state import State, sound_state
+from mission.state import ShipState, sound_state
 
 SAVE_VERSION = 1
 
@@ -22,7 +22,7 @@ class Saved:
     level: str
     seed: int
     easy: bool
-    state: State
+    state: ShipState
     outcome: Literal["running", "won", "lost"]
     held_min: float
     hints_shown: int
@@ -53,8 +53,8 @@ def parse_saved(text: str, ship: Ship) -> Saved:
     return saved
 
 
-def _fits(state: State, ship: Ship) -> bool:
-    """Whether everything that the state speaks of is aboard, and the other way round."""
+def _fits(state: ShipState, ship: Ship) -> bool:
+    """Whether the state and the ship name the same things."""
     sound = sound_state(ship, minute=state.minute)
     return (
         state.switches.keys() == sound.switches.keys()

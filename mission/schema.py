@@ -1,4 +1,4 @@
-"""What `ship.toml` may hold: rows as they come from the file, checked by pydantic, used only by `ship.py`."""
+"""What `ship.toml` may hold: its rows as pydantic models, so that a mistake in the file is reported."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Number = int | float
 Value = str | int | float
 
 
-class Row(BaseModel):
-    """A row of the file: an unknown key is a mistake."""
+class FileRow(BaseModel):
+    """A row of one of the game's files: an unknown key is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SettingRow(Row):
+class SettingRow(FileRow):
     """A setting of a part: allowed words, a range, or a pattern."""
 
     key: str
@@ -30,7 +30,7 @@ class SettingRow(Row):
     works: tuple[Number, Number] | None = None
 
 
-class QuantityRow(Row):
+class QuantityRow(FileRow):
     """A quantity that a part measures."""
 
     key: str
@@ -41,7 +41,7 @@ class QuantityRow(Row):
     environment: bool = False
 
 
-class PartRow(Row):
+class PartRow(FileRow):
     """A part after `like` has been resolved."""
 
     id: str
@@ -63,7 +63,7 @@ class PartRow(Row):
     start: dict[str, Value] = Field(default_factory=dict)
 
 
-class SlotRow(Row):
+class SlotRow(FileRow):
     """A setting of a controller whose value is a part id."""
 
     key: str
@@ -71,7 +71,7 @@ class SlotRow(Row):
     default: str
 
 
-class ControllerRow(Row):
+class ControllerRow(FileRow):
     """A controller and what it uses."""
 
     id: str
@@ -86,7 +86,7 @@ class ControllerRow(Row):
     watches: tuple[str, ...]
 
 
-class SystemRow(Row):
+class SystemRow(FileRow):
     """A system and the one that contains it."""
 
     id: str
@@ -95,7 +95,7 @@ class SystemRow(Row):
     parent: str = ""
 
 
-class AlarmRow(Row):
+class AlarmRow(FileRow):
     """An alarm: of which parts, and the quantity, status or event that raises it."""
 
     code: str
@@ -112,7 +112,7 @@ class AlarmRow(Row):
     always: bool = False
 
 
-class CodeRow(Row):
+class CodeRow(FileRow):
     """A self-test code or an error of the console."""
 
     code: str
@@ -120,7 +120,7 @@ class CodeRow(Row):
     meaning: str = ""
 
 
-class InterlockRow(Row):
+class InterlockRow(FileRow):
     """A value of a setting that is accepted only under conditions."""
 
     part: str
@@ -131,7 +131,7 @@ class InterlockRow(Row):
     alarm: str = ""
 
 
-class CommandRow(Row):
+class CommandRow(FileRow):
     """A command of the console."""
 
     name: str
@@ -139,7 +139,7 @@ class CommandRow(Row):
     minutes: float
 
 
-class PhysicsRow(Row):
+class PhysicsRow(FileRow):
     """A constant of the physics."""
 
     key: str
@@ -148,7 +148,7 @@ class PhysicsRow(Row):
     meaning: str
 
 
-class RadioKeyRow(Row):
+class RadioKeyRow(FileRow):
     """The key that the other side of a radio expects."""
 
     part: str
@@ -168,14 +168,14 @@ class ShipRow(BaseModel):
     prompt: str
 
 
-class StationRow(Row):
+class StationRow(FileRow):
     """A ground station."""
 
     name: str
     call_sign: str
 
 
-class PhaseRow(Row):
+class PhaseRow(FileRow):
     """A phase of the mission."""
 
     name: str

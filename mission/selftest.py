@@ -1,4 +1,4 @@
-"""Self-tests: what a part or a controller answers about itself, as code and words."""
+"""Self-tests: what a part or a controller reports about itself, as code and words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mission.parts import Part
 from mission.ship import Ship
-from mission.state import State
+from mission.state import ShipState
 from mission.status import (
     Status,
     lost_inputs,
@@ -21,8 +21,8 @@ from mission.status import (
 AGREEMENT = {"PRESSURE": 0.5, "PPO2": 0.3, "PPCO2": 0.05, "TEMP": 0.5, "HUMIDITY": 5.0}
 
 
-def self_test(ship: Ship, state: State, ident: str) -> list[str]:
-    """The answer lines of a self-test; that of a part is one line."""
+def self_test(ship: Ship, state: ShipState, ident: str) -> list[str]:
+    """The lines of a self-test; a part answers with one."""
     answers = (
         _controller(ship, state, ident)
         if ident in ship.controllers
@@ -31,12 +31,12 @@ def self_test(ship: Ship, state: State, ident: str) -> list[str]:
     return [f"{code} {ship.titles[code]}{': ' + text if text else ''}." for code, text in answers]
 
 
-def _part(ship: Ship, state: State, part: Part) -> list[tuple[str, str]]:
+def _part(ship: Ship, state: ShipState, part: Part) -> list[tuple[str, str]]:
     """The first finding, or F-00."""
     return [next(_findings(ship, state, part), ("F-00", ""))]
 
 
-def _findings(ship: Ship, state: State, part: Part) -> Iterator[tuple[str, str]]:
+def _findings(ship: Ship, state: ShipState, part: Part) -> Iterator[tuple[str, str]]:
     """Everything that a part can find about itself, the most telling first."""
     dark = offline(ship, state)
     fault = state.fault(part.id)
@@ -58,7 +58,7 @@ def _findings(ship: Ship, state: State, part: Part) -> Iterator[tuple[str, str]]
     yield from _disagreement(ship, state, part, dark)
 
 
-def _why_offline(ship: Ship, state: State, part: Part, dark: frozenset[str]) -> tuple[str, str]:
+def _why_offline(ship: Ship, state: ShipState, part: Part, dark: frozenset[str]) -> tuple[str, str]:
     controller = ship.controller_of(part.id)
     if not state.switches[part.id]:
         return "F-11", f"the switch of {part.id} is off"
@@ -71,15 +71,17 @@ def _why_offline(ship: Ship, state: State, part: Part, dark: frozenset[str]) -> 
     return "F-11", "there is no source of power"
 
 
-def _limits(state: State, part: Part, key: str) -> str:
+def _limits(state: ShipState, part: Part, key: str) -> str:
     quantity = part.telemetry[key]
     value = quantity.shown(reading(state, part, key))
     low, high = quantity.shown(quantity.minimum), quantity.shown(quantity.maximum)
     return f"{key} is {value} {quantity.unit}, limits {low} to {high}"
 
 
-def _disagreement(ship: Ship, state: State, part: Part, dark: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """F-61 of a sensor that has drifted, where its twin runs and shows it."""
+def _disagreement(
+    ship: Ship, state: ShipState, part: Part, dark: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """F-61 for a sensor that has drifted, where its twin runs and shows the difference."""
     twins = [part.backup_of] if part.backup_of else list(ship.backups_of(part.id))
     if state.fault(part.id) != "drift" or not twins or twins[0] in dark:
         return
@@ -89,7 +91,7 @@ def _disagreement(ship: Ship, state: State, part: Part, dark: frozenset[str]) ->
             yield "F-61", f"{key} differs from {twin.id}"
 
 
-def _controller(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
+def _controller(ship: Ship, state: ShipState, ident: str) -> list[tuple[str, str]]:
     """Everything that keeps a controller from being NOMINAL."""
     controller, found, dark = ship.controllers[ident], statuses(ship, state), offline(ship, state)
     if ident in dark:

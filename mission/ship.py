@@ -210,7 +210,7 @@ def _controller(row: ControllerRow) -> Controller:
 
 
 def _check(ship: Ship, name: str) -> None:
-    """Raises where a row names something that the ship does not have."""
+    """Raise ShipFileError where a row names something that the ship does not have."""
     slots = {f"{c.id}.{key}" for c in ship.controllers.values() for key in c.slots}
     references = {r for p in ship.parts.values() for r in (*p.depends_on, p.backup_of) if r}
     references |= {r for alarm in ship.alarms for r in alarm.of if not r.startswith("*")}

@@ -1,16 +1,15 @@
-"""Everything that changes during a game, and its JSON form.
+"""Everything that changes during a game.
 
-A `State` is the one mutable thing of the simulator. Functions that change it take a copy and return it.
+`ShipState` is the only mutable thing in the simulator. Commands and events change a copy, or say that they
+change the state itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
-
-from mission.errors import SavedGameError
 from mission.parts import Part
 from mission.ship import Ship
 
@@ -37,7 +36,7 @@ class Fault:
 
 @dataclass(slots=True)
 class LogEntry:
-    """An alarm that sounded: when, what, about what, and when it went."""
+    """An alarm that sounded: when, which, about what, and when it ended."""
 
     minute: float
     code: str
@@ -47,7 +46,7 @@ class LogEntry:
 
 
 @dataclass(slots=True)
-class State:
+class ShipState:
     """The state of the ship; minutes are ship's time since midnight of the flight day."""
 
     minute: float
@@ -69,9 +68,9 @@ class State:
     shut_out_until: dict[str, float] = field(default_factory=dict)
     inbox: dict[str, list[str]] = field(default_factory=dict)
 
-    def copy(self) -> State:
-        """A state that shares nothing changeable with this one."""
-        return from_json(to_json(self))
+    def copy(self) -> ShipState:
+        """A copy that shares nothing with this state."""
+        return deepcopy(self)
 
     def resolve(self, reference: str) -> str:
         """The part that an id or a CONTROLLER.SLOT stands for."""
@@ -87,10 +86,10 @@ class State:
         return self.faults[part].kind if part in self.faults else None
 
 
-def sound_state(ship: Ship, *, minute: float) -> State:
-    """The ship without a fault, backups at rest, at a time of the mission's present day."""
+def sound_state(ship: Ship, *, minute: float) -> ShipState:
+    """The ship without faults, backups off, at a minute of the mission's present day."""
     parts = ship.parts.values()
-    return State(
+    return ShipState(
         minute=minute,
         flight_day=ship.flight_day,
         people=ship.aboard,
@@ -120,19 +119,3 @@ def clock(minute: float) -> str:
     """Ship's time of day, `06:12`."""
     whole = int(minute + 1e-6)
     return f"{whole // 60 % 24:02d}:{whole % 60:02d}"
-
-
-_STATE = TypeAdapter(State)
-
-
-def to_json(state: State) -> dict[str, Any]:
-    """The state as JSON's types."""
-    return asdict(state)
-
-
-def from_json(data: dict[str, Any]) -> State:
-    """The state of `to_json`. Raises SavedGameError where the data are something else."""
-    try:
-        return _STATE.validate_python(data)
-    except ValidationError as error:
-        raise SavedGameError(f"The saved state is damaged: {error}", "Start the level again.") from error

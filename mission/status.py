@@ -1,4 +1,4 @@
-"""Statuses of parts, controllers and systems: how OFFLINE and MALFUNC travel upwards.
+"""Statuses of parts, controllers and systems: how OFFLINE and MALFUNC spread upwards.
 
 OFFLINE gives MALFUNC to the parts that depend on it; MALFUNC does not pass between parts; anything that
 is not NOMINAL makes the controllers that use it MALFUNC. A backup that is not selected has no influence.
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from mission.parts import Controller, Part
 from mission.ship import BUSES, Ship
-from mission.state import State
+from mission.state import ShipState
 
 
 class Status(StrEnum):
@@ -22,7 +22,7 @@ class Status(StrEnum):
     OFFLINE = "OFFLINE"
 
 
-def statuses(ship: Ship, state: State) -> dict[str, Status]:
+def statuses(ship: Ship, state: ShipState) -> dict[str, Status]:
     """The status of every part and controller."""
     dark = offline(ship, state)
     found = {part.id: part_status(part, state, dark) for part in ship.parts.values()}
@@ -39,7 +39,7 @@ def system_status(ship: Ship, found: dict[str, Status], system: str) -> Status:
 # ------------------------------------------------------------------------------------------------ OFFLINE
 
 
-def offline(ship: Ship, state: State) -> frozenset[str]:
+def offline(ship: Ship, state: ShipState) -> frozenset[str]:
     """Ids of all parts and controllers that do not run."""
     dead_buses = {bus for bus in BUSES.values() if _bus_is_dead(state, bus)}
     dark = _without_power(ship, state, dead_buses)
@@ -48,7 +48,7 @@ def offline(ship: Ship, state: State) -> frozenset[str]:
     return dark
 
 
-def cell_gives(state: State, dark: frozenset[str]) -> bool:
+def cell_gives(state: ShipState, dark: frozenset[str]) -> bool:
     """Whether the selected fuel cell carries load: running, warm, and fed with both gases."""
     cell = state.setting("FCS-CTRL", "FUEL_CELL")
     if cell in dark or state.warmups.get(cell, 0) > 0 or state.setting(cell, "MODE") == "STANDBY":
@@ -56,22 +56,22 @@ def cell_gives(state: State, dark: frozenset[str]) -> bool:
     return all(tank_gives(state, state.setting("FCS-CTRL", slot), dark) for slot in ("H2_TANK", "O2_TANK"))
 
 
-def tank_gives(state: State, tank: str, dark: frozenset[str]) -> bool:
+def tank_gives(state: ShipState, tank: str, dark: frozenset[str]) -> bool:
     """Whether a tank is on, open and not empty."""
     is_open = tank not in dark and state.setting(tank, "VALVE") == "OPEN"
     return is_open and state.quantities[tank]["QUANTITY"] > 0
 
 
-def _battery_gives(state: State, dark: frozenset[str]) -> bool:
+def _battery_gives(state: ShipState, dark: frozenset[str]) -> bool:
     battery = state.setting("EPS-CTRL", "BATTERY")
     return battery not in dark and state.quantities[battery]["CHARGE"] > 0
 
 
-def _bus_is_dead(state: State, bus: str) -> bool:
+def _bus_is_dead(state: ShipState, bus: str) -> bool:
     return not state.switches[bus] or state.setting(bus, "BREAKER") == "OPEN" or state.fault(bus) == "dead"
 
 
-def _without_power(ship: Ship, state: State, dead_buses: set[str]) -> frozenset[str]:
+def _without_power(ship: Ship, state: ShipState, dead_buses: set[str]) -> frozenset[str]:
     dark = dead_buses | {ident for ident, on in state.switches.items() if not on}
     dark |= {part for part in state.faults if state.fault(part) == "dead"}
     dead_controllers = {c for c in ship.controllers if BUSES[state.setting(c, "BUS")] in dead_buses}
@@ -83,7 +83,7 @@ def _without_power(ship: Ship, state: State, dead_buses: set[str]) -> frozenset[
 # ------------------------------------------------------------------------------------------------ MALFUNC
 
 
-def reading(state: State, part: Part, key: str) -> float:
+def reading(state: ShipState, part: Part, key: str) -> float:
     """What a part shows for a quantity; a drifting sensor shows what it believes."""
     if part.telemetry[key].environment:
         fault = state.faults.get(part.id)
@@ -91,18 +91,18 @@ def reading(state: State, part: Part, key: str) -> float:
     return state.quantities[part.id][key]
 
 
-def lost_inputs(state: State, part: Part, dark: frozenset[str]) -> list[str]:
+def lost_inputs(state: ShipState, part: Part, dark: frozenset[str]) -> list[str]:
     """The OFFLINE parts that a part depends on."""
     return [needed for needed in map(state.resolve, part.depends_on) if needed in dark]
 
 
-def out_of_limits(state: State, part: Part) -> list[str]:
+def out_of_limits(state: ShipState, part: Part) -> list[str]:
     """The part's own quantities that are out of limits; those of the cabin are not its fault."""
     own = (quantity for quantity in part.telemetry.values() if not quantity.environment)
     return [quantity.key for quantity in own if not quantity.within(reading(state, part, quantity.key))]
 
 
-def part_status(part: Part, state: State, dark: frozenset[str]) -> Status:
+def part_status(part: Part, state: ShipState, dark: frozenset[str]) -> Status:
     """The status of a part."""
     if part.id in dark:
         return Status.OFFLINE
@@ -112,7 +112,7 @@ def part_status(part: Part, state: State, dark: frozenset[str]) -> Status:
     return Status.NOMINAL
 
 
-def used_parts(ship: Ship, state: State, controller: Controller) -> Iterator[str]:
+def used_parts(ship: Ship, state: ShipState, controller: Controller) -> Iterator[str]:
     """The parts that a controller uses now: fixed ones, selected ones, and buses."""
     yield from controller.uses
     yield from (state.setting(controller.id, slot) for slot in controller.slots)
@@ -121,7 +121,7 @@ def used_parts(ship: Ship, state: State, controller: Controller) -> Iterator[str
 
 
 def watched_out_of_limits(
-    ship: Ship, state: State, controller: Controller, dark: frozenset[str]
+    ship: Ship, state: ShipState, controller: Controller, dark: frozenset[str]
 ) -> list[str]:
     """The cabin quantities that a controller watches and that the selected sensor shows out of limits."""
     sensor = ship.parts[state.setting("ECS-CTRL", "CABIN_SENSOR")]
@@ -133,9 +133,9 @@ def watched_out_of_limits(
 
 
 def _controller_status(
-    ship: Ship, state: State, controller: Controller, dark: frozenset[str], found: dict[str, Status]
+    ship: Ship, state: ShipState, controller: Controller, dark: frozenset[str], found: dict[str, Status]
 ) -> Status:
-    """The status of a controller, after those below it; all are written into `found`."""
+    """The status of a controller, after those below it; `found` gets them all."""
     if controller.id not in found:
         below = [
             _controller_status(ship, state, ship.controllers[c], dark, found)

@@ -1,4 +1,4 @@
-"""One short step of time: what the parts of the physics need to read and write."""
+"""One short step of time: what the physics reads and writes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import cache
 
 from mission.ship import Ship
-from mission.state import State
+from mission.state import ShipState
 from mission.status import offline
 
-FIXED = ("stuck", "impure")  # faults that fix a quantity whatever the physics say
+FIXED = ("stuck", "impure")  # faults that fix a quantity, whatever the physics says
 
 
 @dataclass(slots=True)
-class Step:
+class TimeStep:
     """A step of `hours` on `state`, which it changes; `dark` are the ids that are OFFLINE."""
 
     ship: Ship
-    state: State
+    state: ShipState
     hours: float
     dark: frozenset[str]
 
@@ -56,13 +56,13 @@ class Step:
         return self.ship.parts[part].telemetry[key].nominal
 
     def put(self, part: str, key: str, value: float) -> None:
-        """Writes a quantity, unless a fault holds it."""
+        """Write a quantity, unless a fault holds it."""
         fault = self.state.faults.get(part)
         held = fault.hold.get(key) if fault and fault.kind in FIXED and self.on(part) else None
         self.state.quantities[part][key] = value if held is None else held
 
     def move(self, part: str, key: str, target: float, rate: float) -> None:
-        """Moves a quantity towards a target, by at most `rate` per hour."""
+        """Move a quantity towards a target, by at most `rate` per hour."""
         self.put(part, key, toward(self.get(part, key), target, rate * self.hours))
 
     def parts(self, *prefixes: str) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Step:
         return _beginning_with(tuple(self.ship.parts), prefixes)
 
     def again(self) -> None:
-        """Finds anew what is OFFLINE, after something was switched within the step."""
+        """Find what is OFFLINE again, after a switch changed within the step."""
         self.dark = offline(self.ship, self.state)
 
 

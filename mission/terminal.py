@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from mission.best_times import BestTimes, read_best_times, record_win
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
-from mission.progress import Progress, read_progress, record_win
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
@@ -17,7 +17,7 @@ LEAVE = ("quit", "exit")
 
 def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
     """`[{"id", "title", "par_seconds", "completed"}]`, in the order of play."""
-    done = read_progress(progress) if progress else Progress()
+    done = _best_times(progress)
     return [
         {"id": x.id, "title": x.title, "par_seconds": x.par_seconds, "completed": done.completed(x.id)}
         for x in all_levels().values()
@@ -26,8 +26,12 @@ def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
 
 def next_level(progress: Path | None = None) -> str:
     """The first level that was not won yet, or the first of all."""
-    done = read_progress(progress) if progress else Progress()
+    done = _best_times(progress)
     return next((name for name in all_levels() if not done.completed(name)), next(iter(all_levels())))
+
+
+def _best_times(progress: Path | None) -> BestTimes:
+    return read_best_times(progress) if progress else BestTimes()
 
 
 def play(
@@ -42,10 +46,10 @@ def play(
     progress: Path | None = None,
     save: Path | None = None,
 ) -> int:
-    """Plays a level and returns 0 when the crisis is averted, 1 when it is lost or unfinished.
+    """Play a level: 0 when the crisis is averted, 1 when the level is lost or unfinished.
 
-    With a script its lines are run and echoed; without one they are read from the player. A game of this
-    level that lies in `save` goes on, and is saved after every command; it is removed when the level is over.
+    A script's lines are run and echoed; without a script the player types. A game of this level in `save`
+    is continued and saved after every command; the file is removed when the level is over.
     """
     game = _begin(level, ask=ask, seed=seed, easy=easy, save=save)
     _say(write, [f"{game.level.number}. {game.level.title}", "", *game.level.story.splitlines(), ""])
@@ -62,7 +66,7 @@ def play(
 
 
 def commands_of(lines: Iterable[str]) -> list[str]:
-    """The commands of a script: neither empty lines nor comments, which begin with `#`."""
+    """The commands of a script, without empty lines and comments (`#`)."""
     stripped = (line.strip() for line in lines)
     return [line for line in stripped if line and not line.startswith("#")]
 
@@ -76,7 +80,7 @@ def _begin(level: str, *, ask: Ask | None, seed: int, easy: bool, save: Path | N
 
 
 def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None) -> None:
-    """Runs a script until the level is over."""
+    """Run a script until the level is over."""
     for line in commands_of(script):
         _say(write, [f"{game.ship.names.prompt} {line}"])
         _enter(game, line, write, save)
@@ -85,7 +89,7 @@ def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None) 
 
 
 def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
-    """Reads commands until the level is over or the player leaves."""
+    """Read commands until the level is over or the player leaves."""
     if read is input:
         _use_readline(game)
     _say(write, ["Type help for the commands, hint for a hint, quit to leave."])

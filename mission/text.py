@@ -1,4 +1,4 @@
-"""Lines of the console with the places that are to be coloured."""
+"""Console lines, with the places to colour."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-SpanKind = Literal["NOMINAL", "MALFUNC", "OFFLINE", "warning", "caution", "error", "limits", "good"]
+MarkKind = Literal["NOMINAL", "MALFUNC", "OFFLINE", "warning", "caution", "error", "limits", "good"]
 
 _MARKS = re.compile(
     r"(?P<NOMINAL>\bNOMINAL\b)|(?P<MALFUNC>\bMALFUNC\b)|(?P<OFFLINE>\bOFFLINE\b)"
@@ -17,12 +17,12 @@ _MARKS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Mark:
     """Characters `start` to `end` of a line, and what they are."""
 
     start: int
     end: int
-    kind: SpanKind
+    kind: MarkKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,15 @@ class Line:
     """A line of output."""
 
     text: str
-    spans: tuple[Span, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 def marked(lines: Iterable[str]) -> tuple[Line, ...]:
     """The lines with their statuses, codes and errors marked."""
-    return tuple(Line(text, tuple(_spans(text))) for text in lines)
+    return tuple(Line(text, tuple(_marks_in(text))) for text in lines)
 
 
-def _spans(text: str) -> Iterable[Span]:
+def _marks_in(text: str) -> Iterable[Mark]:
     for match in _MARKS.finditer(text):
-        kind: SpanKind = match.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
-        yield Span(match.start(), match.end(), kind)
+        kind: MarkKind = match.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
+        yield Mark(match.start(), match.end(), kind)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from mission.alarms import active_alarms
 from mission.parts import Part
 from mission.ship import BUSES, Ship
-from mission.state import State, clock
+from mission.state import ShipState, clock
 from mission.status import Status, offline, reading, statuses, system_status
 
 LABEL_WIDTH = 10
 
 
-def systems(ship: Ship, state: State) -> list[str]:
+def systems(ship: Ship, state: ShipState) -> list[str]:
     """Every system with its status, inner ones indented."""
     found = statuses(ship, state)
     return [
@@ -22,7 +22,7 @@ def systems(ship: Ship, state: State) -> list[str]:
     ]
 
 
-def parts(ship: Ship, state: State, filters: dict[str, str]) -> list[str]:
+def parts(ship: Ship, state: ShipState, filters: dict[str, str]) -> list[str]:
     """The parts that pass all filters, one a line: id, name, role, status."""
     found = statuses(ship, state)
     rows = [
@@ -53,7 +53,7 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
     ]
 
 
-def show(ship: Ship, state: State, ident: str) -> list[str]:
+def show(ship: Ship, state: ShipState, ident: str) -> list[str]:
     """Everything about a part or a controller."""
     rows = _part(ship, state, ident) if ident in ship.parts else _controller(ship, state, ident)
     width = max(LABEL_WIDTH, *(len(label) + 2 for label, _ in rows))
@@ -66,13 +66,13 @@ def show(ship: Ship, state: State, ident: str) -> list[str]:
     return ["  ".join([*head, status]), *(f"  {label:<{width}}{text}" for label, text in rows)]
 
 
-def _power(ship: Ship, state: State, ident: str, watts: float, *, fed: bool) -> tuple[str, str]:
+def _power(ship: Ship, state: ShipState, ident: str, watts: float, *, fed: bool) -> tuple[str, str]:
     switch = "on" if state.switches[ident] else "off"
     bus = state.setting(ship.controller_of(ident), "BUS")
     return "power", f"{switch}, {watts:g} W, bus {bus}" if fed else f"{switch}, power of its own"
 
 
-def _part(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
+def _part(ship: Ship, state: ShipState, ident: str) -> list[tuple[str, str]]:
     part = ship.parts[ident]
     rows = [_power(ship, state, ident, part.power_w, fed=part.fed)]
     rows.append(("needs", ", ".join(_need(state, r) for r in part.depends_on) or "nothing"))
@@ -86,11 +86,11 @@ def _part(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
     return rows
 
 
-def _need(state: State, reference: str) -> str:
+def _need(state: ShipState, reference: str) -> str:
     return f"{state.resolve(reference)} ({reference.replace('.', ' ')})" if "." in reference else reference
 
 
-def users(ship: Ship, state: State, part: str) -> list[str]:
+def users(ship: Ship, state: ShipState, part: str) -> list[str]:
     """The controllers that use a part now, with the key by which they chose it."""
     chosen = [f"{c} {key}" for c, key in ship.slots_with(part) if state.setting(c, key) == part]
     fixed = [c.id for c in ship.controllers.values() if part in c.uses]
@@ -98,7 +98,7 @@ def users(ship: Ship, state: State, part: str) -> list[str]:
     return chosen + fixed + buses
 
 
-def _controller(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
+def _controller(ship: Ship, state: ShipState, ident: str) -> list[tuple[str, str]]:
     controller, found = ship.controllers[ident], statuses(ship, state)
     rows = [_power(ship, state, ident, controller.power_w, fed=True)]
     for key in controller.slots:
@@ -112,7 +112,7 @@ def _controller(ship: Ship, state: State, ident: str) -> list[tuple[str, str]]:
     return [*rows, ("BUS", state.setting(ident, "BUS"))]
 
 
-def telemetry(ship: Ship, state: State, ident: str, keys: Iterable[str]) -> list[str]:
+def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> list[str]:
     """Quantities of a part with nominal value and limits; an OFFLINE part shows dashes."""
     part, silent = ship.parts[ident], ident in offline(ship, state)
     rows = []
@@ -127,18 +127,18 @@ def telemetry(ship: Ship, state: State, ident: str, keys: Iterable[str]) -> list
     return columns(rows)
 
 
-def value_of(ship: Ship, state: State, part: str, key: str) -> float | None:
+def value_of(ship: Ship, state: ShipState, part: str, key: str) -> float | None:
     """What a part shows for a quantity, or None while it is OFFLINE and sends nothing."""
     return None if part in offline(ship, state) else reading(state, ship.parts[part], key)
 
 
-def alarms(ship: Ship, state: State) -> list[str]:
+def alarms(ship: Ship, state: ShipState) -> list[str]:
     """The active alarms, warnings first."""
     rows = [(a.code, a.title, a.text, a.procedure) for a in active_alarms(ship, state)]
     return columns(rows) or ["no alarm is active"]
 
 
-def log(ship: Ship, state: State) -> list[str]:
+def log(ship: Ship, state: ShipState) -> list[str]:
     """All alarms since the start of the flight day, oldest first."""
     titles = {row.code: row.title for row in ship.alarms}
     rows = [

@@ -59,9 +59,6 @@ LLAMA_ADAPTERS = (
     "bench/",
 )
 
-# Opens the pages, which lead to each other by way of it: it imports each when it is shown.
-LEADS_TO_PAGES = ("ui/pages.py",)
-
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
     "pipeline/chat.py": 1,
@@ -157,11 +154,9 @@ def test_no_module_imports_itself_in_a_circle() -> None:
         package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
         tree = parse(name)
         at_rest = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
-        later = {id(node) for function in _functions(tree) for node in ast.walk(function)}
-        ignored = at_rest | later if name in LEADS_TO_PAGES else at_rest
         found = set()
         for full, node in imports(tree, package):
-            if id(node) in ignored:
+            if id(node) in at_rest:
                 continue
             while full and full not in ALL_MODULES:
                 full = full.rpartition(".")[0]

@@ -1,1 +1,1 @@
-"""The Streamlit pages: one file a page, and what they share."""
+"""The Streamlit pages: a folder for each, one for conversations, one for what all share."""

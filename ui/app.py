@@ -1,19 +1,52 @@
-"""What Streamlit runs: page setup and navigation, nothing else."""
+"""The app: its frame, its navigation, and the page that was asked for."""
 
 from __future__ import annotations
 
-import streamlit as st
+import logging
+from functools import partial
+from importlib import import_module
 
-from ui import pages
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from pipeline.errors import AthenaError
+from ui.pages import PAGES, PageEntry, PageKey
+from ui.shared import brand, links, messages, process
+
+log = logging.getLogger(__name__)
 
 
 def show() -> None:
     """Show the page that was asked for."""
+    called = brand.name()
     # A ":material/…:" page icon would be fetched from another host; a file of our own is not.
-    st.set_page_config(page_title=pages.name(), page_icon=str(pages.ICON), layout="wide")
-    st.logo(pages.logo(pages.name()), icon_image=str(pages.ICON), size="large")
-    st.navigation(pages.all_pages()).run()
+    st.set_page_config(page_title=called, page_icon=str(brand.ICON), layout="wide")
+    st.logo(brand.logo(called), icon_image=str(brand.ICON), size="large")
+    pages = offered_pages()
+    links.offer(pages)
+    st.navigation(list(pages.values())).run()
 
 
-if __name__ == "__main__":
-    show()
+def offered_pages() -> dict[PageKey, Page]:
+    """The pages in order, the first by default; the mission only where the corpus is the ship's manuals."""
+    from athena.missions import has_mission
+
+    playable = has_mission(process.settings())
+    return {
+        entry.key: st.Page(
+            partial(draw, entry), title=entry.title, icon=entry.icon, url_path=entry.key,
+            default=entry is PAGES[0],
+        )
+        for entry in PAGES
+        if entry.key != "mission" or playable
+    }  # fmt: skip
+
+
+def draw(entry: PageEntry) -> None:
+    """Draw a page; an expected error is shown with its advice, without a traceback."""
+    module, _, function = entry.drawn_by.partition(":")
+    try:
+        getattr(import_module(module), function)()
+    except AthenaError as error:
+        log.warning("the page cannot be shown: %s", error)
+        messages.show_error(error.problem, error.fix)

@@ -10,7 +10,7 @@ from typing import Any
 from athena.settings import Settings
 
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
-APP_FILE = Path(__file__).with_name("app.py")
+APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
 
 def streamlit_options(settings: Settings) -> dict[str, Any]:
@@ -30,9 +30,9 @@ def serve(settings: Settings) -> None:
     from streamlit import config
     from streamlit.web import bootstrap
 
-    from ui.shared import state
+    from ui.shared import process
 
-    state.use_settings(settings)
+    process.use_settings(settings)
     options = {name.replace(".", "_"): value for name, value in streamlit_options(settings).items()}
     config._main_script_path = str(APP_FILE)
     bootstrap.load_config_options(options)

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opener, serving
+from tests.contrast import LEAST_CONTRAST, contrast
 
 MANY_FILES, MANY_LINES = 20, 100  # some seconds of embedding
 NOTE = """# Greenhouse
@@ -164,3 +165,15 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
     app.open("/")
     app.ask("Is anybody there?")
     expect(app.page.get_by_text("Nothing is indexed").first).to_be_visible()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_primary_button_can_be_read(address: str, open_app: Opener, dark: bool) -> None:
+    app = open_app(address, path="/documents", dark=dark)
+    app.file_row("alarms").get_by_role("button", name="Delete").click()
+    button = app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True)
+    expect(button).to_be_visible()
+    colours = button.evaluate("n => [getComputedStyle(n).color, getComputedStyle(n).backgroundColor]")
+    assert contrast(*colours) >= LEAST_CONTRAST
+    app.page.get_by_role("button", name="Keep it").click()
+    expect(app.page.get_by_role("dialog")).to_have_count(0)

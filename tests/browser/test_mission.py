@@ -132,7 +132,7 @@ def test_hints_come_in_steps_and_a_level_is_abandoned_after_asking(
     expect(app.page.get_by_role("button", name="Give me a hint (3 left)")).to_be_visible()
     app.page.keyboard.press("Escape")
     app.page.get_by_role("button", name="Abandon").click()
-    app.page.get_by_role("button", name="Go on playing").click()
+    app.page.get_by_role("button", name="Keep playing").click()
     expect(app.page.get_by_role("dialog")).to_have_count(0)
     app.page.get_by_role("button", name="Abandon").click()
     app.page.get_by_role("dialog").get_by_role("button", name="Abandon", exact=True).click()
@@ -164,7 +164,7 @@ def test_a_lost_game_and_a_broken_one(aboard: tuple[str, Path], open_app: Opener
     app.page.reload()
     app.ready()
     expect(app.page.get_by_text(re.compile("saved game is damaged"))).to_be_visible()
-    app.page.get_by_role("button", name="Start this level anew").click()
+    app.page.get_by_role("button", name="Start this level again").click()
     expect(app.page.get_by_role("button", name="Begin")).to_be_visible()
 
 

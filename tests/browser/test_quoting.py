@@ -224,3 +224,15 @@ def test_a_conversation_that_is_gone_says_so(quoting: str, open_app: Opener) -> 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
+
+
+def test_a_picked_model_stays_picked_on_other_pages(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    picker = app.page.get_by_role("combobox", name="Language model")
+    picker.click()
+    app.page.get_by_role("option", name="None: answer with quotes").click()
+    expect(picker).to_have_value("None: answer with quotes")
+    app.page.get_by_role("link", name="Documents").click()
+    expect(app.page.locator(".files")).to_be_visible()
+    app.page.get_by_role("link", name="Chat").click()
+    expect(picker).to_have_value("None: answer with quotes")

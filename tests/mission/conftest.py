@@ -8,9 +8,9 @@ import pytest
 
 from mission.physics import advance
 from mission.ship import Ship, the_ship
-from mission.state import Fault, State, sound_state
+from mission.state import Fault, ShipState, sound_state
 
-Change = Callable[..., State]
+Change = Callable[..., ShipState]
 
 
 @pytest.fixture(scope="session")
@@ -19,12 +19,12 @@ def ship() -> Ship:
 
 
 @pytest.fixture
-def sound(ship: Ship) -> State:
+def sound(ship: Ship) -> ShipState:
     return sound_state(ship, minute=480)
 
 
 @pytest.fixture
-def changed(ship: Ship, sound: State) -> Change:
+def changed(ship: Ship, sound: ShipState) -> Change:
     """A sound ship with switches, settings, faults and cabin changed, some minutes later."""
 
     def change(
@@ -38,7 +38,7 @@ def changed(ship: Ship, sound: State) -> Change:
         quantities: dict[str, dict[str, float]] | None = None,
         step: float = 1.0,
         people: int = 1,
-    ) -> State:
+    ) -> ShipState:
         state = sound.copy()
         state.people = people
         state.switches.update(dict.fromkeys(off, False))

@@ -7,12 +7,12 @@ import pytest
 from mission.alarms import active_alarms, record
 from mission.physics import advance
 from mission.ship import Ship
-from mission.state import Fault, State
+from mission.state import Fault, ShipState
 
-Change = Callable[..., State]
+Change = Callable[..., ShipState]
 
 
-def codes(ship: Ship, state: State) -> list[str]:
+def codes(ship: Ship, state: ShipState) -> list[str]:
     return [alarm.code for alarm in active_alarms(ship, state)]
 
 
@@ -25,7 +25,7 @@ def test_warnings_come_before_cautions(ship: Ship, changed: Change) -> None:
     ("value", "raised"),
     [(0.70, set()), (0.71, {"C-105"}), (1.05, {"C-105", "W-106"}), (1.65, {"C-105", "W-106", "W-107"})],
 )
-def test_the_ladder_of_carbon_dioxide(ship: Ship, sound: State, value: float, raised: set[str]) -> None:
+def test_the_ladder_of_carbon_dioxide(ship: Ship, sound: ShipState, value: float, raised: set[str]) -> None:
     sound.cabin["PPCO2"] = value
     assert set(codes(ship, sound)) - {"C-011"} == raised
 
@@ -57,13 +57,13 @@ def test_the_canister_has_no_saturation(ship: Ship, changed: Change) -> None:
     assert codes(ship, state) == []
 
 
-def test_a_value_beyond_a_limit_is_not_shown_as_the_limit(ship: Ship, sound: State) -> None:
+def test_a_value_beyond_a_limit_is_not_shown_as_the_limit(ship: Ship, sound: ShipState) -> None:
     sound.cabin["PPO2"] = 19.48
     text = next(a.text for a in active_alarms(ship, sound) if a.code == "W-103")
     assert text.endswith("19.480 kPa")
 
 
-def test_the_log_names_the_cause_first_and_what_went(ship: Ship, sound: State) -> None:
+def test_the_log_names_the_cause_first_and_what_went(ship: Ship, sound: ShipState) -> None:
     sound.switches["ECS-LN2-T1"] = False
     new = record(ship, sound)
     assert [(a.code, a.subject) for a in new] == [

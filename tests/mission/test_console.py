@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +23,8 @@ def game(ship: Ship) -> Game:
     found.state.settings["COM-SBT-1"]["KEY"] = "QUARRY-47"
     found.state = advance(ship, found.state, 1)
     found.state.log.clear()
-    found.level = replace(found.level, success=(lambda _: False,), failures=(), events=())
+    changes = {"success": (lambda _: False,), "failures": (), "events": ()}
+    found.level = found.level.model_copy(update=changes)
     return found
 
 
@@ -335,10 +335,10 @@ def test_athena_answers_on_the_second_computer_after_its_warm_up(game: Game) -> 
 
 def test_statuses_codes_and_errors_are_marked(game: Game) -> None:
     line = game.run("list systems").lines[0]
-    assert [(line.text[s.start : s.end], s.kind) for s in line.spans] == [("NOMINAL", "NOMINAL")]
+    assert [(line.text[s.start : s.end], s.kind) for s in line.marks] == [("NOMINAL", "NOMINAL")]
     error = game.run("show NOTHING").lines[0]
-    assert error.spans[0].kind == "error"
-    assert error.text[error.spans[0].start : error.spans[0].end] == "E-02 UNKNOWN ID"
+    assert error.marks[0].kind == "error"
+    assert error.text[error.marks[0].start : error.marks[0].end] == "E-02 UNKNOWN ID"
 
 
 def test_a_game_that_is_over_takes_no_commands(game: Game) -> None:

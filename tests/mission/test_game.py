@@ -86,7 +86,7 @@ def test_whatever_is_typed_is_answered(lines: list[str]) -> None:
         output = game.run(line)
         assert output.lines or not line.strip()
         for found in output.lines:
-            assert all(0 <= span.start < span.end <= len(found.text) for span in found.spans)
+            assert all(0 <= mark.start < mark.end <= len(found.text) for mark in found.marks)
 
 
 def test_the_same_commands_give_the_same_transcript() -> None:

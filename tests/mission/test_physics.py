@@ -14,14 +14,14 @@ from mission.air import GAS_KG_PER_KPA, LN2_TANK_KG, LOX_TANK_KG
 from mission.alarms import active_alarms
 from mission.physics import advance
 from mission.ship import Ship
-from mission.state import Fault, State, sound_state
+from mission.state import Fault, ShipState, sound_state
 from mission.status import Status, statuses
 
-Change = Callable[..., State]
+Change = Callable[..., ShipState]
 H = 60
 
 
-def codes(ship: Ship, state: State) -> set[str]:
+def codes(ship: Ship, state: ShipState) -> set[str]:
     return {alarm.code for alarm in active_alarms(ship, state)}
 
 
@@ -183,7 +183,7 @@ def test_a_resting_tank_keeps_its_pressure(changed: Change) -> None:
     assert changed(minutes=10 * H).quantities["ECS-LN2-T2"]["PRESSURE"] == 2300
 
 
-def mass_of_gas(state: State) -> float:
+def mass_of_gas(state: ShipState) -> float:
     """Oxygen and nitrogen of cabin and selected tanks, kg."""
     tanks = state.quantities["ECS-LOX-T1"]["QUANTITY"] * LOX_TANK_KG / 100
     tanks += state.quantities["ECS-LN2-T1"]["QUANTITY"] * LN2_TANK_KG / 100
@@ -394,7 +394,7 @@ def test_two_waits_are_one(ship: Ship, first: int, second: int) -> None:
     assert apart == together
 
 
-def test_time_passing_leaves_the_given_state_alone(ship: Ship, sound: State) -> None:
+def test_time_passing_leaves_the_given_state_alone(ship: Ship, sound: ShipState) -> None:
     before = sound.copy()
     advance(ship, sound, 30)
     assert sound == before

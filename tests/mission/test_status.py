@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from mission.selftest import self_test
 from mission.ship import Ship
-from mission.state import Fault, State
+from mission.state import Fault, ShipState
 from mission.status import Status, statuses
 
 N, M, O = Status.NOMINAL, Status.MALFUNC, Status.OFFLINE  # noqa: E741
-Change = Callable[..., State]
+Change = Callable[..., ShipState]
 
 
 def test_a_sound_ship_is_nominal_with_its_backups_at_rest(ship: Ship, changed: Change) -> None:

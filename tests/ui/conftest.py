@@ -13,6 +13,7 @@ from athena import Athena, open_athena
 from athena.settings import Settings
 from pipeline.answer import Answer, Citation
 from pipeline.answering.provenance import quote_hash
+from ui.shared.process import GivenAthena
 
 ROOT = Path(__file__).parents[2]
 VALVES = """# Valves
@@ -55,7 +56,7 @@ def run_app() -> Iterator[Callable[..., AppTest]]:
 
     def run(athena: Athena, *, page: str = "", **query: str) -> AppTest:
         app = AppTest.from_string(PAGE.format(page=page or "chat"), default_timeout=30)
-        app.session_state["athena"] = athena
+        app.session_state[GivenAthena.__name__] = GivenAthena(athena)
         for name, value in query.items():
             app.query_params[name] = value
         app.run()
@@ -69,10 +70,12 @@ def run_app() -> Iterator[Callable[..., AppTest]]:
 
 PAGE = """
 import streamlit as st
-from ui import pages
-names = sorted(["chat", "mission", "inspector", "documents"], key=lambda name: name != "{page}")
-st.navigation([getattr(pages, name)() for name in names])
-getattr(pages, "_{page}")()
+from ui import app, pages
+from ui.shared import links
+offered = app.offered_pages()
+links.offer(offered)
+st.navigation(list(offered.values()))
+app.draw(next(entry for entry in pages.PAGES if entry.key == "{page}"))
 """
 
 

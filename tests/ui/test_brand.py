@@ -12,43 +12,42 @@ from streamlit.testing.v1 import AppTest
 
 from athena.settings import Settings
 from pipeline.answering.persona import Persona
-from ui import pages
-from ui.shared import state
+from ui.shared import brand, process
 
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
     """What the app is served with; what the process caches is forgotten before and after."""
     held: list[Settings] = []
-    monkeypatch.setattr(state, "_served_with", held)
+    monkeypatch.setattr(process, "_served_with", held)
     st.cache_resource.clear()
     yield held
     st.cache_resource.clear()
 
 
 def test_the_logo_holds_the_name_as_text() -> None:
-    assert "Athena" in "".join(ET.fromstring(pages.logo("Athena")).itertext())
-    drawn = ET.fromstring(pages.logo("<Echo & Co>"))
+    assert "Athena" in "".join(ET.fromstring(brand.logo("Athena")).itertext())
+    drawn = ET.fromstring(brand.logo("<Echo & Co>"))
     assert "".join(drawn.itertext()).strip() == "<Echo & Co>"
-    assert int(drawn.attrib["width"]) == pages.LOGO_MARK + pages.LOGO_LETTER * len("<Echo & Co>")
+    assert int(drawn.attrib["width"]) == brand.LOGO_MARK + brand.LOGO_LETTER * len("<Echo & Co>")
 
 
 def test_the_name_is_the_personas(served: list[Settings], tmp_path: Path) -> None:
     path = tmp_path / "persona.toml"
     path.write_text('name = "Echo"\n', encoding="utf-8")
     served[:] = [Settings(persona=path)]
-    assert pages.name() == "Echo"
+    assert brand.name() == "Echo"
 
 
 def test_a_persona_that_cannot_be_read_leaves_the_usual_name(served: list[Settings], tmp_path: Path) -> None:
     served[:] = [Settings(persona=tmp_path / "missing.toml")]
-    assert pages.name() == Persona().name
+    assert brand.name() == Persona().name
 
 
 TITLES = """
 import streamlit as st
-from ui import pages
-st.text(", ".join(page.title for page in pages.all_pages()))
+from ui import app
+st.text(", ".join(page.title for page in app.offered_pages().values()))
 """
 
 

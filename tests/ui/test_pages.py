@@ -15,8 +15,8 @@ from pipeline.answer import Answer
 from pipeline.steps.events import Step
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests.ui.conftest import VALVES, answered, quoted
-from ui.shared import state
-from ui.shared.state import OpenEvidence
+from ui.shared.jobs import jobs
+from ui.shared.state import OpenEvidence, SharedState
 
 Run = Callable[..., AppTest]
 
@@ -85,7 +85,7 @@ def test_an_unknown_conversation_says_so(athena: Athena, run_app: Run) -> None:
 def test_the_pane_shows_the_cited_section(athena: Athena, run_app: Run) -> None:
     conversation, turn = store(athena, answered())
     app = run_app(athena, c=conversation)
-    app.session_state[state.EVIDENCE] = OpenEvidence(turn, "citation", 1)
+    app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
     app.run()
     (pane,) = component_data(app, "pane")
     assert (pane["status"], pane["crumbs"]) == ("same", ["valves.md", "Valves", "LN2 tank"])
@@ -105,7 +105,7 @@ def test_the_pane_says_what_became_of_the_passage(athena: Athena, run_app: Run) 
         Path(manual.root, "valves.md").write_text(text, encoding="utf-8")
         athena.ingest([manual.root])
         app = run_app(athena, c=conversation)
-        app.session_state[state.EVIDENCE] = OpenEvidence(turn, "citation", 1)
+        app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
         app.run()
         (pane,) = component_data(app, "pane")
         assert pane["status"] == fate
@@ -116,7 +116,7 @@ def test_a_deleted_file_still_shows_what_was_cited(athena: Athena, run_app: Run)
     conversation, turn = store(athena, answered())
     athena.delete_document("valves.md")
     app = run_app(athena, c=conversation)
-    app.session_state[state.EVIDENCE] = OpenEvidence(turn, "citation", 1)
+    app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
     app.run()
     (pane,) = component_data(app, "pane")
     assert (pane["status"], pane["can_open"]) == ("gone", False)
@@ -152,7 +152,7 @@ def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="documents")
     app.file_uploader[0].set_value(("beans.md", b"# Beans\n\nThe beans get water.\n", "text/markdown")).run()
     app.button(key="add-files").click().run()
-    job = state.jobs().current
+    job = jobs().current
     assert job is not None
     assert job.wait(30)
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
@@ -168,7 +168,7 @@ def test_an_outdated_index_says_so_and_is_indexed_again(athena: Athena, run_app:
     app = run_app(athena, page="documents")
     assert "The index is outdated" in texts(app)
     app.button(key="reindex").click().run()
-    job = state.jobs().current
+    job = jobs().current
     assert job is not None
     assert job.wait(30)
     app.run()

@@ -9,11 +9,12 @@ import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import title_of
-from ui.chat.sidebar import picked_model, sidebar
+from ui.chat.sidebar import sidebar
 from ui.chat.welcome import connection, welcome
+from ui.conversation.asking import question_field, start_answer
+from ui.conversation.runner import runner
 from ui.conversation.talk import turns
-from ui.shared import state, style
-from ui.shared.words import plain
+from ui.shared import messages, process, state, style
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
@@ -21,21 +22,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ASK = "Ask the manuals"
-WORKING = "Esc stops the answer"
-ERROR = "chat_error"
+GONE = "That conversation is not stored any more. Ask a question to begin a new one."
 
 
 def page() -> None:
-    """The page as Streamlit runs it."""
+    """Draw the page."""
     style.apply()
     conversation = _conversation()
     sidebar()
-    run = state.runner().of(conversation.info.id) if conversation else None
+    run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
-    st.chat_input(WORKING if working else ASK, key="question", disabled=working, on_submit=_submitted,
-                  max_chars=4000)  # fmt: skip
+    question_field(ASK, key="question", working=working, on_ask=ask)
     with st.container(key="chat"):
-        _errors()
+        messages.show_notice()
         if conversation is None or not (conversation.turns or run):
             welcome(on_ask=ask)
         else:
@@ -43,47 +42,28 @@ def page() -> None:
             turns(conversation, run, working=working)
 
 
-def _errors() -> None:
-    message = st.session_state.pop(ERROR, "")
-    if message:
-        st.warning(plain(message), icon=":material/error:")
-
-
 def _conversation() -> Conversation | None:
     wanted = state.conversation_id()
     if not wanted:
         return None
     try:
-        conversation = state.athena().conversations.get(wanted)
+        conversation = process.athena().conversations.get(wanted)
     except UnknownConversation:
-        st.session_state[ERROR] = (
-            "That conversation is not stored any more. Ask a question to begin a new one."
-        )
+        messages.notify(GONE)
         state.open_conversation("")
         return None
     st.query_params["c"] = wanted
     return conversation
 
 
-def _submitted() -> None:
-    ask(str(st.session_state.get("question") or ""))
-
-
 def ask(question: str) -> None:
     """Start answering a question, in the current conversation or in a new one."""
-    question = question.strip()
-    if not question:
-        return
-    athena = state.athena()
     conversation = state.conversation_id()
     try:
         if not conversation:
-            conversation = athena.conversations.create(title_of(question)).info.id
+            conversation = process.athena().conversations.create(title_of(question)).info.id
             state.open_conversation(conversation)
-        picked = picked_model()
-        engine = athena.chat(conversation_id=conversation, llm=picked)
+        start_answer(question, conversation_id=conversation)
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
-        st.session_state[ERROR] = str(error)
-        return
-    state.runner().ask(engine, conversation_id=conversation, question=question)
+        messages.notify(str(error))

@@ -8,10 +8,16 @@ from itertools import islice
 import streamlit as st
 
 from pipeline.stores.base import DocumentInfo, SectionStore
-from ui import pages
-from ui.chat.sidebar import NO_MODEL, answering, language_model, picked_model
-from ui.shared import state
-from ui.shared.words import FIRST_FILES, plain
+from ui.conversation.model_picker import (
+    NO_MODEL,
+    answering_model,
+    found_model,
+    look_for_models,
+    picked_model,
+)
+from ui.shared import links, process
+from ui.shared.jobs import jobs
+from ui.shared.words import FIRST_FILES, files, plain
 
 QUESTIONS = 4
 SUGGESTED = (  # for the manuals that come with Athena
@@ -36,8 +42,8 @@ and start Athena again.
 
 
 def welcome(*, on_ask: Callable[[str], None]) -> None:
-    """The empty conversation."""
-    athena = state.athena()
+    """Draw the empty conversation."""
+    athena = process.athena()
     documents = athena.store.sections.documents()
     with st.container(key="welcome"):
         st.header("What do you need to know?", anchor=False)
@@ -54,13 +60,13 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
 
 def _nothing_indexed() -> None:
     with st.container(border=True):
-        if state.jobs().working:
+        if jobs().working:
             st.markdown(f"**{FIRST_FILES}**")
-            st.page_link(pages.documents(), label="Watch", icon=":material/hourglass_top:")
+            links.link("documents", "Watch", icon=":material/hourglass_top:")
             return
         st.markdown("**Nothing is indexed yet.**")
         st.text("Add Markdown files on the Documents page, or run: athena ingest FOLDER")
-        st.page_link(pages.documents(), label="Add documents", icon=":material/upload_file:")
+        links.link("documents", "Add documents", icon=":material/upload_file:")
 
 
 def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> None:
@@ -72,19 +78,18 @@ def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> Non
 
 
 def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
-    """Four questions that these documents can answer: the prepared ones where they fit, else by heading."""
+    """Four questions that these documents can answer: prepared for our manuals, else made of headings."""
     if any(info.source.endswith(SUGGESTED_FOR) for info in documents):
         return list(SUGGESTED)
     return list(islice(dict.fromkeys(_by_heading(documents, sections)), QUESTIONS))
 
 
 def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> Iterable[str]:
-    """One question a document, of documents spread over the whole list."""
+    """A question for each document, beginning with some that are spread over the whole list."""
     step = max(1, len(documents) // QUESTIONS)
     for info in [*documents[::step], *documents]:
-        for section in (
-            sections.document(info.source).sections[1:2] or sections.document(info.source).sections
-        ):
+        found = sections.document(info.source).sections
+        for section in found[1:2] or found:
             path = list(section.metadata.get("heading_path") or [info.title])
             yield f"What does {info.title} say about “{path[-1]}”?"
 
@@ -92,25 +97,24 @@ def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> It
 def _indexed(documents: Sequence[DocumentInfo]) -> None:
     count = sum(info.sentences for info in documents)
     sections = sum(info.sections for info in documents)
-    files = f"{len(documents):,} {'file' if len(documents) == 1 else 'files'}"
-    st.caption(f"Indexed: {files}, {sections:,} sections, {count:,} sentences.")
+    st.caption(f"Indexed: {files(len(documents))}, {sections:,} sections, {count:,} sentences.")
 
 
 def connection() -> None:
-    """What answers at the moment, and how to connect a language model."""
+    """Say what answers at the moment, and how to connect a language model."""
     with st.container(horizontal=True, key="connection", vertical_alignment="center", gap="xsmall"):
         _connected()
 
 
 def _connected() -> None:
-    model = answering()
+    model = answering_model()
     if model:
         st.caption(f"Language model: {plain(model)}", width="content")
         return
-    if picked_model() == NO_MODEL and language_model().name:
+    if picked_model() == NO_MODEL and found_model():
         st.caption("You chose to answer without a language model: answers are quotes.", width="content")
         return
     st.caption("No language model is connected: answers are quotes.", width="content")
     with st.popover("Connect one", type="tertiary"):
         st.markdown(CONNECT)
-        st.button("Look again", icon=":material/sync:", on_click=state.look_for_models, key="look-again")
+        st.button("Look again", icon=":material/sync:", on_click=look_for_models, key="look-again")

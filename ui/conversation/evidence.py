@@ -1,4 +1,4 @@
-"""A citation as data for the evidence pane: its section today, the cited sentence marked, and its fate."""
+"""A citation as data for the evidence pane: its section as it is now, the cited sentence marked in it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ICONS = {"same": "check_circle", "moved": "move_down", "changed": "edit_note", "
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
-    """The walkable citations of a turn, and where among them the pane stands."""
+class CitationWalk:
+    """The citations that the arrows step through, and the one that the pane shows."""
 
     citations: tuple[Citation, ...]
     index: int
@@ -33,20 +33,20 @@ class Cited:
         return self.citations[self.index]
 
 
-def cited(answer: Answer, opened: OpenEvidence) -> Cited | None:
-    """The citations that the arrows walk; None where the opened one does not exist."""
+def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
+    """The citations of an answer, at the opened one; None where the answer does not have it."""
     if opened.kind == "nearest":
         found = answer.nearest
         index = opened.marker if 0 <= opened.marker < len(found) else None
     else:
         found = tuple(sorted(answer.citations, key=lambda citation: citation.marker))
         index = next((i for i, citation in enumerate(found) if citation.marker == opened.marker), None)
-    return None if index is None else Cited(found, index)
+    return None if index is None else CitationWalk(found, index)
 
 
 def step(answer: Answer, opened: OpenEvidence, *, by: int) -> OpenEvidence:
-    """The next or previous citation, round and round."""
-    at = cited(answer, opened)
+    """The next or previous citation; after the last comes the first."""
+    at = walk(answer, opened)
     if at is None:
         return opened
     index = (at.index + by) % len(at.citations)
@@ -54,7 +54,7 @@ def step(answer: Answer, opened: OpenEvidence, *, by: int) -> OpenEvidence:
     return replace(opened, marker=marker, whole=False)
 
 
-def evidence_view(at: Cited, opened: OpenEvidence, *, sections: SectionStore) -> View:
+def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionStore) -> View:
     """What the pane shows for one citation."""
     citation = at.current
     try:
@@ -95,7 +95,7 @@ def _today(document: StoredDocument, fate: Provenance, whole: bool) -> Tree:
 
 
 def _section_at(document: StoredDocument, offset: int) -> Node | None:
-    """The section that holds an offset of the file."""
+    """The section at an offset of the file, None outside all sections."""
     for section in document.sections:
         if int(section.start_char_idx or 0) <= offset < int(section.end_char_idx or 0):
             return section

@@ -1,7 +1,7 @@
 """Answers being written: each in a thread of its own, into a buffer that outlives clicks and pages.
 
-Streamlit runs the page anew at every click, which would kill a stream that ran in it. A `Run` collects the
-events instead; the page looks at its `snapshot` as often as it likes, from whatever session.
+Streamlit reruns the page at every click, which would end a stream that ran in it. A `Run` collects the events
+instead, and any session may look at its `snapshot` at any time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+import streamlit as st
 
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError
@@ -19,8 +21,6 @@ from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
-    SourcesFound,
-    Step,
     StepFinished,
     StepStarted,
     TokenArrived,
@@ -41,90 +41,48 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class RunSnapshot:
     """One moment of a run, safe to keep."""
 
     question: str
-    working: bool
-    stopping: bool
-    step: str  # what it does now, in words; "" between steps
-    steps: tuple[Step, ...]
-    text: str
-    passages: int | None
-    answer: Answer | None
-    failure: RunFailed | None
+    working: bool = True
+    stopping: bool = False
+    step: str = ""  # what it does now, in words; "" between steps
+    text: str = ""
+    answer: Answer | None = None
+    failure: RunFailed | None = None
 
 
-@dataclass
 class Run:
     """One question on its way to an answer."""
 
-    conversation_id: str
-    question: str
-    stop: threading.Event = field(default_factory=threading.Event)
-    started: float = field(default_factory=time.time)  # seconds since the epoch
-
-    def __post_init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pieces: list[str] = []
-        self._steps: list[Step] = []
-        self._step = ""
-        self._passages: int | None = None
-        self._answer: Answer | None = None
-        self._failure: RunFailed | None = None
-        self._thread: threading.Thread | None = None
+    def __init__(self, question: str) -> None:
+        self.question = question
+        self.started = time.time()  # seconds since the epoch
+        self.stop = threading.Event()
         self._done = threading.Event()
+        self._now = RunSnapshot(question)  # written by the run's thread alone
 
     def start(self, engine: Engine) -> None:
         """Begin, in a thread that ends with the process."""
-        self._thread = threading.Thread(target=self._work, args=(engine,), name="answer", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._work, args=(engine,), name="answer", daemon=True).start()
 
     def _work(self, engine: Engine) -> None:
         try:
             for event in engine.run(self.question, stop=self.stop):
-                self._take(event)
+                self._now = _after(event, self._now)
         except AthenaError as error:
             log.warning("answer failed: %s", error)
-            self._take(RunFailed(error.problem, error.fix, "".join(self._pieces), error))
-        finally:  # also when something else was raised, which then reaches the log as it should
-            with self._lock:
-                self._step = ""
-                if self._answer is None and self._failure is None and not self.stop.is_set():
-                    self._failure = UNEXPECTED
+            self._now = replace(self._now, failure=RunFailed(error.problem, error.fix, self._now.text, error))
+        finally:  # also after an unexpected error, which goes on to the log
+            ended = self._now.answer or self._now.failure or self.stop.is_set()
+            self._now = replace(self._now, step="", failure=self._now.failure if ended else UNEXPECTED)
             self._done.set()
 
-    def _take(self, event: ChatEvent) -> None:
-        with self._lock:
-            match event:
-                case StepStarted(text=text):
-                    self._step = text
-                case StepFinished(step=step):
-                    self._steps.append(step)
-                    self._step = ""
-                case SourcesFound(retrieval=retrieval):
-                    self._passages = len(retrieval.passages)
-                case TokenArrived(text=text):
-                    self._pieces.append(text)
-                case AnswerFinished(answer=answer):
-                    self._answer = answer
-                case RunFailed():
-                    self._failure = event
-
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> RunSnapshot:
         """What there is so far."""
-        with self._lock:
-            return Snapshot(
-                question=self.question,
-                working=not self._done.is_set(),
-                stopping=self.stop.is_set() and not self._done.is_set(),
-                step=self._step,
-                steps=tuple(self._steps),
-                text="".join(self._pieces) or (self._failure.partial if self._failure else ""),
-                passages=self._passages,
-                answer=self._answer,
-                failure=self._failure,
-            )
+        working = self.working
+        return replace(self._now, working=working, stopping=working and self.stop.is_set())
 
     @property
     def working(self) -> bool:
@@ -136,6 +94,22 @@ class Run:
         return self._done.wait(seconds)
 
 
+def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
+    match event:
+        case StepStarted(text=text):
+            return replace(now, step=text)
+        case StepFinished():
+            return replace(now, step="")
+        case TokenArrived(text=text):
+            return replace(now, text=now.text + text)
+        case AnswerFinished(answer=answer):
+            return replace(now, answer=answer)
+        case RunFailed(partial=partial):
+            return replace(now, failure=event, text=now.text or partial)
+        case _:
+            return now
+
+
 class Runner:
     """The runs of this process, the latest of each conversation."""
 
@@ -144,12 +118,12 @@ class Runner:
         self._lock = threading.Lock()
 
     def ask(self, engine: Engine, *, conversation_id: str, question: str) -> Run:
-        """Start answering; a conversation that is still being answered keeps its run."""
+        """Start answering; a conversation whose answer is still being written keeps its run."""
         with self._lock:
             running = self._runs.get(conversation_id)
             if running and running.working:
                 return running
-            run = self._runs[conversation_id] = Run(conversation_id, question)
+            run = self._runs[conversation_id] = Run(question)
         run.start(engine)
         return run
 
@@ -158,8 +132,14 @@ class Runner:
         return self._runs.get(conversation_id)
 
     def forget(self, conversation_id: str) -> None:
-        """Stop and drop a conversation's run: it was deleted, or what it came to is stored."""
+        """Stop and drop the run of a conversation, which was deleted."""
         with self._lock:
             run = self._runs.pop(conversation_id, None)
         if run:
             run.stop.set()
+
+
+@st.cache_resource(show_spinner=False)
+def runner() -> Runner:
+    """The runs of all sessions: a reloaded page finds its own again."""
+    return Runner()

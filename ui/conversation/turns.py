@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
-from ui.conversation.runner import Snapshot
+from ui.conversation.runner import RunSnapshot
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, plain_tree, tree_text
 
 View = dict[str, Any]  # what the component gets: JSON only
@@ -24,13 +24,32 @@ ASK_OTHERWISE = (
 )
 
 
+BLANK: View = {
+    "turn": "",
+    "working": False,
+    "kind": "answer",
+    "body": [],
+    "groups": [],
+    "nearest": [],
+    "citations": {},
+    "support": [],
+    "notices": [],
+    "ended": "",
+    "failure": None,
+    "meta": [],
+    "feedback": None,
+    "word": "",
+    "rated": False,
+    "inspectable": False,
+}
+
+
 def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, word: str = "") -> View:
-    """A finished turn; the last notice of one that failed is what went wrong."""
+    """A finished turn; where it failed, its last notice says why."""
     failed = answer.status == "failed" and bool(answer.notices)
-    return {
+    return BLANK | {
         "turn": turn_id,
         "question": answer.question,
-        "working": False,
         "kind": _kind(answer),
         "body": _body(answer),
         "groups": quote_groups(answer.citations) if _kind(answer) == "quotes" else [],
@@ -45,6 +64,7 @@ def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, wo
         "meta": meta(answer),
         "feedback": feedback,
         "word": word,
+        "rated": True,
         "inspectable": bool(answer.steps),
     }
 
@@ -54,33 +74,21 @@ def failed_view(view: View, failure: RunFailed) -> View:
     return view | {"failure": {"message": failure.message, "fix": failure.fix}}
 
 
-def running_view(snapshot: Snapshot, *, turn_id: str = "") -> View:
-    """A turn that is still being written, or that ended without having been stored."""
+def running_view(snapshot: RunSnapshot) -> View:
+    """A turn that is still being written, or that ended before it could be stored."""
     text = snapshot.text
-    view: View = {
-        "turn": turn_id,
+    view = BLANK | {
         "question": snapshot.question,
         "working": snapshot.working,
         "stopping": snapshot.stopping,
         "step": step_line(snapshot),
-        "kind": "answer",
         "body": markdown_tree(text, spans=_chips(text), references=False) if text else [],
-        "groups": [],
-        "nearest": [],
-        "citations": {},
-        "support": [],
-        "notices": [],
         "ended": "" if snapshot.working or snapshot.failure else STOPPED,
-        "failure": None,
-        "meta": [],
-        "feedback": None,
-        "word": "",
-        "inspectable": False,
     }
     return failed_view(view, snapshot.failure) if snapshot.failure else view
 
 
-def step_line(snapshot: Snapshot) -> str:
+def step_line(snapshot: RunSnapshot) -> str:
     """What Athena does at the moment, in a few words."""
     if snapshot.stopping:
         return "Stopping …"
@@ -184,7 +192,7 @@ def quote_tree(citation: Citation) -> Tree:
 
 
 def _table_header(before: str) -> str:
-    """Header and delimiter of the table that the text before a quote ends in; "" where it ends in none."""
+    """Header and delimiter of the table that a quote stands in; "" where the text before it ends in none."""
     lines = before.splitlines()
     for number in range(len(lines) - 1, 0, -1):
         if TABLE_DELIMITER.match(lines[number]) and "|" in lines[number - 1]:
@@ -210,12 +218,12 @@ def in_words(citation: Citation) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text with its line ends and runs of spaces made single spaces."""
+    """Text with line ends and runs of spaces as single spaces."""
     return " ".join(text.split())
 
 
 def shortened(text: str, length: int) -> str:
-    """At most so many characters, cut between words."""
+    """The text, cut between words to about `length` characters."""
     if len(text) <= length:
         return text
     return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"

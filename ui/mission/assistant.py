@@ -1,8 +1,9 @@
-"""The assistant beside the console: one conversation a game, silent while its computer is dark."""
+"""The assistant beside the console: one conversation for each game, silent while its computer is off."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,12 +13,11 @@ from mission.commands import why_athena_is_silent
 from mission.game import Game, Outcome
 from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError, UnknownConversation
-from ui import pages
-from ui.chat.sidebar import picked_model
+from ui.conversation.asking import question_field, start_answer
+from ui.conversation.runner import runner
 from ui.conversation.talk import turns
 from ui.mission import state as mission_state
-from ui.mission.state import Said
-from ui.shared import components, state
+from ui.shared import components, links, messages, process
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 QUESTION = "mission-question"
-WORKING = "Esc stops the answer"
 
 
 def assistant(game: Game) -> None:
-    """The column: what was asked, and the question."""
+    """Draw the column: what was asked, and the field for a question."""
     persona = mission_persona()
     conversation = _conversation(game.level.id)
-    run = state.runner().of(conversation.info.id) if conversation else None
+    run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
     silent = why_athena_is_silent(game.ship, game.state)
     with st.container(key="talk"):
@@ -45,32 +44,21 @@ def assistant(game: Game) -> None:
             components.follow(key="follow", data={"turn": f"{conversation.info.id}/{count}"})
         elif not silent:
             _greeting(game, persona)
-    st.chat_input(
-        _placeholder(persona, silent=bool(silent), working=working),
-        key=QUESTION,
-        disabled=working or bool(silent),
-        on_submit=_submitted,
-        args=(game.level.id,),
-        max_chars=4000,
-    )
-
-
-def _placeholder(persona: Persona, *, silent: bool, working: bool) -> str:
-    if silent:
-        return f"{persona.name} does not answer"
-    return WORKING if working else f"Ask {persona.name}"
+    placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"
+    question_field(placeholder, key=QUESTION, working=working and not silent, disabled=bool(silent),
+                   on_ask=partial(_asked, game.level.id))  # fmt: skip
 
 
 def _silence(persona: Persona, why: str) -> None:
-    """Why the assistant does not answer, and what that means."""
+    """Draw why the assistant does not answer, and what still works."""
     with st.container(key="silent", border=True):
         st.markdown(f":material/power_off: **{plain(persona.name)} is silent**")
         st.text(f"{why}.")
         st.text(
             f"{persona.name} runs on the ship’s computer. Until it runs again you have the console alone: "
-            "what was said before stays here, and the manuals can be read."
+            "what was said before stays here, and you can read the manuals."
         )
-        st.page_link(pages.documents(), label="Read the manuals", icon=":material/library_books:")
+        links.link("documents", "Read the manuals", icon=":material/library_books:")
 
 
 def _greeting(game: Game, persona: Persona) -> None:
@@ -88,35 +76,29 @@ def _conversation(level: str) -> Conversation | None:
     if not wanted:
         return None
     try:
-        return state.athena().conversations.get(wanted)
+        return process.athena().conversations.get(wanted)
     except UnknownConversation:  # deleted on the chat page: the next question begins another
         return None
 
 
-def _submitted(level: str) -> None:
-    _asked(level, str(st.session_state.get(QUESTION) or ""))
-
-
 def _asked(level: str, question: str) -> None:
     game = mission_state.games().load(level)
-    if game is not None and question.strip():
-        ask(game, question.strip())
+    if game is not None:
+        ask(game, question)
 
 
 def ask(game: Game, question: str) -> None:
     """Start answering a question in the conversation of a game."""
     if not game.athena_available:
         return
-    athena, games, level = state.athena(), mission_state.games(), game.level
+    games, level = mission_state.games(), game.level
     try:
         found = _conversation(level.id)
         if found is None:
-            found = athena.conversations.create(f"Mission {level.number}: {level.title}")
+            found = process.athena().conversations.create(f"Mission {level.number}: {level.title}")
             games.keep_conversation(level.id, found.info.id)
         persona = mission_persona(game.telemetry_for_assistant())
-        engine = athena.chat(conversation_id=found.info.id, llm=picked_model(), persona=persona)
+        start_answer(question, conversation_id=found.info.id, persona=persona)
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
-        st.session_state[mission_state.ERROR] = Said(error.problem, error.fix)
-        return
-    state.runner().ask(engine, conversation_id=found.info.id, question=question)
+        messages.notify(str(error))

@@ -1,21 +1,21 @@
-"""The games on disk: one saved game a level, its conversation with the assistant, progress over all."""
+"""The games on disk: for each level a saved game and its conversation, and the best times of all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from mission.best_times import BestTimes, read_best_times, record_win
 from mission.errors import SavedGameError
 from mission.files import write_atomically
 from mission.game import Ask, Game, Outcome
-from mission.progress import Progress, read_progress, record_win
 
 ANEW = "Start the level again."
 
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """The saved games of a folder; those of `athena mission` lie in the same one."""
+    """The saved games of a folder, which `athena mission` uses, too."""
 
     folder: Path
 
@@ -30,23 +30,23 @@ class Games:
         return game
 
     def save(self, game: Game) -> None:
-        """Keep a game, and the win where it is one."""
+        """Save a game, and its time where it is won."""
         self.folder.mkdir(parents=True, exist_ok=True)
         game.save(self._path(game.level.id))
         if game.outcome is Outcome.WON:
             record_win(self._progress, game.level.id, game.elapsed_seconds)
 
     def discard(self, level: str) -> None:
-        """Forget a level's game; its conversation stays among the others."""
+        """Delete a level's game; its conversation stays among the others."""
         self._path(level).unlink(missing_ok=True)
         self._conversation(level).unlink(missing_ok=True)
 
-    def progress(self) -> Progress:
+    def progress(self) -> BestTimes:
         """Best times of the levels that were won. Raises SavedGameError for a damaged file."""
-        return read_progress(self._progress)
+        return read_best_times(self._progress)
 
     def forget_progress(self) -> None:
-        """Begin the list of best times anew."""
+        """Delete the best times."""
         self._progress.unlink(missing_ok=True)
 
     def conversation(self, level: str) -> str:

@@ -6,12 +6,13 @@ from typing import Literal
 
 import streamlit as st
 
+from mission.best_times import BestTimes
 from mission.errors import MissionError, SavedGameError
 from mission.game import Game, Outcome
 from mission.levels import Level, all_levels
-from mission.progress import Progress
 from ui.mission import state as mission_state
 from ui.mission.view import duration
+from ui.shared import messages
 from ui.shared.words import plain
 
 LARGEST_SEED = 9999
@@ -22,7 +23,7 @@ INTRODUCTION = (
 
 
 def choice() -> None:
-    """All levels as cards."""
+    """Draw all levels as cards."""
     with st.container(key="page"):
         st.header("Mission", anchor=False)
         st.text(INTRODUCTION)
@@ -32,17 +33,17 @@ def choice() -> None:
                 _card(level, progress)
 
 
-def _progress() -> Progress:
+def _progress() -> BestTimes:
     games = mission_state.games()
     try:
         return games.progress()
     except SavedGameError as error:
-        st.warning(plain(mission_state.said(error).problem), icon=":material/error:")
+        st.warning(plain(mission_state.in_one_line(error)), icon=messages.ERROR_ICON)
         st.button("Forget the best times", on_click=games.forget_progress, key="mission-forget")
-        return Progress()
+        return BestTimes()
 
 
-def _card(level: Level, progress: Progress) -> None:
+def _card(level: Level, progress: BestTimes) -> None:
     with st.container(border=True, key=f"level-{level.id}"):
         st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
         st.subheader(plain(level.title), anchor=False)
@@ -69,7 +70,7 @@ def _action(level: Level) -> tuple[str, Literal["primary", "secondary"]]:
 
 
 def briefing(level: Level) -> None:
-    """The story before, and how to begin."""
+    """Draw the story of a level, and how to begin."""
     with st.container(key="page"), st.container(key="briefing"):
         st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
         st.header(plain(level.title), anchor=False)
@@ -82,7 +83,7 @@ def briefing(level: Level) -> None:
         )
         with st.expander("Another draw of the dice"):
             seed = st.number_input(
-                "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed is the same game."
+                "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed gives the same game."
             )
         with st.container(horizontal=True):
             st.button("Begin", type="primary", on_click=begin, args=(level.id,), key="mission-begin",
@@ -91,7 +92,7 @@ def briefing(level: Level) -> None:
 
 
 def begin(level: str, *, seed: int = 0, easy: bool = False) -> None:
-    """Begin a level, instead of what was saved of it."""
+    """Begin a level from the start, in place of its saved game."""
     games = mission_state.games()
     games.discard(level)
     games.save(Game.start(level, seed=seed, easy=easy))

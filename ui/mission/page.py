@@ -1,4 +1,4 @@
-"""The mission: choose a level, read its story, play it; what cannot be played says so."""
+"""The mission: choose a level, read its story, play it; a game that cannot be played says why."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import streamlit as st
 from athena.missions import has_mission
 from mission.errors import MissionError
 from mission.levels import Level, level_of
-from ui.chat.sidebar import model_picker
+from ui.conversation.model_picker import model_picker
 from ui.mission import state as mission_state
 from ui.mission.levels import briefing, choice
 from ui.mission.play import play
-from ui.shared import state, style
-from ui.shared.words import plain
+from ui.shared import messages, process, style
 
 log = logging.getLogger(__name__)
 
 
 def page() -> None:
-    """The page as Streamlit runs it."""
+    """Draw the page."""
     st.set_page_config(initial_sidebar_state="collapsed")
     style.apply()
-    if not has_mission(state.settings()):
+    if not has_mission(process.settings()):
         st.info("The mission is played with the manuals that come with Athena.")
         return
     with st.sidebar:
@@ -32,9 +31,7 @@ def page() -> None:
         _page()
     except MissionError as error:
         log.warning("the mission cannot be shown: %s", error)
-        shown = mission_state.said(error)
-        st.error(plain(shown.problem), icon=":material/error:")
-        st.text(shown.fix)
+        messages.show_error(mission_state.in_one_line(error), error.fix)
         st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-leave-error")
 
 
@@ -57,13 +54,14 @@ def _page() -> None:
 
 
 def _broken(level: Level, error: MissionError) -> None:
-    """A saved game that cannot be played."""
+    """Draw what is left to do about a saved game that cannot be played."""
     log.warning("the saved game of '%s' cannot be played: %s", level.id, error)
     with st.container(key="page"):
         st.header(level.title, anchor=False)
-        st.error(plain(mission_state.said(error).problem), icon=":material/error:")
-        st.text("The other levels and your best times are not touched.")
+        messages.show_error(
+            mission_state.in_one_line(error), "The other levels and your best times are not touched."
+        )
         with st.container(horizontal=True):
-            st.button("Start this level anew", type="primary", key="mission-anew",
+            st.button("Start this level again", type="primary", key="mission-anew",
                       on_click=mission_state.games().discard, args=(level.id,))  # fmt: skip
             st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")

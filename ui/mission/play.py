@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from athena.missions import mission_persona
@@ -11,9 +13,9 @@ from mission.levels import all_levels
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin
-from ui.mission.state import ACKNOWLEDGED
 from ui.mission.view import console_view, duration, ship_view, strip_view
-from ui.shared import components
+from ui.shared import components, messages
+from ui.shared.state import kept, sent
 from ui.shared.words import plain
 
 VIEWS = ("Console", "Ship", "Assistant")
@@ -21,13 +23,13 @@ ASKED = "{} answers in the chat."
 
 
 def play(game: Game) -> None:
-    """The page of a game."""
+    """Draw the page of a game."""
     _head(game)
     with st.container(key="mission-strip"):
         components.strip(key="strip", data=strip_view(game, left=mission_state.forecast(game)))
     if game.outcome is not Outcome.RUNNING:
         _ended(game)
-    _errors()
+    messages.show_notice()
     seen = _seen()
     with st.container(key=f"seen-{seen.lower()}"), st.container(key="bridge"):
         with st.container(key="console"):
@@ -54,25 +56,16 @@ def _head(game: Game) -> None:
 
 @st.dialog("Abandon this level?")
 def confirm_abandoning(level: str, title: str) -> None:
-    """Ask before a running game goes for good."""
+    """Ask before a running game is deleted."""
     st.text(f"The game of “{title}” will be deleted. “All levels” leaves it and keeps it.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Go on playing", key="mission-keep"):
-            st.rerun()
-        if st.button("Abandon", type="primary", key="mission-abandon-now"):
-            mission_state.games().discard(level)
-            mission_state.open_level("")
-            st.rerun()
-
-
-def _errors() -> None:
-    error = st.session_state.pop(mission_state.ERROR, None)
-    if error:
-        st.warning(plain(error.problem), icon=":material/error:")
+    if messages.confirmed(no="Keep playing", yes="Abandon", key="game"):
+        mission_state.games().discard(level)
+        mission_state.open_level("")
+        st.rerun()
 
 
 def _seen() -> str:
-    """Which of the three a phone shows; a wide screen shows them all."""
+    """Which of the three views a phone shows; a wide screen shows all."""
     with st.container(key="views"):
         picked = st.segmented_control("Show", VIEWS, default=VIEWS[0], required=True,
                                       key="mission-view", label_visibility="collapsed")  # fmt: skip
@@ -82,22 +75,29 @@ def _seen() -> str:
 # -- console ---------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class ConsoleLine:
+    """The last console line that was run, by the page's own number for it."""
+
+    number: int = 0
+
+
 def _console(game: Game) -> None:
     level = game.level.id
-    data = console_view(game, acknowledged=int(st.session_state.get(ACKNOWLEDGED, 0)))
+    data = console_view(game, acknowledged=kept(ConsoleLine).number)
     components.console(key="console-panel", data=data, on_command_change=lambda: _typed(level))
 
 
 def _typed(level: str) -> None:
-    """Run what was typed, once, and keep the game."""
-    sent = mission_state.sent("console-panel", "command")
-    if not sent or sent.get("level") != level or int(sent["seq"]) <= st.session_state.get(ACKNOWLEDGED, 0):
+    """Run what was typed, once, and save the game."""
+    typed, last = sent("console-panel", "command"), kept(ConsoleLine)
+    if not typed or typed.get("level") != level or int(typed["seq"]) <= last.number:
         return
-    st.session_state[ACKNOWLEDGED] = int(sent["seq"])
+    last.number = int(typed["seq"])
     try:
-        run(level, str(sent["line"])[:500])
+        run(level, str(typed["line"])[:500])
     except MissionError as error:
-        mission_state.say(error)
+        messages.notify(mission_state.in_one_line(error))
 
 
 def run(level: str, line: str) -> None:
@@ -122,7 +122,7 @@ def run(level: str, line: str) -> None:
 
 
 def _hints(game: Game) -> None:
-    """Hints a step at a time; those already given stay."""
+    """Draw the hints given so far, and the button for the next."""
     left = len(game.level.hints) - game.hints_shown
     with st.popover("Hints", icon=":material/lightbulb:", type="tertiary"):
         for number, hint in enumerate(game.level.hints[: game.hints_shown], start=1):
@@ -131,7 +131,7 @@ def _hints(game: Game) -> None:
             label = f"Give me a hint ({left} left)" if left else "No hints are left"
             st.button(label, key="mission-hint", disabled=not left, on_click=_hint, args=(game.level.id,))
         elif not game.hints_shown:
-            st.text("You took none.")
+            st.text("You took no hints.")
 
 
 def _hint(level: str) -> None:
@@ -142,7 +142,7 @@ def _hint(level: str) -> None:
             game.hint()
             games.save(game)
     except MissionError as error:
-        mission_state.say(error)
+        messages.notify(mission_state.in_one_line(error))
 
 
 # -- the end ---------------------------------------------------------------------------------------------

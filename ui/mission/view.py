@@ -18,34 +18,32 @@ from mission.text import Line, marked
 View = dict[str, Any]  # what a component gets: JSON only
 
 ALARM = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
-DEEPEST = 4  # words of a command that completions are prepared for; the page shortens longer ones
-MARGIN = 0.25  # of a gauge's limits that is shown beyond them
+DEEPEST = 4  # words of a command with prepared completions; the page shortens longer commands
+MARGIN = 0.25  # shown beyond a gauge's limits, as a share of their distance
 OVER = {Outcome.WON: "The level is won.", Outcome.LOST: "The level is lost."}
 
 
-def console_view(game: Game, *, acknowledged: int, error: str = "") -> View:
+def console_view(game: Game, *, acknowledged: int) -> View:
     """The console: everything said so far, and what helps to type."""
+    beginning = [] if game.transcript else ["", f"{game.clock}  Type help for the commands."]
     return {
         "level": game.level.id,
-        "intro": [*game.level.story.splitlines(), "", f"{game.clock}  Type help for the commands."]
-        if not game.transcript
-        else game.level.story.splitlines(),
+        "intro": [*game.level.story.splitlines(), *beginning],
         "lines": [line_view(line, game.ship.names.prompt) for line in marked(game.transcript)],
         "prompt": game.ship.names.prompt,
         "history": game.history,
         "completions": completions(),
         "acknowledged": acknowledged,
         "over": OVER.get(game.outcome, ""),
-        "error": error,
     }
 
 
 def line_view(line: Line, prompt: str) -> View:
-    """A line with its coloured places, and what kind it is."""
+    """A line with its coloured places and its kind."""
     return {
         "text": line.text,
         "kind": _kind(line.text, prompt),
-        "spans": [[span.start, span.end, span.kind] for span in line.spans],
+        "spans": [[mark.start, mark.end, mark.kind] for mark in line.marks],
     }
 
 
@@ -92,7 +90,7 @@ def _quantity(game: Game, gauge: Gauge) -> Quantity:
 
 
 def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
-    """A gauge with its places on the bar, in percent of its length."""
+    """A gauge with its positions on the bar, in percent of the bar's length."""
     low, high = _scale(quantity)
 
     def place(value: float) -> float:
@@ -114,7 +112,7 @@ def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
 
 
 def _scale(quantity: Quantity) -> tuple[float, float]:
-    """The ends of a bar: a little beyond the limits, but not below nothing or above a whole."""
+    """The ends of a bar: a little beyond the limits, but not below 0 or above 100 %."""
     low, high = quantity.minimum, quantity.maximum
     margin = (high - low) * MARGIN
     below = low - margin
@@ -139,7 +137,7 @@ def strip_view(game: Game, *, left: int | None) -> View:
 
 
 def once(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """Alarms without repeating one of the same code about the same thing."""
+    """The alarms, each code and text once."""
     return list({(alarm.code, alarm.text): alarm for alarm in alarms}.values())
 
 

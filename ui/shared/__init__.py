@@ -1,1 +1,1 @@
-"""What the pages share: session state, components, words."""
+"""What the pages share: the process and the session, links, messages, components."""

@@ -8,7 +8,7 @@ cited sentence is marked exactly, and how citation markers become chips.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -72,13 +72,13 @@ def markdown_tree(text: str, *, spans: Sequence[Span] = (), base: int = 0, refer
 
 
 def plain_tree(text: str, *, spans: Sequence[Span] = (), base: int = 0) -> Tree:
-    """The same for a text that is no Markdown: one preformatted paragraph."""
+    """The same for a text that is not Markdown: one paragraph."""
     moved = [Span(span.start - base, span.end - base, span.kind, span.value) for span in spans]
     return [{"t": "p", "c": _Builder(text, moved).leaf(text, 0, len(text))}]
 
 
 def tree_text(tree: Tree) -> str:
-    """The words of a tree alone; table cells are set apart, blocks by a space."""
+    """The words of a tree; table cells are set apart by dots, blocks by a space."""
     parts = []
     for node in tree:
         if isinstance(node, str):
@@ -105,7 +105,11 @@ class _Builder:
         self.upper = len(self.text)
 
     def blocks(self, tokens: Iterable[Token]) -> Tree:
-        """Children of the document: a stack of open elements, filled from the flat token list."""
+        """Children of the document."""
+        return self._nested(tokens, self._single)
+
+    def _nested(self, tokens: Iterable[Token], single: Callable[[Token], Tree]) -> Tree:
+        """The tree of a flat list of tokens: a stack of open elements, filled in their order."""
         root: Tree = []
         stack: list[Tree] = [root]
         for token in tokens:
@@ -116,8 +120,10 @@ class _Builder:
                 stack.append(element["c"])
             elif token.nesting == -1:
                 stack.pop()
+                if token.type == "link_close":
+                    self._skip_destination()
             else:
-                stack[-1].extend(self._single(token))
+                stack[-1].extend(single(token))
         return root
 
     def _enter(self, token: Token) -> None:
@@ -133,7 +139,7 @@ class _Builder:
     def _single(self, token: Token) -> Tree:
         match token.type:
             case "inline":
-                return self._inline(token.children or [])
+                return self._nested(token.children or [], self._inline_single)
             case "fence" | "code_block":
                 return [{"t": "pre", "c": [{"t": "code", "c": self._code(token)}]}]
             case "front_matter":
@@ -142,22 +148,6 @@ class _Builder:
                 return [{"t": "hr", "c": []}]
             case _:
                 return self.found(token.content)
-
-    def _inline(self, tokens: Sequence[Token]) -> Tree:
-        root: Tree = []
-        stack: list[Tree] = [root]
-        for token in tokens:
-            if token.nesting == 1:
-                element = _element(token)
-                stack[-1].append(element)
-                stack.append(element["c"])
-            elif token.nesting == -1:
-                stack.pop()
-                if token.type == "link_close":
-                    self._skip_destination()
-            else:
-                stack[-1].extend(self._inline_single(token))
-        return root
 
     def _inline_single(self, token: Token) -> Tree:
         match token.type:
@@ -189,7 +179,7 @@ class _Builder:
             self.cursor = closing.end()
 
     def found(self, content: str, *, written: str = "") -> Tree:
-        """The leaves of a piece of text, at the next place where the source has it (or without a place)."""
+        """The leaves of a piece of text, placed where the source has it next, or without a place."""
         if not content:
             return []
         start, length = self._find(written or content)
@@ -202,7 +192,7 @@ class _Builder:
         start = self.text.find(written, self.cursor, self.upper)
         if start >= 0 or " " not in written:
             return start, len(written)
-        # A line end inside `code` was made a space.
+        # A line end inside `code` has become a space.
         pattern = r"\s+".join(map(re.escape, written.split()))
         match = re.compile(pattern).search(self.text, self.cursor, self.upper)
         return (match.start(), match.end() - match.start()) if match else (-1, 0)

@@ -7,10 +7,10 @@ SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 
 def plain(text: str) -> str:
-    """Text for a widget that reads Markdown, with nothing in it read as such."""
+    """Text for a widget that reads Markdown, escaped so that it is shown as it is."""
     return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
 
 
 def files(number: int) -> str:
-    """So many files."""
+    """A number of files in words."""
     return f"{number:,} {'file' if number == 1 else 'files'}"

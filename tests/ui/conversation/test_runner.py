@@ -22,7 +22,7 @@ from pipeline.steps.events import (
     TokenArrived,
 )
 from ui.conversation.runner import UNEXPECTED, Run, Runner
-from ui.documents.jobs import Job, Jobs
+from ui.shared.jobs import Job, Jobs
 
 SECONDS = 5
 
@@ -52,25 +52,25 @@ def answer(text: str = "It is shut [1].") -> Answer:
 
 
 def finished(*script: Any) -> Run:
-    run = Run("c1", "Why?")
+    run = Run("Why?")
     run.start(ScriptedEngine(list(script)))
     assert run.wait(SECONDS)
     return run
 
 
-def test_collects_steps_text_and_answer() -> None:
-    step = Step("search", 3.0)
+def test_collects_text_and_answer() -> None:
     now = finished(
-        StepStarted("search", "Searching"), StepFinished(step), TokenArrived("It is "), TokenArrived("shut."),
+        StepStarted("search", "Searching"), StepFinished(Step("search", 3.0)),
+        TokenArrived("It is "), TokenArrived("shut."),
         AnswerFinished(answer()),
     ).snapshot()  # fmt: skip
-    assert (now.text, now.steps, now.working, now.failure) == ("It is shut.", (step,), False, None)
+    assert (now.text, now.step, now.working, now.failure) == ("It is shut.", "", False, None)
     assert now.answer == answer()
 
 
 def test_shows_the_running_step_and_what_arrived() -> None:
     gate = threading.Event()
-    run = Run("c1", "Why?")
+    run = Run("Why?")
     run.start(
         ScriptedEngine([StepStarted("search", "Searching 12 sentences"), gate, AnswerFinished(answer())])
     )
@@ -82,7 +82,7 @@ def test_shows_the_running_step_and_what_arrived() -> None:
 
 
 def test_stopping_keeps_the_partial_text() -> None:
-    run = Run("c1", "Why?")
+    run = Run("Why?")
     run.start(ScriptedEngine([TokenArrived("It "), threading.Event()]))
     _until(lambda: run.snapshot().text == "It ")
     run.stop.set()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
-from ui.conversation.runner import Snapshot
+from ui.conversation.runner import RunSnapshot
 from ui.conversation.turns import (
     failed_view,
     in_words,
@@ -108,7 +108,7 @@ def test_the_quiet_line_counts_sections_and_names_the_model() -> None:
 
 
 def test_a_running_turn_shows_its_step_and_its_text() -> None:
-    now = Snapshot("Why?", True, False, "Searching 12 sentences", (), "", None, None, None)
+    now = RunSnapshot("Why?", True, False, "Searching 12 sentences", "", None, None)
     assert step_line(now) == "Searching 12 sentences …"
     assert step_line(replace(now, step="", text="It")) == "Writing …"
     assert step_line(replace(now, stopping=True)) == "Stopping …"

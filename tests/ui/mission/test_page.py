@@ -18,10 +18,9 @@ from mission.levels import all_levels
 from mission.terminal import commands_of
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
-from ui.conversation.runner import Run
+from ui.conversation.runner import Run, runner
 from ui.mission import play as mission_play
 from ui.mission.games import Games
-from ui.shared import state
 
 RunApp = Callable[..., AppTest]
 SCRIPTS = Path(__file__).parents[2] / "mission" / "scripts"
@@ -147,7 +146,7 @@ def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) ->
     app.button(key="mission-abandon").click().run()
     assert games.load("ln2-tank") is not None
     assert "will be deleted" in texts(app)
-    assert app.button(key="mission-keep").label == "Go on playing"
+    assert app.button(key="keep-game").label == "Keep playing"
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", '{"version": 99}', "another level", "another ship"])
@@ -176,7 +175,7 @@ def test_damaged_progress_says_so(athena: Athena, games: Games, run_app: RunApp)
     games.folder.mkdir(parents=True)
     (games.folder / "progress.json").write_text("[]", encoding="utf-8")
     app = run_app(athena, page="mission")
-    assert "Cannot read the progress" in texts(app).replace("\\", "")
+    assert "Cannot read the best times" in texts(app).replace("\\", "")
     app.button(key="mission-forget").click().run()
     assert not app.warning
 
@@ -213,7 +212,7 @@ def test_a_question_is_asked_and_answered(athena: Athena, games: Games, run_app:
 
 def _run_of(app: AppTest, games: Games) -> Run | None:
     assert not app.exception
-    return state.runner().of(games.conversation("ln2-tank"))
+    return runner().of(games.conversation("ln2-tank"))
 
 
 def test_the_assistant_is_silent_without_its_computer(athena: Athena, games: Games, run_app: RunApp) -> None:

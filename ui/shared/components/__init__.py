@@ -18,7 +18,7 @@ def _read(name: str) -> str:
 
 
 def _component(name: str) -> Renderer:
-    """A component from `name.js` and `name.css`, with what they all share put before."""
+    """A component from `name.js` and `name.css`, after what all of them share."""
     css = FOLDER / f"{name}.css"
     return st.components.v2.component(
         f"athena_{name}",

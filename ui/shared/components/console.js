@@ -1,5 +1,5 @@
-// The console of the ship: everything said so far, and a line to type on. Commands are sent one at a time and
-// again until they are acknowledged; what is typed meanwhile waits.
+// The console of the ship: everything said so far, and a line to type on. Commands are sent one at a time, and
+// repeatedly until they are acknowledged; what is typed meanwhile waits.
 
 const RESEND_MS = 5000;
 
@@ -37,15 +37,14 @@ function show(state) {
   const { data, output } = state;
   if (state.level !== data.level) Object.assign(state, { level: data.level, waiting: [], sent: null, at: null });
   if (state.sent && data.acknowledged >= state.sent.seq) state.sent = null;
-  const written = JSON.stringify([data.intro, data.lines, data.over, data.error, state.sent, state.waiting]);
+  const written = JSON.stringify([data.intro, data.lines, data.over, state.sent, state.waiting]);
   if (written === state.written) return;
   state.written = written;
   const echo = [state.sent, ...state.waiting].filter(Boolean).map((entry) =>
     element("div", { class: "row command pending" }, `${data.prompt} ${entry.line}`));
   output.replaceChildren(
     element("div", { class: "intro" }, data.intro.map((text) => element("div", { class: "row" }, text || "\u00a0"))),
-    ...data.lines.map(row), ...echo,
-    ...(data.error ? [element("div", { class: "row problem", role: "alert" }, data.error)] : []));
+    ...data.lines.map(row), ...echo);
   state.prompt.textContent = data.prompt;
   state.input.disabled = Boolean(data.over);
   state.input.placeholder = data.over || (data.lines.length ? "" : "list systems");
@@ -134,7 +133,7 @@ function complete(state) {
   offer(state, fitting.length === 1 ? [] : fitting);
 }
 
-// Filters of `list parts` may follow each other; what follows the last one is all that counts.
+// Filters of `list parts` may be combined: only the words after the last whole one count.
 function candidates(completions, before) {
   const key = (words) => words.join(" ").toLowerCase();
   if (key(before.slice(0, 2)) === "list parts" && before.length > 3) {

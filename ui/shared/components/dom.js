@@ -1,4 +1,4 @@
-// Building DOM nodes from the trees of ui/markdown_tree.py. Text is only ever inserted as text nodes, and
+// Building DOM nodes from the trees of ui/shared/markdown_tree.py. Text is only ever inserted as text nodes, and
 // only the elements named here are ever created: nothing that a document or a model wrote can run.
 
 const ALLOWED = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table",
@@ -38,7 +38,7 @@ function build(tree, special) {
   });
 }
 
-// One root a mount; a call with the data that it already shows changes nothing (hover and focus survive).
+// One root for each mount; a call with the data already shown changes nothing, so hover and focus survive.
 function mounted(parent, name, data, render) {
   const written = JSON.stringify(data);
   let root = [...parent.children].find((child) => child.classList.contains(name));

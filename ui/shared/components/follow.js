@@ -1,4 +1,4 @@
-// Keeps a conversation that scrolls by itself at its last question, whenever there is a new one.
+// Scrolls a conversation with a scroll bar of its own to its last question, whenever there is a new one.
 
 export default function (component) {
   const { data, parentElement } = component;
@@ -9,5 +9,5 @@ export default function (component) {
     const last = box && [...box.querySelectorAll('[class*="st-key-turn-"]')].at(-1);
     if (last) box.scrollTop += last.getBoundingClientRect().top - box.getBoundingClientRect().top;
   };
-  for (const after of [50, 400]) setTimeout(scroll, after); // once it stands, and once more when it is laid out
+  for (const after of [50, 400]) setTimeout(scroll, after); // once it is there, and again when it is laid out
 }

@@ -74,7 +74,7 @@ function abstained(data, send) {
   ].filter(Boolean);
 }
 
-// A chip never stands alone on the next line: it holds on to the word before and the stop after it.
+// A chip never stands alone on the next line: the word before it and the full stop after it stay with it.
 function keepTogether(root) {
   for (const made of root.querySelectorAll(".chip")) {
     const before = made.previousSibling;

@@ -1,4 +1,4 @@
-"""Indexing in the background: one job at a time, its progress kept for whichever page looks."""
+"""Indexing in the background: one job at a time, its progress kept for any page that looks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import streamlit as st
 
 from pipeline.errors import AthenaError
 
@@ -44,11 +46,11 @@ class Job:
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start working."""
         self._thread.start()
 
     def cancel(self) -> None:
-        """Ask it to stop; documents that are done stay done."""
+        """Ask it to stop; finished documents stay."""
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:
@@ -87,14 +89,14 @@ class Job:
 
 
 class Jobs:
-    """The job of this process: a second one waits for its turn by being refused."""
+    """One job at a time: a second one is refused."""
 
     def __init__(self) -> None:
         self._job: Job | None = None
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Ingest) -> bool:
-        """Start a job; False where another is still at work."""
+        """Start a job; False where another is still running."""
         with self._lock:
             if self.working:
                 return False
@@ -104,12 +106,12 @@ class Jobs:
 
     @property
     def current(self) -> Job | None:
-        """The job at work or the last one, until dismissed."""
+        """The running job, or the last one until it is dismissed."""
         return self._job
 
     @property
     def working(self) -> bool:
-        """Whether a job is at work."""
+        """Whether a job is running."""
         return self._job is not None and self._job.state().working
 
     def dismiss(self) -> None:
@@ -117,3 +119,9 @@ class Jobs:
         with self._lock:
             if not self.working:
                 self._job = None
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """The indexing job of this process."""
+    return Jobs()

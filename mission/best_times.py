@@ -13,7 +13,7 @@ from mission.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BestTimes:
     """Best times of the levels that were won."""
 
     best_seconds: Mapping[str, int] = field(default_factory=dict)
@@ -26,19 +26,19 @@ class Progress:
 _FILE = TypeAdapter(dict[str, NonNegativeInt])
 
 
-def read_progress(path: Path) -> Progress:
-    """The progress of a file; none where there is no file. Raises SavedGameError for a damaged one."""
+def read_best_times(path: Path) -> BestTimes:
+    """The best times of a file, none where there is no file. Raises SavedGameError for a damaged one."""
     if not path.exists():
-        return Progress()
+        return BestTimes()
     try:
-        return Progress(_FILE.validate_json(path.read_text(encoding="utf-8")))
+        return BestTimes(_FILE.validate_json(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise SavedGameError(f"Cannot read the progress '{path}': {error}", "Delete the file.") from error
+        raise SavedGameError(f"Cannot read the best times '{path}': {error}", "Delete the file.") from error
 
 
-def record_win(path: Path, level: str, seconds: int) -> Progress:
-    """Notes a win, keeping the better time, and returns the progress."""
-    before = read_progress(path).best_seconds
+def record_win(path: Path, level: str, seconds: int) -> BestTimes:
+    """The best times after a win, which is kept where it is the better one."""
+    before = read_best_times(path).best_seconds
     best = {**before, level: min(seconds, before.get(level, seconds))}
     write_atomically(path, _FILE.dump_json(best, indent=1).decode())
-    return Progress(best)
+    return BestTimes(best)

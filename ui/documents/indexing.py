@@ -1,0 +1,119 @@
+"""Indexing as the page shows it: start, progress, result, and indexing again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ui.documents.uploaded import uploads_folder
+from ui.shared import process
+from ui.shared.jobs import jobs
+from ui.shared.words import files, plain
+
+if TYPE_CHECKING:
+    from pipeline.ingest import IngestReport
+    from pipeline.stores.base import DocumentInfo
+    from ui.shared.jobs import JobState
+
+STAGES = {
+    "renewing": "Embedding everything again, as the index is outdated:",
+    "reading": "Reading",
+    "embedding": "Embedding",
+    "storing": "Storing",
+    "indexing": "Making the search index",
+}
+
+
+def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False) -> None:
+    """Index folders in the background, unless another job is running."""
+    athena = process.athena()
+    started = jobs().start(
+        title,
+        lambda on_progress, should_stop: athena.ingest(
+            folders, on_progress=on_progress, should_stop=should_stop, rebuild=rebuild
+        ),
+    )
+    if not started:
+        st.toast("Indexing is still running. Wait for it, or cancel it first.")
+
+
+def progress(busy: bool) -> None:
+    """Draw the job at work, or the result of the last one; `busy` is what the page was drawn for."""
+    if busy and not jobs().working:
+        st.rerun()  # the table below shows what was indexed
+    job = jobs().current
+    if job is None:
+        return
+    now = job.state()
+    with st.container(border=True, key="job"):
+        if now.working:
+            _working(now)
+            if st.button("Cancel", icon=":material/stop_circle:", disabled=now.stopping, key="cancel-job"):
+                job.cancel()
+            return
+        _finished(now)
+        if st.button("Close", key="close-job"):
+            jobs().dismiss()
+            st.rerun()
+
+
+def _working(now: JobState) -> None:
+    if now.stopping:
+        st.progress(1.0, text="Stopping after this document …")
+        return
+    if not now.progress:
+        st.progress(0.0, text=f"{now.title} …")
+    for stage in now.progress:  # they overlap: a bar each
+        share = min(1.0, stage.done / stage.total) if stage.total else 0.0
+        name = f": {stage.document}" if stage.document and share < 1 else ""
+        label = STAGES.get(stage.stage, stage.stage)
+        st.progress(share, text=plain(f"{label} {stage.done:,} of {stage.total:,}{name}"))
+
+
+def _finished(now: JobState) -> None:
+    if now.error:
+        st.error(plain(str(now.error)))
+    if now.report:
+        st.text(summary(now.report))
+        for problem in now.report.problems:
+            st.warning(plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
+
+
+def summary(report: IngestReport) -> str:
+    """The result of an ingest in one line."""
+    counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
+    parts = [f"{files(len(sources))} {word}" for word, sources in counts.items() if sources]
+    what = ", ".join(parts) or "Nothing was new"
+    ended = " Cancelled: what was done before stays." if report.stopped else ""
+    if report.outdated:
+        what = f"Everything was embedded again: the index was made with {report.outdated}. {what}"
+    return f"{what}. {files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
+
+
+def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
+    """Draw the buttons that index the known folders again."""
+    folders = _folders(documents)
+    if not documents and (busy or not folders):
+        return
+    with st.container(horizontal=True):
+        if st.button(
+            "Index again what changed", icon=":material/sync:", disabled=busy or not folders, key="reindex"
+        ):
+            start_indexing("Indexing again", folders)
+            st.rerun()
+        if st.button(
+            "Rebuild everything", icon=":material/restart_alt:", disabled=busy or not folders, key="rebuild"
+        ):
+            start_indexing("Rebuilding", folders, rebuild=True)
+            st.rerun()
+
+
+def _folders(documents: Sequence[DocumentInfo]) -> list[Path]:
+    """The documents' folders, and that of the uploads: a cancelled upload may have indexed no file."""
+    roots = {Path(info.root) for info in documents}
+    if uploads_folder().is_dir() and any(uploads_folder().iterdir()):
+        roots.add(uploads_folder().resolve())
+    return sorted(root for root in roots if root.is_dir())

@@ -1,0 +1,1 @@
+"""The script that `athena serve` runs, alone in its folder."""

@@ -1,0 +1,11 @@
+"""What Streamlit runs for `athena serve`.
+
+Streamlit puts the script's folder first on the path: from `ui/` itself, `import mission` would find
+`ui/mission`.
+"""
+
+from __future__ import annotations
+
+from ui.app import show
+
+show()

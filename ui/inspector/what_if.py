@@ -1,0 +1,104 @@
+"""What if: the same question, searched for with other settings, beside what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pipeline.answer import Answer, Retrieval
+from pipeline.errors import AthenaError
+from ui.inspector import flow
+from ui.shared import components, process
+from ui.shared.state import kept
+from ui.shared.words import plain
+
+if TYPE_CHECKING:
+    from pipeline.options import RetrievalOptions
+    from pipeline.stores.conversations import Turn
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The last two searches of this session, and the turn they belong to."""
+
+    turn_id: str = ""
+    found: tuple[Retrieval, Retrieval] | None = None
+
+
+def what_if(turn: Turn) -> None:
+    """Draw the settings, and once they are searched with, the comparison."""
+    last = kept(Comparison)
+    question = turn.answer.condensed_question or turn.question
+    before = _options_of(turn.answer)
+    with st.form("what_if_form"):
+        options = _options_form(before)
+        searched = st.form_submit_button("Search again", type="primary", icon=":material/search:")
+    if searched:
+        try:
+            found = _both(question, before, options)
+        except AthenaError as error:
+            st.error(plain(str(error)))
+            return
+        last.turn_id, last.found = turn.id, found
+    if last.found is None or last.turn_id != turn.id:
+        st.caption("Change a setting and search again: both rankings are shown side by side.")
+        return
+    _compare(*last.found)
+
+
+def _both(question: str, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
+    search = process.athena().hybrid_search.search
+    return search(question, options=before), search(question, options=after)
+
+
+def _options_of(answer: Answer) -> RetrievalOptions:
+    """The options that the answer was found with, as far as it kept them."""
+    default = process.athena().options
+    known: dict[str, Any] = {n: answer.settings[n] for n in dict(default) if n in answer.settings}
+    return default.but(**known)
+
+
+def _options_form(now: RetrievalOptions) -> RetrievalOptions:
+    left, middle, right = st.columns(3)
+    with left:
+        alpha = st.slider("alpha: 0 = BM25 only, 1 = dense only", 0.0, 1.0, now.alpha, 0.05)
+        candidates = st.slider("candidates of each list", 10, 500, now.candidates, 10)
+        top_k = st.slider("top_k: most passages kept", 1, 30, now.top_k)
+    with middle:
+        bm25 = st.slider("sections' share of BM25", 0.0, 1.0, now.bm25_section_share, 0.05)
+        dense = st.slider("sections' share of dense", 0.0, 1.0, now.dense_section_share, 0.05)
+        thresh = st.slider("simple_ratio_thresh: merge from", 0.0, 1.0, now.simple_ratio_thresh, 0.05)
+    with right:
+        tokens = st.slider("token budget", 200, 8000, now.context_tokens, 100)
+        top_n = st.slider("passages to rerank", 1, 50, now.rerank_top_n)
+        rerank = st.checkbox("rerank with the cross-encoder", now.rerank)
+        hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
+    return now.but(
+        alpha=alpha,
+        candidates=candidates,
+        top_k=top_k,
+        bm25_section_share=bm25,
+        dense_section_share=dense,
+        simple_ratio_thresh=thresh,
+        context_tokens=tokens,
+        rerank_top_n=top_n,
+        rerank=rerank,
+        hyde=hyde,
+    )
+
+
+def _compare(before: Retrieval, after: Retrieval) -> None:
+    left, right = flow.ranks(before.steps), flow.ranks(after.steps)
+    changed = [flow.movement(left.rank("Selected", i), right.rank("Selected", i)) for i in
+               dict.fromkeys([*left.selected, *right.selected])]  # fmt: skip
+    differences = sum(1 for change in changed if change != "=")
+    if differences:
+        word = "passage differs" if differences == 1 else "passages differ"
+        st.markdown(f"**{differences} {word}.** Coloured lines changed: ↑ rose, ↓ fell, new, gone.")
+    else:
+        st.markdown("**Both ways select the same passages in the same order.**")
+    view = flow.comparison_view(left, right, names=("As answered", "Your settings"))
+    components.bumps(key="compared", data=view, on_choose_change=lambda: None)
+    components.flow(key="compared_flow", data=flow.flow_view(after.steps))

@@ -1,0 +1,34 @@
+"""Links from page to page, by the keys of `ui/pages.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from ui.pages import PageKey
+from ui.shared.state import kept
+
+
+@dataclass(slots=True)
+class OfferedPages:
+    """The pages that this session can go to."""
+
+    pages: Mapping[PageKey, Page] = field(default_factory=dict)
+
+
+def offer(pages: Mapping[PageKey, Page]) -> None:
+    """Let the session's pages link to these."""
+    kept(OfferedPages).pages = pages
+
+
+def link(key: PageKey, label: str, *, icon: str) -> None:
+    """Draw a link to a page."""
+    st.page_link(kept(OfferedPages).pages[key], label=label, icon=icon)
+
+
+def go(key: PageKey) -> None:
+    """Leave for a page."""
+    st.switch_page(kept(OfferedPages).pages[key])

@@ -1,0 +1,70 @@
+"""What this process has one of: settings, Athena, persona."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from athena.settings import Settings
+from pipeline.answering.persona import Persona, load_persona
+from ui.shared.state import kept
+
+if TYPE_CHECKING:
+    from athena import Athena
+
+_served_with: list[Settings] = []  # at most one: what `athena serve` was started with
+
+
+@dataclass(slots=True)
+class GivenAthena:
+    """An Athena for this session alone, as tests need it."""
+
+    athena: Athena | None = None
+
+
+def use_settings(settings: Settings) -> None:
+    """Serve with these settings instead of those of the environment."""
+    _served_with[:] = [settings]
+
+
+def athena() -> Athena:
+    """The Athena of this process, opened at first use, or the one that the session was given."""
+    return kept(GivenAthena).athena or _open()
+
+
+def settings() -> Settings:
+    """The settings of this process, without opening anything."""
+    given = kept(GivenAthena).athena
+    return given.settings if given else _settings()
+
+
+def _settings() -> Settings:
+    from athena import load_settings
+
+    return _served_with[0] if _served_with else load_settings()
+
+
+@st.cache_resource(show_spinner="Opening the manuals …")
+def _open() -> Athena:
+    from athena import open_athena
+
+    opened = open_athena(_settings())
+    opened.warm_up(serving=True)
+    # A reranker that is not on disk is fetched meanwhile; answers do without it until it is there.
+    fetch = {"fetch": True}
+    threading.Thread(target=opened.cross_encoder, kwargs=fetch, name="reranker", daemon=True).start()
+    return opened
+
+
+def persona() -> Persona:
+    """Who answers in the chat. Raises ConfigurationError where its file cannot be read."""
+    return _persona(settings().persona)
+
+
+@st.cache_resource(show_spinner=False)
+def _persona(path: Path | None) -> Persona:
+    return load_persona(path)
