@@ -26,7 +26,6 @@ class Server:
     url: str
     model: str
     timeout_s: float  # without a byte
-    connect_timeout_s: float = 3.0
 
     @property
     def name(self) -> str:

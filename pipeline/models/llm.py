@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
 from pipeline.models.failures import Server, translate, unreachable
+from pipeline.models.served import OPENAI_URL, ollama_model, openai_model
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 HOW_TO_CONNECT = (
     "Start Ollama (`ollama serve`, then `ollama pull llama3.2`), or set ATHENA_OPENAI_API_KEY "
@@ -126,31 +126,16 @@ def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
 
 
 def _ollama(model: str, options: LanguageModelOptions) -> tuple[LLM, ModelChoice]:
-    from pipeline.models.ollama_llm import ollama_model
-
-    llm = ollama_model(model, url=options.ollama_url, **_limits(options))
     detail = f"by Ollama at {options.ollama_url}, {options.context_window} tokens of context"
-    return llm, ModelChoice("language model", f"ollama/{model}", "ollama", detail)
+    return ollama_model(model, options), ModelChoice("language model", f"ollama/{model}", "ollama", detail)
 
 
 def _openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
     try:
-        from pipeline.models.openai_llm import openai_model
+        llm = openai_model(model, options)
     except ImportError:
         return _none(f"The language model 'openai/{model}' needs a package that is missing.", INSTALL_OPENAI)
-
-    llm = openai_model(model, url=options.openai_url, key=options.openai_api_key, **_limits(options))
     return llm, ModelChoice("language model", f"openai/{model}", "openai", f"by {options.openai_url}")
-
-
-def _limits(options: LanguageModelOptions) -> dict[str, Any]:
-    return {
-        "context_window": options.context_window,
-        "max_answer_tokens": options.max_answer_tokens,
-        "temperature": options.temperature,
-        "connect_timeout_s": options.connect_timeout_s,
-        "request_timeout_s": options.request_timeout_s,
-    }
 
 
 def _ollama_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
@@ -178,7 +163,7 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
         return _Listing(problem=unreachable(server, refusal))
     import httpx
 
-    from pipeline.models.transport import trusted
+    from pipeline.models.connections import trusted
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import httpx
 import pytest
+from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models import generation, reader
-from pipeline.models.deltas import Delta, model_deltas
-from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete, stream_chat
-from pipeline.models.ollama_llm import AthenaOllama, ollama_model
-from pipeline.models.openai_llm import AthenaOpenAI, openai_model
-from pipeline.models.transport import HangUpTransport
+from pipeline.models.llm import LanguageModelOptions
+from pipeline.models.reader import Delta
+from pipeline.models.served import ollama_model, openai_model
 from tests.fake_llm import FakeLLM
 from tests.servers import ModelServer, OllamaServer, OpenAIServer, Reply
 
-LIMITS = {"context_window": 4096, "max_answer_tokens": 256, "temperature": 0.1, "connect_timeout_s": 2.0}
 QUESTION = [Message("system", "Be brief."), Message("user", "Which valve?")]
-Model = AthenaOllama | AthenaOpenAI
 
 
 @pytest.fixture(params=["ollama", "openai"])
@@ -32,12 +28,19 @@ def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
         yield server
 
 
-def model_of(server: ModelServer, *, name: str = "", timeout_s: float = 20.0, key: str = "sk-right") -> Model:
+def model_of(server: ModelServer, *, name: str = "", timeout_s: float = 20.0, key: str = "sk-right") -> LLM:
+    options = LanguageModelOptions(
+        ollama_url=server.url,
+        openai_base_url=getattr(server, "base_url", ""),
+        openai_api_key=key,
+        context_window=4096,
+        max_answer_tokens=256,
+        connect_timeout_s=2.0,
+        request_timeout_s=timeout_s,
+    )
     if isinstance(server, OpenAIServer):
-        return openai_model(
-            name or "small-chat", url=server.base_url, key=key, request_timeout_s=timeout_s, **LIMITS
-        )
-    return ollama_model(name or "llama3.2", url=server.url, request_timeout_s=timeout_s, **LIMITS)
+        return openai_model(name or "small-chat", options)
+    return ollama_model(name or "llama3.2", options)
 
 
 def start(server: ModelServer, **kwargs: float) -> ChatStream:
@@ -263,8 +266,8 @@ class TestOllama:
         assert body["keep_alive"] == "15m"
 
     def test_metadata_asks_nobody(self) -> None:
-        metadata = ollama_model("x", url="http://127.0.0.1:9", request_timeout_s=1, **LIMITS).metadata
-        assert (metadata.context_window, metadata.num_output, metadata.is_chat_model) == (4096, 256, True)
+        metadata = ollama_model("x", LanguageModelOptions(ollama_url="http://127.0.0.1:9")).metadata
+        assert (metadata.context_window, metadata.is_chat_model) == (8192, True)
 
     @pytest.mark.parametrize(
         ("characters", "counted", "truncated"),
@@ -325,19 +328,16 @@ class TestAnyModel:
             list(stream_chat(FakeLLM([ValueError("bad")]), QUESTION, stop=threading.Event()))
 
 
-class _Unhurried(FakeLLM):
-    """A served model whose transport never speaks up, as while a name is being looked up."""
+class Ollama(FakeLLM):
+    """A model of a server whose connection never speaks up, as while a name is being looked up."""
 
-    @property
-    def server(self) -> Server:
-        return Server("ollama", "http://far.away", "slow", timeout_s=0.1)
-
-    def deltas(self, messages: Sequence[Message], transport: HangUpTransport) -> Iterator[Delta]:
-        return model_deltas(self, messages)
+    base_url: str = "http://far.away"
+    model: str = "slow"
+    request_timeout: float = 0.1
 
 
 def test_what_is_there_already_is_taken_at_once() -> None:
-    taken = reader.AnswerReader(_Unhurried(["a b c d"]), [Message("user", "Which valve?")])  # type: ignore[arg-type]
+    taken = reader.AnswerReader(Ollama(["a b c d"]), QUESTION, served=True)
     first = taken.take(timeout_s=5)
     deadline = time.monotonic() + 30
     while taken._items.qsize() + len(first) < 5 and time.monotonic() < deadline:  # four words and the end
@@ -348,20 +348,12 @@ def test_what_is_there_already_is_taken_at_once() -> None:
 
 
 def test_a_model_of_no_server_is_taken_piece_by_piece() -> None:
-    taken = reader.AnswerReader(FakeLLM(["a b c d"]), [Message("user", "Which valve?")])
+    taken = reader.AnswerReader(FakeLLM(["a b c d"]), QUESTION, served=False)
     time.sleep(0.2)
     assert [len(taken.take(timeout_s=5)) for _ in range(5)] == [1, 1, 1, 1, 0]
 
 
-def test_a_silence_that_the_transport_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silence_that_the_connection_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "SILENCE_GRACE_S", 0.1)
     with pytest.raises(ModelTimeout, match=r"ollama/slow at http://far\.away sent nothing"):
-        list(stream_chat(_Unhurried(["a b"], pause_s=1), QUESTION, stop=threading.Event()))
-
-
-def test_a_connection_that_opens_after_the_hang_up_ends_at_once() -> None:
-    with OllamaServer() as server:
-        transport = HangUpTransport(connect_timeout_s=1, read_timeout_s=5)
-        transport.hang_up()
-        with httpx.Client(transport=transport) as client, pytest.raises(httpx.TransportError):
-            client.get(f"{server.url}/api/tags")
+        list(stream_chat(Ollama(["a b"], pause_s=1), QUESTION, stop=threading.Event()))

@@ -145,7 +145,7 @@ def test_a_named_openai_model_whose_server_is_gone() -> None:
 
 
 def test_an_openai_model_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pipeline.models.openai_llm", None)
+    monkeypatch.setitem(sys.modules, "llama_index.llms.openai_like", None)
     llm, choice = choose_language_model("openai/gpt-x", options=LanguageModelOptions(openai_api_key="sk-x"))
     assert llm is None
     assert "pip install 'athena-docs[openai]'" in choice.fix
