@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import threading
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -43,7 +42,6 @@ class Connections:
 
     def __init__(self) -> None:
         self._streams: list[Any] = []
-        self._lock = threading.Lock()
         self._hung_up = False
 
     def watch(self) -> None:
@@ -52,8 +50,7 @@ class Connections:
 
     def hang_up(self) -> None:
         """End all connections now; later ones end as soon as they are open."""
-        with self._lock:
-            self._hung_up = True
+        self._hung_up = True  # before looking: `note` keeps before it looks, so that one of both sees it
         for stream in self._streams:
             _shut_down(stream)
 
@@ -67,13 +64,10 @@ class Connections:
 
     def note(self, event: str, info: dict[str, Any]) -> None:
         """Keep each socket that is opened; httpx calls this."""
-        if not event.endswith(OPENED):
-            return
-        with self._lock:
+        if event.endswith(OPENED):
             self._streams.append(info["return_value"])
-            hung_up = self._hung_up
-        if hung_up:
-            _shut_down(info["return_value"])
+            if self._hung_up:
+                _shut_down(info["return_value"])
 
 
 _current: ContextVar[Connections | None] = ContextVar("connections", default=None)
@@ -85,9 +79,6 @@ def _watch(request: httpx.Request) -> None:
 
 
 def _shut_down(stream: Any) -> None:
-    connection = stream.get_extra_info("socket")
-    if connection is None:
-        return
     with contextlib.suppress(OSError):  # it may have ended by itself
         # The plain socket's method also for TLS: the TLS one would touch state that the reader is using.
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)

@@ -105,24 +105,39 @@ def test_stop_between_pieces(server: ModelServer) -> None:
     assert server.hung_up.wait(10)
 
 
-@pytest.mark.parametrize("pieces", [1, 50, 2000])
-def test_resting_makes_an_answer_at_most_a_fifth_later_in_few_looks(pieces: int) -> None:
-    now, looks = 0.0, 0
+class Clock:
+    """Time as a reader of deltas sees it: one arrives each `pause_s` and takes `work_s` to pass on."""
 
-    def arriving() -> Iterator[Delta]:
-        nonlocal now
+    def __init__(self, *, pause_s: float, work_s: float = 0.0) -> None:
+        self.now, self.rests = 0.0, 0
+        self._pause_s, self._work_s = pause_s, work_s
+
+    def read(self, pieces: int) -> None:
+        for _ in reader.rested(self._arriving(pieces), self._rest, clock=lambda: self.now):
+            self.now += self._work_s
+
+    def _arriving(self, pieces: int) -> Iterator[Delta]:
         for piece in range(1, pieces + 1):
-            now = max(now, piece * 0.02)
+            self.now = max(self.now, piece * self._pause_s)
             yield Delta("a ")
 
-    def rest(seconds: float) -> None:
-        nonlocal now, looks
-        now += seconds
-        looks += 1
+    def _rest(self, seconds: float) -> None:
+        self.now += seconds
+        self.rests += 1
 
-    assert len(list(reader.rested(arriving(), rest, clock=lambda: now))) == pieces
-    assert now <= 0.02 * pieces + min(0.2, 0.2 * 0.02 * pieces) + 1e-9
-    assert looks <= 12 + 5 * now
+
+@pytest.mark.parametrize("pieces", [1, 50, 2000])
+def test_resting_makes_an_answer_at_most_a_fifth_later_in_few_looks(pieces: int) -> None:
+    clock = Clock(pause_s=0.02)
+    clock.read(pieces)
+    assert clock.now <= 0.02 * pieces + min(0.2, 0.2 * 0.02 * pieces) + 1e-9
+    assert clock.rests <= 12 + 5 * clock.now
+
+
+def test_nobody_rests_while_there_is_something_to_read() -> None:
+    clock = Clock(pause_s=0.0001, work_s=0.00025)
+    clock.read(2000)
+    assert clock.rests == 0
 
 
 def test_a_stop_does_not_wait_for_the_rest(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
