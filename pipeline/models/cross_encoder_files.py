@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from pipeline.errors import ModelUnavailable
+from pipeline.models.cross_encoder_export import CONVERTED_MODEL, METADATA, convert
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-CONVERTED_MODEL = "model-int8.onnx"
-METADATA = "metadata.json"
 DEFAULT_MAX_TOKENS = 512
 CONVERSION_NEEDS = ("torch", "transformers", "onnx")
 LOOK_AGAIN_AFTER_S = 3600.0
@@ -128,8 +127,6 @@ def _converted_or_convert(name: str, target: Path) -> ModelFiles:
             "and converting it needs torch.",
             f"{HOW_TO_GET} Or convert it: pip install 'athena-docs[hf]'",
         )
-    from pipeline.models.cross_encoder_export import convert
-
     convert(name, target)
     found = converted(target)
     if found is None:
