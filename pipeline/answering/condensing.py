@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import ModelError
+from pipeline.messages import Message
 from pipeline.terms import content_terms, stop_terms
 
 MAX_TURNS_BACK = 4  # how far back a topic is looked for
@@ -68,14 +69,6 @@ COURTESY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One earlier message."""
-
-    by_user: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Condensed:
     """The question that is searched for, what was carried over from where, and how it was made."""
 
@@ -86,7 +79,10 @@ class Condensed:
 
 
 def condense(
-    history: Sequence[Said], message: str, *, rewrite: Callable[[Sequence[Said], str], str] | None = None
+    history: Sequence[Message],
+    message: str,
+    *,
+    rewrite: Callable[[Sequence[Message], str], str] | None = None,
 ) -> Condensed:
     """The message as a question that stands alone.
 
@@ -106,7 +102,7 @@ def condense(
     return Condensed(question, by="model" if question != message else "as asked")
 
 
-def by_rules(history: Sequence[Said], message: str) -> Condensed:
+def by_rules(history: Sequence[Message], message: str) -> Condensed:
     """The message with the topic that it leans on, or as it is."""
     if COURTESY.match(message):
         return Condensed(message)
@@ -131,13 +127,13 @@ def leans(message: str) -> bool:
     )
 
 
-def topic(history: Sequence[Said], *, beside: str) -> str:
+def topic(history: Sequence[Message], *, beside: str) -> str:
     """What the conversation is about: the latest question that stands alone, with what followed it.
 
     Questions that lean themselves are gone through towards their own topic; one that adds nothing new to
     the message is left out.
     """
-    asked = [said.text for said in history if said.by_user and not COURTESY.match(said.text)]
+    asked = [said.text for said in history if said.role == "user" and not COURTESY.match(said.text)]
     parts: list[str] = []
     known = set(content_terms(beside))
     for text in reversed(asked[-MAX_TURNS_BACK:]):

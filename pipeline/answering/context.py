@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
-from pipeline.answering.condensing import Said
 from pipeline.answering.prompts import system_prompt
 from pipeline.messages import Message
 
@@ -77,7 +76,7 @@ def count_tokens(text: str) -> int:
 
 
 def assemble_prompt(
-    persona: Persona, passages: Sequence[Passage], history: Sequence[Said], message: str, *, budget: Budget
+    persona: Persona, passages: Sequence[Passage], history: Sequence[Message], message: str, *, budget: Budget
 ) -> Prompt:
     """System header, rules and numbered sources; what fits of the history; the message."""
     bare = count_tokens(system_prompt(persona.system_header, persona.tone, ""))
@@ -90,7 +89,7 @@ def assemble_prompt(
     header = system_prompt(persona.system_header, persona.tone, text)
     messages = (
         Message("system", header),
-        *(Message("user" if said.by_user else "assistant", said.text) for said in kept),
+        *kept,
         Message("user", asked),
     )
     return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
@@ -112,15 +111,15 @@ def number_sources(passages: Sequence[Passage], *, budget: int) -> list[Source]:
     return sources
 
 
-def fitting_history(history: Sequence[Said], *, budget: int) -> list[Said]:
+def fitting_history(history: Sequence[Message], *, budget: int) -> list[Message]:
     """The latest messages that fit a token budget; the oldest leave first, none is cut."""
-    kept: list[Said] = []
+    kept: list[Message] = []
     for said in reversed(history):
         budget -= count_tokens(said.text) + MESSAGE_TOKENS
         if budget < 0:
             break
         kept.insert(0, said)
-    while kept and not kept[0].by_user:  # an answer without its question misleads
+    while kept and kept[0].role != "user":  # an answer without its question misleads
         kept.pop(0)
     return kept
 
