@@ -78,7 +78,7 @@ def _on_disk(name: str, target: Path) -> ModelFiles:
 
 
 def files_in(folder: Path) -> ModelFiles | None:
-    """A model that is published as ONNX, in its folder; None where the folder has none."""
+    """The files of a model published as ONNX, in its folder; None where the folder has none."""
     tokenizer = folder / "tokenizer.json"
     model = next((folder / file for file in preferred_files() if (folder / file).is_file()), None)
     model = model or next(iter(sorted(folder.glob("onnx/model*.onnx"))), None)
@@ -99,7 +99,7 @@ def preferred_files() -> Iterator[str]:
 
 
 def converted(target: Path) -> ModelFiles | None:
-    """A model that was converted before; None where it was not."""
+    """The files of a model that was converted before; None where it was not."""
     try:
         metadata = json.loads((target / METADATA).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Which language model there is: Ollama's, then OpenAI's, then a compatible server's, else none.
 
-Nothing here imports LlamaIndex before a model is found, nor httpx before a server is asked that may be
-there: without one, neither is ever needed, and both take long.
+Nothing here imports LlamaIndex before a model is found, nor httpx before a server that may be there is
+asked: both take long to import, and without a model neither is needed.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class _Listing:
 def choose_language_model(name: str, *, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
     """The model of a name (`auto`, `none`, `ollama/NAME`, `openai/NAME`) and why; None where there is none.
 
-    A server that is not there, or a model that it does not have, is no error here: the choice says what
-    is missing and which command mends it. Raises `ConfigurationError` for other names.
+    A missing server or model is not an error here: the choice says what is missing and which command
+    fixes it. Raises `ConfigurationError` for other names.
     """
     provider, _, model = name.partition("/")
     match provider, model:
@@ -176,7 +176,7 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
 
 
 def _refusal(server: Server) -> str:
-    """Why nothing can be there, where a port of this machine is closed; else "": httpx finds out."""
+    """Why nothing answers, if the URL's port on this machine is closed; else "", and httpx will find out."""
     address = urlsplit(server.url)
     try:
         host, port = address.hostname, address.port
