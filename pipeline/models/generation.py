@@ -96,12 +96,14 @@ class ChatStream(Iterator[str]):
         self._pieces.close()
 
     def _run(self) -> Generator[str, None, None]:
+        retry = False
         try:
             yield from self._attempt(last=False)
         except _WorthRetrying as failure:
             logger.warning("retrying %s: %s", self._server.name, failure.__cause__)
-            if not self._stop.wait(RETRY_AFTER_S):
-                yield from self._attempt(last=True)
+            retry = not self._stop.wait(RETRY_AFTER_S)
+        if retry:  # not above: the first failure would count among the causes of the second
+            yield from self._attempt(last=True)
         self.generation = self._ended()
 
     def _attempt(self, *, last: bool) -> Iterator[str]:

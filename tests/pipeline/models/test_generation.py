@@ -200,6 +200,13 @@ def test_one_retry_before_the_first_token(server: ModelServer, status: int) -> N
     assert len(server.chats) == 2
 
 
+def test_the_second_failure_is_the_one_that_is_told(server: ModelServer) -> None:
+    server.reply_with(Reply(cut_after=0), Reply(stall_before_headers=True))
+    with pytest.raises(ModelTimeout, match="sent nothing"):
+        list(start(server, timeout_s=0.4))
+    assert len(server.chats) == 2
+
+
 def test_a_connection_cut_before_the_first_token_is_retried(server: ModelServer) -> None:
     server.reply_with(Reply(cut_after=0), Reply(["fine"]))
     assert list(start(server)) == ["fine"]
