@@ -131,7 +131,7 @@ class ChatRecipe:
                 turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
         turn.question = found.question
 
-    def _rewrite(self, history: Sequence[condense.Said], message: str, *, stop: threading.Event) -> str:
+    def _rewrite(self, history: Sequence[Message], message: str, *, stop: threading.Event) -> str:
         from pipeline.models.generation import complete
 
         assert self.llm is not None  # noqa: S101  (only called with one)
@@ -269,7 +269,7 @@ class ChatRecipe:
         message: str,
         *,
         stop: threading.Event | None = None,
-        history: Sequence[condense.Said] | None = None,
+        history: Sequence[Message] | None = None,
     ) -> Iterator[ChatEvent]:
         """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`.
 

@@ -49,10 +49,9 @@ MAY_BE_HEAVY = ("pipeline/models/", "bench/")
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
     "pipeline/llamaindex/",
-    "pipeline/models/deltas.py",
-    "pipeline/models/ollama_llm.py",
-    "pipeline/models/openai_llm.py",
     "pipeline/models/generation.py",
+    "pipeline/models/reader.py",
+    "pipeline/models/served.py",
     "readers/llamaindex/",
     "readers/tokens.py",
     "evals/",

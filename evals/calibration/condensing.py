@@ -21,8 +21,9 @@ from typer import echo
 from evals.datasets import Query, load_corpus, load_qrels, load_queries
 from evals.metrics import mean, ndcg_at
 from evals.runs.indexing import index_corpus
-from pipeline.answering.condensing import Said, by_rules
+from pipeline.answering.condensing import by_rules
 from pipeline.errors import DatasetError
+from pipeline.messages import Message
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.terms import content_terms
 
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 DEPTH = 10
 USER = "|user|:"
 
-Way = Callable[[Sequence[Said], str], str]  # history and last message in, a question out
+Way = Callable[[Sequence[Message], str], str]  # history and last message in, a question out
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """One conversation's last question, the earlier ones, and how a person would ask it alone."""
 
-    history: tuple[Said, ...]
+    history: tuple[Message, ...]
     message: str
     rewritten: str
 
@@ -63,24 +64,24 @@ class Overlap:
         return 2 * self.precision * self.recall / total if total else 0.0
 
 
-def last_turn(history: Sequence[Said], message: str) -> str:  # noqa: ARG001
+def last_turn(history: Sequence[Message], message: str) -> str:  # noqa: ARG001
     """The message as it is."""
     return message
 
 
-def rules(history: Sequence[Said], message: str) -> str:
+def rules(history: Sequence[Message], message: str) -> str:
     """What Athena searches for without a language model."""
     return by_rules(history, message).question
 
 
-def previous_and_last(history: Sequence[Said], message: str) -> str:
+def previous_and_last(history: Sequence[Message], message: str) -> str:
     """The message after the question before it."""
-    return " ".join([*[said.text for said in history if said.by_user][-1:], message])
+    return " ".join([*[said.text for said in history if said.role == "user"][-1:], message])
 
 
-def all_turns(history: Sequence[Said], message: str) -> str:
+def all_turns(history: Sequence[Message], message: str) -> str:
     """The message after all earlier questions."""
-    return " ".join([*[said.text for said in history if said.by_user], message])
+    return " ".join([*[said.text for said in history if said.role == "user"], message])
 
 
 WAYS: dict[str, Way] = {
@@ -100,7 +101,7 @@ def load_rewrites(folder: Path) -> list[Rewrite]:
     for key, text in asked.items():
         *earlier, message = [part.strip() for part in text.split(USER) if part.strip()]
         if earlier and key in rewritten:
-            history = tuple(Said(True, part) for part in earlier)
+            history = tuple(Message("user", part) for part in earlier)
             found.append(Rewrite(history, message, rewritten[key].removeprefix(USER).strip()))
     return found
 
@@ -146,8 +147,8 @@ def retrieval_scores(athena: Athena, folder: Path, scratch: Path) -> Iterator[tu
         store.close()
 
 
-def _history(query: Query) -> list[Said]:
-    return [Said(turn.role == "user", turn.text) for turn in query.history]
+def _history(query: Query) -> list[Message]:
+    return [Message(turn.role, turn.text) for turn in query.history]
 
 
 def print_rewrites(rewrites: Sequence[Rewrite]) -> None:

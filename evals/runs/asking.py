@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.answering import condensing
 from pipeline.answering.quotes import choose_quotes
+from pipeline.messages import Message
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def condensed(query: Query) -> str:
     """The question with its history as one that stands alone."""
-    history = [condensing.Said(turn.role == "user", turn.text) for turn in query.history]
+    history = [Message(turn.role, turn.text) for turn in query.history]
     return condensing.condense(history, query.text).question
 
 

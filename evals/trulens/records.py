@@ -23,7 +23,7 @@ from evals.runs.feedback import Asked, contexts, feedback_on, until_answered, un
 from evals.runs.indexing import Report
 from evals.trulens.database import open_session
 from pipeline.answer import Answer, Retrieval
-from pipeline.answering.condensing import Said
+from pipeline.messages import Message
 from pipeline.steps.events import ChatEvent
 
 if TYPE_CHECKING:
@@ -181,5 +181,5 @@ def _recording(tru_app: Any, query: Query, *, run: str) -> Any:
 
 def _run(athena: Athena, query: Query, stop: Event) -> Iterator[ChatEvent]:
     """The question as a new conversation, after what was said before it."""
-    said = [Said(turn.role == "user", turn.text) for turn in query.history]
+    said = [Message(turn.role, turn.text) for turn in query.history]
     return athena.chat().run(query.text, stop=stop, history=said)

@@ -14,16 +14,16 @@ from pipeline.nodes import Node
 MARKER = re.compile(
     r"[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
 )
-SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # one that goes takes its space along
+SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # a removed marker takes its space along
 CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
 SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`])|(?<=[.!?](?:\*\*|__)))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
-    r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that goes on in lower case is the same sentence, wrapped
+    r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that continues in lower case is the same sentence, wrapped
 )
 ABBREVIATION = re.compile(
     r"\b(e\.g|i\.e|cf|fig|vs|dr|mr|mrs|st)\.$|(?:^|\n)[ \t]*(?:[-*+][ \t]+)?\d+\.$", re.IGNORECASE
 )
-# These end sentences, too ("after 5 min. Then …"): only where it goes on in lower case are they short forms.
+# These end sentences, too ("after 5 min. Then …"): they are abbreviations only before lower case.
 MAYBE_ABBREVIATION = re.compile(r"\b(no|approx|etc|sec|min|max)\.$", re.IGNORECASE)
 GOES_ON = re.compile(r"\s*[a-z0-9]")
 LONGEST_RANGE = 20  # [1-900] is no citation
@@ -51,7 +51,7 @@ class Cited:
 
 
 def sentences_of(text: str) -> list[Piece]:
-    """The sentences of an answer, each with its markers, also those that stand after the full stop."""
+    """The sentences of an answer, each with its markers, including those after the full stop."""
     code = _code_spans(text)
     pieces: list[Piece] = []
     start = 0
@@ -76,8 +76,8 @@ def cite(
 ) -> Cited:
     """Resolve the markers of a generated answer.
 
-    Each number of a source that was given becomes the leaves in it that support the sentence best; the
-    citations are numbered anew in the order of their appearance. Numbers that the model invented go.
+    Each number of a given source becomes the leaves in it that support the sentence best; citations are
+    renumbered in order of appearance. Numbers that the model invented are removed.
     """
     found: dict[str, Citation] = {}
     out: list[str] = []
@@ -123,7 +123,7 @@ def without_markers(text: str) -> str:
 
 
 def renamed_markers(text: str, name: Callable[[int], str]) -> str:
-    """The text with each final marker, `[1]`, under another name; code is left alone."""
+    """The text with each final marker, `[1]`, renamed; code is left alone."""
     code = _code_spans(text)
 
     def renamed(match: re.Match[str]) -> str:
@@ -143,7 +143,7 @@ def _resolved(
 ) -> str:
     code = _code_spans(sentence)
     plain = without_markers(sentence)
-    last: list[tuple[int, int]] = []  # where the former marker ended, and its number
+    last: list[tuple[int, int]] = []  # where the previous marker ended, and its number
 
     def replaced(match: re.Match[str]) -> str:
         if _inside(match.start("marker"), code):
@@ -154,7 +154,7 @@ def _resolved(
             if number in passages
             for leaf in locate(plain, passages[number])
         )
-        # `[1][1]`, which two sources in one section can lead to, is `[1]`.
+        # Two sources in one section can give `[1][1]`: one of them is enough.
         kept = [n for n in markers if n not in [number for end, number in last if end == match.start()]]
         last[:] = [(match.end(), number) for number in (kept or markers)]
         return match[1] + "".join(f"[{marker}]" for marker in kept) if kept else ""

@@ -1,7 +1,7 @@
 """Condense: the history and the last message become one question that stands alone.
 
-With a language model by prompt; without one, or where it fails, by rules: a message that leans on what
-was said before (a pronoun, "what about …", two words) carries the topic along, any other is left alone.
+A language model does it by prompt. Without one, or when it fails, rules do: a message that leans on what was
+said before (a pronoun, "what about …", two words) gets the topic in front, any other stays as it is.
 Measured by `python -m evals.calibration.condensing`.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import ModelError
+from pipeline.messages import Message
 from pipeline.terms import content_terms, stop_terms
 
 MAX_TURNS_BACK = 4  # how far back a topic is looked for
@@ -19,19 +20,19 @@ SHORT = 2  # content words: fewer than three rarely name a topic of their own
 LONGEST_CARRIED = 200  # characters of an earlier message
 MAX_CONDENSED = 600  # characters: a longer reply is an answer, not a question
 
-ANTECEDENT = 3  # content words before a pronoun from which what it means stands in the message itself
+ANTECEDENT = 3  # with as many content words before it, a pronoun refers to the message itself
 
 # Words that point back at what was said, whatever else the message says.
 DEMONSTRATIVE = re.compile(
     r"\b(this|these|those|both|either|neither|another|others?|such|former|latter|above|previous|again|"
     r"instead|then|else)\b"
-    # "that" alone, not the one that joins clauses: after a comma, a verb or a preposition, or at the end.
+    # "that" as a pronoun, not joining clauses: after a comma, a verb or a preposition, or at the end.
     r"|(?:^|[.,;:?!]|\b(?:and|but|if|when|where|what|why|how|do|does|did|doesn't|is|was|isn't|will|would|"
     r"should|can|could|of|about|with|for|like|from|after|before|by|than|on|in|to|at|fix|mean|causes?))"
     r"\s*that\b|\bthat\W*$",
     re.IGNORECASE,
 )
-# Words that point at something which may as well stand before them in the same message.
+# Words that may also point at something earlier in the same message.
 PRONOUN = re.compile(
     r"\b(its?|itself|they|them|theirs?|he|she|him|his|hers?|ones?|there|same)\b", re.IGNORECASE
 )
@@ -45,7 +46,7 @@ IDIOM = re.compile(
     re.IGNORECASE,
 )
 ASKING_ON = re.compile(r"^\W*(if (not|so)|what about|how about|what else|anything else)\b", re.IGNORECASE)
-# Openings of a follow-up, and also of long messages that say themselves what they are about.
+# Openings of follow-ups, but also of long messages that name their own topic.
 GOING_ON = re.compile(
     r"^\W*(and|but|or|so|then|also|plus|why|how come|what if|more|details?|really|ok(ay)?|yes|no|"
     r"examples?)\b",
@@ -68,14 +69,6 @@ COURTESY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One earlier message."""
-
-    by_user: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Condensed:
     """The question that is searched for, what was carried over from where, and how it was made."""
 
@@ -86,7 +79,10 @@ class Condensed:
 
 
 def condense(
-    history: Sequence[Said], message: str, *, rewrite: Callable[[Sequence[Said], str], str] | None = None
+    history: Sequence[Message],
+    message: str,
+    *,
+    rewrite: Callable[[Sequence[Message], str], str] | None = None,
 ) -> Condensed:
     """The message as a question that stands alone.
 
@@ -106,7 +102,7 @@ def condense(
     return Condensed(question, by="model" if question != message else "as asked")
 
 
-def by_rules(history: Sequence[Said], message: str) -> Condensed:
+def by_rules(history: Sequence[Message], message: str) -> Condensed:
     """The message with the topic that it leans on, or as it is."""
     if COURTESY.match(message):
         return Condensed(message)
@@ -131,13 +127,13 @@ def leans(message: str) -> bool:
     )
 
 
-def topic(history: Sequence[Said], *, beside: str) -> str:
+def topic(history: Sequence[Message], *, beside: str) -> str:
     """What the conversation is about: the latest question that stands alone, with what followed it.
 
-    Questions that lean themselves are gone through towards their own topic; one that adds nothing new to
-    the message is left out.
+    A question that leans itself brings the one before it along; one that adds nothing new to the message
+    is left out.
     """
-    asked = [said.text for said in history if said.by_user and not COURTESY.match(said.text)]
+    asked = [said.text for said in history if said.role == "user" and not COURTESY.match(said.text)]
     parts: list[str] = []
     known = set(content_terms(beside))
     for text in reversed(asked[-MAX_TURNS_BACK:]):
@@ -151,19 +147,19 @@ def topic(history: Sequence[Said], *, beside: str) -> str:
 
 
 def _telling(text: str) -> int:
-    """How many different content words it has; none where it is made of stop words alone."""
+    """The number of different content words in a text."""
     return len(set(content_terms(text)) - stop_terms())
 
 
 def _points_back(text: str) -> bool:
-    """A demonstrative, or a pronoun before which too little stands that it could mean."""
+    """True for a demonstrative, or a pronoun with too little before it to refer to."""
     if DEMONSTRATIVE.search(text):
         return True
     return any(_telling(text[: found.start()]) < ANTECEDENT for found in PRONOUN.finditer(text))
 
 
 def _names_something(message: str) -> bool:
-    """An id, a code, a quoted or a capitalised name in mid-sentence: short, but a topic of its own."""
+    """True for an id, code, a quoted or a capitalised name in mid-sentence: short, but a topic of its own."""
     return bool(
         re.search(r"`[^`]+`|\"[^\"]+\"|\b\w*\d\w*\b|(?<=[a-z,] )[A-Z][A-Za-z0-9-]+|\b[A-Z]{2,}\b", message)
     )
@@ -175,7 +171,7 @@ def _shortened(text: str) -> str:
 
 
 def _tidy(reply: str) -> str:
-    """The model's question without quotes and labels; "" where it is no question but an essay."""
+    """The model's question without quotes and labels; "" where it is an essay instead."""
     lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
     if not lines:
         return ""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
-from pipeline.answering.condensing import Said
 from pipeline.answering.prompts import system_prompt
 from pipeline.messages import Message
 
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 MESSAGE_TOKENS = 4  # what a chat message costs besides its text
 RESERVED_TOKENS = 32  # of a prompt, for what stands between messages and between sources
-LEAST_SOURCES_TOKENS = 200  # sources get as much even where the message leaves no room
+LEAST_SOURCES_TOKENS = 200  # sources get this much even when the message leaves no room
 SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is the history's
 LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
 ELLIPSIS = " …"
-COUNTED_TEXTS = 512  # whose tokens are remembered: an answer counts each of its passages three times
+COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens of a prompt: of all of it, of its sources at most, and of its history at most."""
+    """The most tokens of a prompt: in all, for its sources, and for its history."""
 
     prompt: int
     sources: int
@@ -77,9 +76,9 @@ def count_tokens(text: str) -> int:
 
 
 def assemble_prompt(
-    persona: Persona, passages: Sequence[Passage], history: Sequence[Said], message: str, *, budget: Budget
+    persona: Persona, passages: Sequence[Passage], history: Sequence[Message], message: str, *, budget: Budget
 ) -> Prompt:
-    """System header, rules and numbered sources; what fits of the history; the message."""
+    """The prompt: system header, rules and numbered sources; the history that fits; the message."""
     bare = count_tokens(system_prompt(persona.system_header, persona.tone, ""))
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
@@ -90,7 +89,7 @@ def assemble_prompt(
     header = system_prompt(persona.system_header, persona.tone, text)
     messages = (
         Message("system", header),
-        *(Message("user" if said.by_user else "assistant", said.text) for said in kept),
+        *kept,
         Message("user", asked),
     )
     return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
@@ -112,15 +111,15 @@ def number_sources(passages: Sequence[Passage], *, budget: int) -> list[Source]:
     return sources
 
 
-def fitting_history(history: Sequence[Said], *, budget: int) -> list[Said]:
-    """The latest messages that fit a token budget; the oldest leave first, none is cut."""
-    kept: list[Said] = []
+def fitting_history(history: Sequence[Message], *, budget: int) -> list[Message]:
+    """The latest messages that fit a token budget; the oldest are dropped first, none is cut."""
+    kept: list[Message] = []
     for said in reversed(history):
         budget -= count_tokens(said.text) + MESSAGE_TOKENS
         if budget < 0:
             break
         kept.insert(0, said)
-    while kept and not kept[0].by_user:  # an answer without its question misleads
+    while kept and kept[0].role != "user":  # an answer without its question misleads
         kept.pop(0)
     return kept
 
@@ -137,7 +136,7 @@ def _text(passage: Passage, *, number: int) -> str:
 
 
 def _body(passage: Passage) -> str:
-    """The whole section where merged, else what stands from just before to just after each sentence."""
+    """The whole section if it was merged, else the paragraphs of the sentences found."""
     section = passage.section
     if passage.merged or not passage.sentences:
         return section.text
@@ -153,7 +152,7 @@ def _body(passage: Passage) -> str:
 
 
 def _with_surroundings(passage: Passage, offset: int) -> list[tuple[int, int]]:
-    """Spans in the section of the found sentences, each widened to whole lines; touching ones joined."""
+    """Spans of the found sentences in the section, widened to their paragraphs; touching ones are joined."""
     text = passage.section.text
     spans: list[tuple[int, int]] = []
     for hit in sorted(passage.sentences, key=lambda hit: hit.node.start_char_idx or 0):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; a plain space may as well stand between two numbers
+GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; not a plain space, which may also separate two numbers
 NUMBER = re.compile(rf"(?<![\w.-])[-−]?(?:\d{{1,3}}(?:{GROUPS}\d{{3}})+|\d+)(?:\.\d+)?(?![\w-])")
 RANGE = re.compile(r"(?<=\d)-(?=\d)")  # 5-10 kPa: two numbers, the second one not negative
 NUMBER_WITH_UNIT = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)([A-Za-zµΩ%]{1,4})\b")  # 5kPa, 12V
@@ -48,82 +48,26 @@ SPELLED_UNITS = {
     "c": "°c",
 }
 UNITS = frozenset(
-    {
-        "%",
-        "s",
-        "min",
-        "h",
-        "d",
-        "ms",
-        "v",
-        "w",
-        "a",
-        "k",
-        "kg",
-        "g",
-        "mg",
-        "l",
-        "ml",
-        "m",
-        "km",
-        "cm",
-        "mm",
-        "°c",
-    }
-    | {
-        "pa",
-        "kpa",
-        "mpa",
-        "bar",
-        "psi",
-        "mmhg",
-        "kw",
-        "mw",
-        "wh",
-        "kwh",
-        "ma",
-        "ah",
-        "mv",
-        "kv",
-        "n",
-        "kn",
-        "j",
-    }
-    | {
-        "kj",
-        "hz",
-        "khz",
-        "mhz",
-        "ghz",
-        "rpm",
-        "ppm",
-        "kb",
-        "mb",
-        "gb",
-        "db",
-        "dbm",
-        "m/s",
-        "km/h",
-        "kg/h",
-        "g/h",
-    }
-    | {"l/h", "l/min"}
+    (  # noqa: SIM905
+        "% s min h d ms v w a k kg g mg l ml m km cm mm °c pa kpa mpa bar psi mmhg kw mw wh kwh ma ah mv kv "
+        "n kn j kj hz khz mhz ghz rpm ppm kb mb gb db dbm m/s km/h kg/h g/h l/h l/min"
+    ).split()
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a text states exactly, comparable: numbers with the units that each stands with."""
+    """What a text states exactly, in comparable form: each number with the units it has."""
 
     numbers: Mapping[str, frozenset[str]]
     identifiers: frozenset[str]
     commands: frozenset[str]
     negated: bool
-    spelled: frozenset[str] = frozenset()  # numbers in words: "two tanks" bears out "2 tanks"
+    spelled: frozenset[str] = frozenset()  # numbers in words: "two tanks" supports "2 tanks"
 
 
 def facts_of(text: str) -> Facts:
-    """The facts of a text; the numbers of a list's items are none."""
+    """The facts of a text; the numbers of list items do not count."""
     words = {word.casefold() for word in re.findall(r"[^\W\d]+", text)}
     return Facts(
         _numbers(RANGE.sub("–", IDENTIFIER.sub(" ", LIST_NUMBER.sub("", text)))),
@@ -158,7 +102,7 @@ def _numbers(text: str) -> dict[str, frozenset[str]]:
 
 
 def _unit(written: str) -> tuple[str, ...]:
-    """The unit's one name, or nothing where the word is none."""
+    """The unit's canonical name; nothing where the word is not a unit."""
     name = written.casefold()
     name = SPELLED_UNITS.get(name) or SPELLED_UNITS.get(name.removesuffix("s")) or name
     return (name,) if name in UNITS else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.answering.citations import without_markers
-from pipeline.answering.condensing import Said
+from pipeline.messages import Message
 from pipeline.stores.conversations import Conversation
 
 
@@ -17,7 +17,7 @@ class History:
     """
 
     def __init__(self) -> None:
-        self._said: list[Said] = []
+        self._said: list[Message] = []
 
     @classmethod
     def of(cls, conversation: Conversation | None) -> History:
@@ -31,17 +31,17 @@ class History:
         """Add a turn; one without an answer is left out: it would be answered with the next."""
         if not answer.strip():
             return
-        self.add(Said(by_user=True, text=question))
-        self.add(Said(by_user=False, text=without_markers(answer)))
+        self.add(Message("user", question))
+        self.add(Message("assistant", without_markers(answer)))
 
-    def said(self) -> list[Said]:
+    def said(self) -> list[Message]:
         """All messages."""
         return list(self._said)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Message) -> None:
         """Add a message."""
         self._said.append(said)
 
-    def replace(self, said: Sequence[Said]) -> None:
+    def replace(self, said: Sequence[Message]) -> None:
         """Put other messages in the place of all."""
         self._said = list(said)

@@ -14,9 +14,14 @@ from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
 from pipeline.terms import content_terms
 
-ENOUGH = 0.7  # share of the sentence's words from which one span is enough
+ENOUGH = 0.7  # a span with this share of the sentence's words needs no second one
 WORTH_ADDING = 0.2  # share of the words that a second span must add
 MOST_SPANS = 2
+
+
+def leaf_terms(leaf: Node) -> set[str]:
+    """The terms of a sentence, and of its table's header."""
+    return {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
 
 
 class SentenceLocator:
@@ -36,7 +41,7 @@ class SentenceLocator:
         if not leaves:
             return []
         terms = set(content_terms(sentence))
-        # As a passage: it states something, and is compared the same way when it is verified.
+        # Embedded as a passage: it is a statement, and verification compares it the same way.
         (vector,) = passage_vectors([sentence], encoder=self._encoder)
         ranked = sorted(leaves, key=lambda leaf: -self._score(leaf, terms, vector))
         chosen, covered = [ranked[0]], self._shared(terms, ranked[0])
@@ -56,7 +61,7 @@ class SentenceLocator:
         return closeness + (len(self._shared(terms, leaf)) / len(terms) if terms else 0.0)
 
     def _shared(self, terms: set[str], leaf: Node) -> set[str]:
-        """The terms that the leaf has, or the header of its table."""
+        """Those of the terms that the leaf has."""
         if leaf.node_id not in self._terms:
-            self._terms[leaf.node_id] = {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
+            self._terms[leaf.node_id] = leaf_terms(leaf)
         return terms & self._terms[leaf.node_id]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.answering.condensing import Said
+from pipeline.messages import Message
 
 CITING = """\
 Rules:
@@ -35,9 +35,9 @@ def system_prompt(header: str, tone: str, sources: str) -> str:
     return "\n\n".join([header.strip(), tone.strip(), CITING, "Sources:", sources or NO_SOURCES])
 
 
-def condense_prompt(history: Sequence[Said], message: str) -> str:
+def condense_prompt(history: Sequence[Message], message: str) -> str:
     """The prompt that turns a conversation's last message into a question that stands alone."""
-    lines = [f"{'User' if said.by_user else 'Assistant'}: {said.text}" for said in history]
+    lines = [f"{'User' if said.role == 'user' else 'Assistant'}: {said.text}" for said in history]
     return "\n\n".join([CONDENSE, "\n".join(lines), f"Last message: {message}", "Question:"])
 
 

@@ -13,13 +13,13 @@ from typing import Literal
 from pipeline.answer import Citation
 
 Status = Literal["same", "moved", "changed", "gone"]
-ALIKE = 0.6  # share of the words of both, in order, from which a passage is changed and not gone
+ALIKE = 0.6  # a passage with this share of words in common, in order, is changed and not gone
 CANDIDATES = 12  # passages that are compared word by word
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What became of a citation; the span is where the passage is now, None where it is gone."""
+    """What became of a citation; the span says where the passage is now, None if it is gone."""
 
     status: Status
     start: int | None = None
@@ -33,7 +33,7 @@ def quote_hash(quote: str) -> str:
 
 
 def provenance(citation: Citation, text: str | None) -> Provenance:
-    """Compare a citation with the file's text today; None where the file is not indexed any more."""
+    """Compare a citation with the file's text today; `text` is None if the file is no longer indexed."""
     if text is None:
         return Provenance("gone")
     if text[citation.start : citation.end] == citation.quote:
@@ -67,7 +67,7 @@ def _changed(citation: Citation, text: str) -> Provenance:
 
 
 def _shared(bag: Counter[str], words: list[str]) -> float:
-    """The share of words in common, whatever their order: what `_alike` cannot exceed."""
+    """The share of words in common, whatever their order: an upper bound of `_alike`."""
     return 2 * (bag & Counter(words)).total() / max(1, bag.total() + len(words))
 
 
@@ -86,7 +86,7 @@ def _pieces(text: str) -> list[tuple[int, int]]:
 
 
 def _runs(pieces: list[tuple[int, int]], *, longest: int) -> list[tuple[int, int]]:
-    """Spans of one piece and of several that follow each other."""
+    """Spans of one piece and of several in a row."""
     return [
         (pieces[first][0], pieces[last][1])
         for first in range(len(pieces))

@@ -1,4 +1,4 @@
-"""Quote mode: without a language model, the answer is the sentences that answer best, as they stand."""
+"""Quote mode: without a language model, the answer is the sentences that answer best, word for word."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.analysis import analyse
 from pipeline.answer import Passage, Retrieval
+from pipeline.answering.locating import leaf_terms
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
@@ -18,7 +18,7 @@ from pipeline.terms import content_terms
 # `athena eval answers evals/data/manuals --corpus docs_corpus`: the first quote holds the answer to 54 % of
 # 114 questions, any quote to 81 %.
 CLOSENESS, COVERAGE, SECTION = 0.5, 0.25, 0.5
-WORTH_QUOTING = 0.6  # of the best sentence's score; what is weaker is left out
+WORTH_QUOTING = 0.6  # of the best sentence's score; weaker sentences are left out
 SAME = 0.95  # cosine of two sentences that say the same
 MOST_WORDS = 70  # of a sentence with its neighbours; a section no longer than this is quoted whole
 MAX_LIST_ITEMS = 8  # of a list that a quoted sentence introduces
@@ -108,7 +108,7 @@ def _ranked(
 
 def _coverage(terms: Sequence[str], leaf: Node) -> float:
     """The share of the question's content words that the sentence or its table's header has."""
-    present = {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
+    present = leaf_terms(leaf)
     return sum(term in present for term in terms) / len(terms) if terms else 0.0
 
 
@@ -122,9 +122,9 @@ def _same(item: _Scored, other: _Scored, vectors: Mapping[str, np.ndarray]) -> b
 
 
 def _with_neighbours(position: int, leaves: Sequence[Node]) -> list[int]:
-    """The positions to quote: the sentence, the next and the former while short, a list it introduces.
+    """The positions to quote: the sentence, the next and the previous while short, a list it introduces.
 
-    Of a short section all: half a procedure helps nobody.
+    A short section is quoted whole: half a procedure helps nobody.
     """
     if sum(len(leaf.text.split()) for leaf in leaves) <= MOST_WORDS:
         return list(range(len(leaves)))
@@ -136,7 +136,7 @@ def _with_neighbours(position: int, leaves: Sequence[Node]) -> list[int]:
             if words > MOST_WORDS:
                 break
             positions.append(neighbour)
-    # Also of the sentence itself: the next one is then the list's first item, and no introduction.
+    # The sentence itself may introduce the list: the next one is then its first item.
     for last in (position, max(positions)):
         if leaves[last].text.rstrip("*_` ").endswith(":"):
             positions += _list_after(last, leaves)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.answer import Answer, Passage, Retrieval
-from pipeline.answering.condensing import Said
+from pipeline.messages import Message
 from pipeline.steps.events import ChatEvent, RunningStep, Step, StepFinished, StepStarted, Trace
 
 WORKING = {
@@ -52,7 +52,7 @@ class Turn:
     def __init__(
         self,
         message: str,
-        history: list[Said],
+        history: list[Message],
         stop: threading.Event,
         emit: Callable[[ChatEvent], None],
         working: Callable[[RunningStep], str],

@@ -1,8 +1,8 @@
 """Verification: does the cited span say what the sentence of the answer says?
 
-Two ways together: how near they are (embedding and shared words), and by rule what the sentence states
-exactly and the span has not. How the threshold was found: `docs/decisions/citation-verification.md`,
-made anew by `python -m evals.calibration.verification`.
+Two checks together: how close both texts are (embedding and shared words), and, by rule, which exact facts
+of the sentence the span lacks. `docs/decisions/citation-verification.md` says how the threshold was found;
+`python -m evals.calibration.verification` finds it again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pipeline.terms import content_terms
 
 THRESHOLD = 0.4
 CLOSENESS, COVERAGE = 0.6, 0.4  # shares of the score
-RETELLING = 0.6  # share of the words from which a sentence retells a span, so that a lone "not" inverts it
+RETELLING = 0.6  # a sentence with this share of a span's words retells it, and a lone "not" inverts it
 CLAUSE_END = re.compile(r"[;:\n]|[.!?](?=\s|$)|,(?= (?:but|and|or|so|then)\b)")
-# Sentences that state nothing of the documents: they need no citation.
+# Sentences that say nothing about the documents: they need no citation.
 UNSTATED = re.compile(
     r"^\W*(here (is|are)|the following|follow these|in summary|to summari[sz]e|let me know|please|"
     r"if you (need|have|want)|i (do not|don't|cannot|could not)|"
@@ -49,7 +49,7 @@ def verify(
 
 
 def states_something(sentence: str) -> bool:
-    """False for headings, questions, labels, code and phrases that only lead over."""
+    """False for headings, questions, labels, code and phrases that only introduce."""
     plain = without_markers(sentence).strip()
     if plain.endswith(("?", ":")) or plain.startswith(("#", "```", "~~~", "|--", "---")):
         return False
@@ -72,9 +72,9 @@ def support_signals(sentence: str, spans: str, *, encoder: Encoder) -> tuple[flo
 
 
 def missing_facts(sentence: str, quotes: Sequence[str], *, around: str = "") -> tuple[str, ...]:
-    """Numbers, ids, commands and the negation that the sentence has and the quotes have not.
+    """Numbers, ids, commands and the negation that the sentence has and the quotes lack.
 
-    `around` is what belongs to the quotes: their headings, the header of their table.
+    `around` goes with the quotes: their headings, the header of their table.
     """
     stated, given = facts_of(sentence), facts_of("\n".join([*quotes, around]))
     flat = " ".join("\n".join([*quotes, around]).casefold().split())
@@ -112,12 +112,12 @@ def _checked(text: str, piece: Piece, cited: Sequence[Citation], encoder: Encode
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """True where the name stands in the text as itself and not as the beginning of another (P-1 in P-10)."""
+    """True where the text has the name by itself, not as part of another (P-1 in P-10)."""
     return bool(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
 
 
 def _table_header(citation: Citation) -> str:
-    """The header row above a cited table row; "" where the quote is none."""
+    """The header row above a cited table row; "" where the quote is not of a table."""
     if "|" not in citation.quote:
         return ""
     before = citation.section_text[: citation.start - citation.section_start]
@@ -126,7 +126,7 @@ def _table_header(citation: Citation) -> str:
 
 
 def _clauses(texts: Sequence[str]) -> list[str]:
-    """The parts that a "not" belongs to: the one in another part of a span inverts nothing."""
+    """The parts of texts that a "not" can belong to: one in another part of a span inverts nothing."""
     return [clause for text in texts for clause in CLAUSE_END.split(text) if clause.strip()]
 
 

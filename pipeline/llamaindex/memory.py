@@ -9,8 +9,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory.types import BaseMemory
 from pydantic import PrivateAttr
 
-from pipeline.answering.condensing import Said
 from pipeline.answering.history import History
+from pipeline.messages import Message
 
 
 class HistoryMemory(BaseMemory):
@@ -39,10 +39,7 @@ class HistoryMemory(BaseMemory):
 
     def get_all(self) -> list[ChatMessage]:
         """All messages."""
-        return [
-            ChatMessage(role=MessageRole.USER if said.by_user else MessageRole.ASSISTANT, content=said.text)
-            for said in self._history.said()
-        ]
+        return [ChatMessage(role=said.role, content=said.text) for said in self._history.said()]
 
     def put(self, message: ChatMessage) -> None:
         """Add a message."""
@@ -58,10 +55,10 @@ class HistoryMemory(BaseMemory):
         self._history.replace([])
 
 
-def said_in(messages: Sequence[ChatMessage]) -> list[Said]:
+def said_in(messages: Sequence[ChatMessage]) -> list[Message]:
     """User and assistant messages with text in them."""
     return [
-        Said(message.role == MessageRole.USER, message.content)
+        Message("user" if message.role == MessageRole.USER else "assistant", message.content)
         for message in messages
         if message.role in (MessageRole.USER, MessageRole.ASSISTANT) and message.content
     ]

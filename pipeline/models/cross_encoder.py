@@ -1,7 +1,7 @@
 """Cross-encoders on ONNX Runtime: any sentence-transformers `CrossEncoder`, by name or folder.
 
 The files come from `cross_encoder_files.py`; torch is needed at most once, to convert a model that nobody
-has published as ONNX.
+published as ONNX.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,19 +74,14 @@ class OnnxCrossEncoder:
         return self._files.open_tokenizer()
 
 
-def sigmoid(logits: NDArray[Any]) -> NDArray[np.float32]:
-    """Logits as 0..1, as people are shown them; logits beyond 60 are 0 or 1 to any precision shown."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))), dtype=np.float32)
-
-
 def find_cross_encoder(
     name: str, *, model_cache: Path | None = None, threads: int = 0, fetch: bool = True, retry: bool = False
 ) -> tuple[CrossEncoder | None, ModelChoice]:
     """The cross-encoder of a name or folder and why; None where there is none, which is no error.
 
-    On disk, else (with `fetch`, which may take minutes) from the Hugging Face hub, else converted by torch
-    where that is installed. What `fetch` came to is kept for the life of the process, and a failed look at
-    the hub for an hour; `retry` looks again.
+    Taken from disk, else (with `fetch`, which may take minutes) from the Hugging Face hub, else converted by
+    torch where that is installed. The process remembers what `fetch` found, and the disk remembers a failed
+    look at the hub for an hour; `retry` looks again.
     """
     if name in ("", "none"):
         return _none("switched off (ATHENA_CROSS_ENCODER is none)", "Name a model to rerank with.")

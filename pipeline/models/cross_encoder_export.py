@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ from pipeline.models.onnx_export import OPSET, export, quantize, weights_hash
 logger = logging.getLogger(__name__)
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-MODEL, METADATA = "model-int8.onnx", "metadata.json"
+CONVERTED_MODEL, METADATA = "model-int8.onnx", "metadata.json"
 LONGEST = 512
 
 
@@ -27,18 +24,17 @@ def convert(name: str, target: Path) -> None:
     The folder appears whole or not at all; where another process was faster, its folder stays.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    making = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        _convert(name, making)
-        with contextlib.suppress(FileExistsError):
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
+            making = Path(scratch) / target.name
+            making.mkdir()
+            _convert(name, making)
             _move(making, target)
     except (RuntimeError, ValueError, TypeError, OSError) as error:  # what the exporter makes of odd networks
         raise ModelUnavailable(
             f"Cannot convert the cross-encoder '{name}' to ONNX: {(str(error).splitlines() or [''])[0]}",
             "Choose another in ATHENA_CROSS_ENCODER, for example cross-encoder/ms-marco-MiniLM-L-6-v2.",
         ) from error
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
 
 
 def _convert(name: str, folder: Path) -> None:
@@ -46,7 +42,7 @@ def _convert(name: str, folder: Path) -> None:
     logger.info("converting '%s' to int8 ONNX", name)
     max_tokens = _max_tokens(network, tokenizer)
     export(network, folder / "model.onnx", inputs=_inputs(tokenizer), output=("logits", 1))
-    quantize(folder / "model.onnx", folder / MODEL)
+    quantize(folder / "model.onnx", folder / CONVERTED_MODEL)
     (folder / "model.onnx").unlink()
     tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
     metadata = {
@@ -84,10 +80,9 @@ def _max_tokens(network: Any, tokenizer: Any) -> int:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename a folder; raises FileExistsError where the target is there already."""
+    """Rename a folder; where the target is there already, it stays."""
     try:
-        os.rename(source, target)  # noqa: PTH104 - Path.rename would be the same call
-    except OSError as error:
-        if target.is_dir():
-            raise FileExistsError(str(target)) from error
-        raise
+        source.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise

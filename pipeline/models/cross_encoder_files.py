@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from pipeline.errors import ModelUnavailable
+from pipeline.models.cross_encoder_export import CONVERTED_MODEL, METADATA, convert
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-CONVERTED_MODEL = "model-int8.onnx"
-METADATA = "metadata.json"
 DEFAULT_MAX_TOKENS = 512
 CONVERSION_NEEDS = ("torch", "transformers", "onnx")
 LOOK_AGAIN_AFTER_S = 3600.0
@@ -79,7 +78,7 @@ def _on_disk(name: str, target: Path) -> ModelFiles:
 
 
 def files_in(folder: Path) -> ModelFiles | None:
-    """A model that is published as ONNX, in its folder; None where the folder has none."""
+    """The files of a model published as ONNX, in its folder; None where the folder has none."""
     tokenizer = folder / "tokenizer.json"
     model = next((folder / file for file in preferred_files() if (folder / file).is_file()), None)
     model = model or next(iter(sorted(folder.glob("onnx/model*.onnx"))), None)
@@ -100,7 +99,7 @@ def preferred_files() -> Iterator[str]:
 
 
 def converted(target: Path) -> ModelFiles | None:
-    """A model that was converted before; None where it was not."""
+    """The files of a model that was converted before; None where it was not."""
     try:
         metadata = json.loads((target / METADATA).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -128,8 +127,6 @@ def _converted_or_convert(name: str, target: Path) -> ModelFiles:
             "and converting it needs torch.",
             f"{HOW_TO_GET} Or convert it: pip install 'athena-docs[hf]'",
         )
-    from pipeline.models.cross_encoder_export import convert
-
     convert(name, target)
     found = converted(target)
     if found is None:

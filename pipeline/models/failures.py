@@ -1,7 +1,7 @@
 """What went wrong with a model's server, in the words of our error tree: the URL, the model, the command.
 
-Failures come from three libraries (httpx, ollama, openai); none of them is imported with this module, so
-that a failure of one is understood without the others being installed, and a quoted answer needs none.
+Failures come from three libraries (httpx, ollama, openai). This module imports none of them at the top:
+any may be missing, and an answer of quotes needs none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,31 @@ from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUn
 
 Provider = Literal["ollama", "openai", "local"]
 MAX_DETAIL_CHARACTERS = 300
-RETRIED_STATUS = 429
+TOO_MANY = 429  # HTTP status
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What to do about a kind of server."""
+
+    unnamed: str  # the server's name while no model is chosen
+    start: str  # when nothing answers
+    get: str  # when it does not have the model
+    mend: str  # when it fails
+
+
+OLLAMA = _Advice(
+    "Ollama",
+    "Start it with `ollama serve`, or set ATHENA_OLLAMA_URL.",
+    "Get it with `ollama pull {model}`.",
+    "Look at the server's log; `ollama ps` shows what is loaded and whether memory suffices.",
+)
+OTHER = _Advice(
+    "the OpenAI-compatible server",
+    "Check the network and ATHENA_OPENAI_BASE_URL.",
+    "Choose a model that this server lists, for example in ATHENA_LLM.",
+    "Ask again in a moment; if it stays, look at the server's log.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,81 +50,62 @@ class Server:
     url: str
     model: str
     timeout_s: float  # without a byte
-    connect_timeout_s: float = 3.0
 
     @property
     def name(self) -> str:
         """The model's name as settings write it; the server's kind while no model is chosen."""
         if self.provider == "local":
             return self.model
-        if not self.model:
-            return {"ollama": "Ollama", "openai": "the OpenAI-compatible server"}[self.provider]
-        return f"{self.provider}/{self.model}"
+        return f"{self.provider}/{self.model}" if self.model else self.advice.unnamed
 
     @property
-    def start(self) -> str:
-        """What to do when nothing answers."""
-        if self.provider == "ollama":
-            return "Start it with `ollama serve`, or set ATHENA_OLLAMA_URL."
-        return "Check the network and ATHENA_OPENAI_BASE_URL."
+    def place(self) -> str:
+        """The beginning of most messages."""
+        return f"{self.name} at {self.url}"
 
     @property
-    def get(self) -> str:
-        """What to do when the server does not have the model."""
-        if self.provider == "ollama":
-            return f"Get it with `ollama pull {self.model}`."
-        return "Choose a model that this server lists, for example in ATHENA_LLM."
+    def advice(self) -> _Advice:
+        """What to do about this kind of server."""
+        return OLLAMA if self.provider == "ollama" else OTHER
 
 
 def unreachable(server: Server, reason: str) -> ModelUnavailable:
     """Nothing answers at the URL."""
-    return ModelUnavailable(f"Cannot reach {server.name} at {server.url}: {reason}.", server.start)
+    return ModelUnavailable(f"Cannot reach {server.place}: {reason}.", server.advice.start)
 
 
-def timed_out(server: Server, seconds: float | None = None) -> ModelTimeout:
+def timed_out(server: Server) -> ModelTimeout:
     """The server took the question and went silent."""
-    limit = server.timeout_s if seconds is None else seconds
     return ModelTimeout(
-        f"{server.name} at {server.url} sent nothing for {limit:g} s.",
+        f"{server.place} sent nothing for {server.timeout_s:g} s.",
         "Try again, choose a smaller model, or raise ATHENA_REQUEST_TIMEOUT_S.",
     )
 
 
 def interrupted(server: Server, reason: str) -> AnswerInterrupted:
-    """The answer had begun and ended without its proper end."""
+    """The answer had begun and stopped before its proper end."""
     return AnswerInterrupted(
-        f"{server.name} at {server.url} broke off in the middle of its answer: {reason}.",
+        f"{server.place} broke off in the middle of its answer: {reason}.",
         "What had arrived is kept; ask again for the whole answer.",
     )
 
 
 def refused(server: Server, status: int, detail: str) -> ModelError:
     """The server answered with an HTTP error."""
-    where, said = (
-        f"{server.name} at {server.url}",
-        detail.strip()[:MAX_DETAIL_CHARACTERS] or "no reason given",
-    )
-    if status == 404:
-        return ModelUnavailable(f"{where} is not there (HTTP 404): {said}.", server.get)
-    if status in (401, 403):
-        return ModelUnavailable(
-            f"{where} refused the key (HTTP {status}): {said}.", "Set ATHENA_OPENAI_API_KEY to a valid key."
-        )
-    if status == RETRIED_STATUS:
-        return ModelError(
-            f"{where} has had too many requests (HTTP 429): {said}.", "Wait a minute and ask again."
-        )
-    if status >= 500:
-        return ModelError(f"{where} failed (HTTP {status}): {said}.", _look_at_log(server))
-    return ModelError(
-        f"{where} refused the request (HTTP {status}): {said}.", "Check the model and its settings."
-    )
-
-
-def _look_at_log(server: Server) -> str:
-    if server.provider == "ollama":
-        return "Look at the server's log; `ollama ps` shows what is loaded and whether memory suffices."
-    return "Ask again in a moment; if it stays, look at the server's log."
+    kind: type[ModelError] = ModelError
+    match status:
+        case 404:
+            kind, what, fix = ModelUnavailable, "is not there", server.advice.get.format(model=server.model)
+        case 401 | 403:
+            kind, what, fix = ModelUnavailable, "refused the key", "Set ATHENA_OPENAI_API_KEY to a valid key."
+        case 429:
+            what, fix = "has had too many requests", "Wait a minute and ask again."
+        case _ if status >= 500:
+            what, fix = "failed", server.advice.mend
+        case _:
+            what, fix = "refused the request", "Check the model and its settings."
+    said = detail.strip()[:MAX_DETAIL_CHARACTERS] or "no reason given"
+    return kind(f"{server.place} {what} (HTTP {status}): {said}.", fix)
 
 
 def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
@@ -109,22 +114,21 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
 
     if isinstance(error, ModelError):
         return error
-    causes = list(_causes(error))
     status, detail = _status(error)
     if status:
         return refused(server, status, detail)
-    if any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes):
-        return unreachable(server, str(causes[-1]) or "no connection")
-    if any(isinstance(cause, httpx.TimeoutException) for cause in causes):
+    if _caused_by(error, httpx.ConnectError, httpx.ConnectTimeout):
+        return unreachable(server, str(list(_causes(error))[-1]) or "no connection")
+    if _caused_by(error, httpx.TimeoutException):
         return timed_out(server)
-    if isinstance(error, ConnectionError) and not begun:  # how the ollama package says it cannot connect
-        return unreachable(server, "no connection")
     reason = _reason(error)
     if begun:
         return interrupted(server, reason)
-    if any(isinstance(cause, httpx.TransportError) for cause in causes):
+    if isinstance(error, ConnectionError):  # how the ollama package says it cannot connect
+        return unreachable(server, "no connection")
+    if _caused_by(error, httpx.TransportError):
         return unreachable(server, reason)
-    return ModelError(f"{server.name} at {server.url} gave no usable answer: {reason}.", _look_at_log(server))
+    return ModelError(f"{server.place} gave no usable answer: {reason}.", server.advice.mend)
 
 
 def worth_retrying(error: Exception) -> bool:
@@ -133,12 +137,10 @@ def worth_retrying(error: Exception) -> bool:
 
     status, _ = _status(error)
     if status:
-        return status == RETRIED_STATUS or status >= 500
-    if any(isinstance(cause, httpx.ReadTimeout | httpx.ConnectTimeout) for cause in _causes(error)):
+        return status == TOO_MANY or status >= 500
+    if _caused_by(error, httpx.ReadTimeout, httpx.ConnectTimeout):
         return False
-    return isinstance(error, ConnectionError) or any(
-        isinstance(cause, httpx.TransportError) for cause in _causes(error)
-    )
+    return isinstance(error, ConnectionError) or _caused_by(error, httpx.TransportError)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -149,18 +151,18 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
+def _caused_by(error: Exception, *kinds: type[Exception]) -> bool:
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
 def _status(error: Exception) -> tuple[int, str]:
     """HTTP status and the server's own words; 0 where there was no HTTP error."""
-    import httpx
-
-    if isinstance(error, httpx.HTTPStatusError):
-        return error.response.status_code, error_text(error.response.text)
-    status = getattr(error, "status_code", None)  # ollama.ResponseError, openai.APIStatusError
-    if isinstance(status, int) and status >= 400:
-        response = getattr(error, "response", None)
-        words = response.text if isinstance(response, httpx.Response) else str(getattr(error, "error", error))
-        return status, error_text(words)
-    return 0, ""
+    response = getattr(error, "response", None)  # of httpx.HTTPStatusError and openai.APIStatusError
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", 0)
+    if not isinstance(status, int) or status < 400:
+        return 0, ""
+    # ollama.ResponseError has the words, but no response.
+    return status, error_text(response.text if response is not None else str(getattr(error, "error", error)))
 
 
 def error_text(body: str) -> str:
@@ -176,6 +178,5 @@ def error_text(body: str) -> str:
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return "half a line of JSON"
-    return (str(error).strip().splitlines() or [""])[0][:MAX_DETAIL_CHARACTERS].rstrip(".") or type(
-        error
-    ).__name__
+    first_line = (str(error).strip().splitlines() or [""])[0]
+    return first_line[:MAX_DETAIL_CHARACTERS].rstrip(".") or type(error).__name__

@@ -1,7 +1,7 @@
 """Generate text with any LlamaIndex model: streamed, stoppable, with one retry and clear errors.
 
-The model is read in a thread of its own. That is why a stop takes effect at once although the server may
-be silent: the reader is left behind, its connection is shut down, and it ends by itself.
+A thread of its own reads the model. So a stop takes effect at once although the server may be silent: the
+reader is left behind, its connection is shut down, and it ends by itself.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from pipeline.errors import ModelError, ModelTimeout
 from pipeline.messages import Message
 from pipeline.models.characters import CharacterJoiner
-from pipeline.models.deltas import Delta, ServedModel
-from pipeline.models.failures import Server, interrupted, timed_out, translate, worth_retrying
-from pipeline.models.reader import AnswerReader
+from pipeline.models.failures import interrupted, timed_out, translate, worth_retrying
+from pipeline.models.reader import AnswerReader, Delta
+from pipeline.models.served import server_of
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 POLL_S = 0.1  # how soon a stop is noticed
 RETRY_AFTER_S = 0.5
-SILENCE_GRACE_S = 1.0  # the transport's own timeout should speak first; this one is for other models
+SILENCE_GRACE_S = 1.0  # the connection's own timeout should speak first; this one also counts name lookups
 CHARACTERS_A_TOKEN = 4.0
 # A prompt that was read whole has at least this share of the estimated tokens, whatever the tokenizer.
 WHOLE_PROMPT_SHARE = 0.6
@@ -78,12 +78,12 @@ class ChatStream(Iterator[str]):
         self._llm = llm
         self._messages = list(messages)
         self._stop = stop
-        self._server = llm.server if isinstance(llm, ServedModel) else _local_server(llm)
+        self._server = server_of(llm)
+        self._served = self._server.provider != "local"
         self._started = time.monotonic()
-        self._deadline = self._started + deadline_s if deadline_s else None
         self._deadline_s = deadline_s
-        self._end = _End()
-        self._pieces: Generator[str, None, None] = self._run()
+        self._end = Delta()
+        self._pieces = self._run()
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -96,32 +96,28 @@ class ChatStream(Iterator[str]):
         self._pieces.close()
 
     def _run(self) -> Generator[str, None, None]:
+        retry = False
         try:
-            yield from self._attempt()
-        except _Passing as passing:
-            logger.warning("retrying %s: %s", self._server.name, passing.error)
-            if not self._stop.wait(RETRY_AFTER_S):
-                yield from self._last_attempt()
+            yield from self._attempt(last=False)
+        except _WorthRetrying as failure:
+            logger.warning("retrying %s: %s", self._server.name, failure.__cause__)
+            retry = not self._stop.wait(RETRY_AFTER_S)
+        if retry:  # not above: the first failure would count among the causes of the second
+            yield from self._attempt(last=True)
         self.generation = self._ended()
 
-    def _last_attempt(self) -> Iterator[str]:
-        try:
-            yield from self._attempt()
-        except _Passing as passing:
-            raise self._translated(passing.error) from passing.error
-
-    def _attempt(self) -> Iterator[str]:
-        """One call of the model; raises `_Passing` where a second one may do better."""
-        self._end = _End(marked=isinstance(self._llm, ServedModel))
-        reader = AnswerReader(self._llm, self._messages)
+    def _attempt(self, *, last: bool) -> Iterator[str]:
+        """One call of the model; raises `_WorthRetrying` where a second one may do better."""
+        self._end = Delta()
+        reader = AnswerReader(self._llm, self._messages, served=self._served)
         try:
             yield from self._pieces_of(reader)
         except ModelError:
             raise
         except Exception as error:
-            if not self.text and worth_retrying(error):
-                raise _Passing(error) from error
-            raise self._translated(error) from error
+            if not (last or self.text) and worth_retrying(error):
+                raise _WorthRetrying from error
+            raise translate(error, server=self._server, begun=bool(self.text)) from error
         finally:
             reader.hang_up()
 
@@ -129,11 +125,11 @@ class ChatStream(Iterator[str]):
         characters = CharacterJoiner()
         for deltas in self._arrivals(reader):
             for delta in deltas:
-                self._end.note(delta)
+                self._end = _later(self._end, delta)
             if piece := characters.join("".join(delta.text for delta in deltas)):
                 self.text += piece
                 yield piece
-        if not self._stop.is_set() and self._end.missing:
+        if self._served and not self._stop.is_set() and not self._end.reason:
             raise interrupted(self._server, "the connection ended without an end of the answer")
 
     def _arrivals(self, reader: AnswerReader) -> Iterator[list[Delta]]:
@@ -153,16 +149,13 @@ class ChatStream(Iterator[str]):
 
     def _check_patience(self, heard: float) -> None:
         now = time.monotonic()
-        if self._deadline is not None and now >= self._deadline:
+        if self._deadline_s and now >= self._started + self._deadline_s:
             raise ModelTimeout(
                 f"{self._server.name} at {self._server.url} was not done within {self._deadline_s:g} s.",
                 "Choose a smaller model, or allow it more time.",
             )
         if now - heard > self._server.timeout_s + SILENCE_GRACE_S:
             raise timed_out(self._server)
-
-    def _translated(self, error: Exception) -> ModelError:
-        return translate(error, server=self._server, begun=bool(self.text))
 
     def _ended(self) -> Generation:
         stopped = self._stop.is_set() and not self._end.reason
@@ -195,42 +188,17 @@ def stream_chat(llm: LLM, messages: Sequence[Message], *, stop: threading.Event)
 def complete(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event | None = None) -> str:
     """The whole answer to one prompt; raises `ModelTimeout` when it takes longer than `timeout_s`.
 
-    When `stop` is set meanwhile, what had arrived by then comes back.
+    When `stop` is set meanwhile, returns what had arrived by then.
     """
     stream = ChatStream(llm, [Message("user", prompt)], stop=stop or threading.Event(), deadline_s=timeout_s)
     return "".join(stream)
 
 
-class _Passing(Exception):
-    """A failure that may pass by itself."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
+def _later(end: Delta, delta: Delta) -> Delta:
+    """What a stream has said of its end so far; the counts may come after the reason."""
+    counted = end if delta.prompt_tokens is None and delta.answer_tokens is None else delta
+    return Delta("", delta.reason or end.reason, counted.prompt_tokens, counted.answer_tokens)
 
 
-class _End:
-    """What a stream has said of its own end; models of unknown protocols say nothing."""
-
-    def __init__(self, *, marked: bool = False) -> None:
-        self.reason = ""
-        self.prompt_tokens: int | None = None
-        self.answer_tokens: int | None = None
-        self._marked = marked  # the protocol is one that marks its end
-
-    @property
-    def missing(self) -> bool:
-        """True where the protocol marks its end and this stream has not."""
-        return self._marked and not self.reason
-
-    def note(self, delta: Delta) -> None:
-        """Keep what one message says of it; the counts may come after the reason."""
-        self._marked = self._marked or delta.marked
-        self.reason = delta.reason or self.reason
-        if delta.prompt_tokens is not None or delta.answer_tokens is not None:
-            self.prompt_tokens, self.answer_tokens = delta.prompt_tokens, delta.answer_tokens
-
-
-def _local_server(llm: LLM) -> Server:
-    """A name for a model that is not ours, and no limit of our own to its silence."""
-    return Server("local", "this process", llm.metadata.model_name, timeout_s=float("inf"))
+class _WorthRetrying(Exception):
+    """Its cause is a failure that may pass by itself."""

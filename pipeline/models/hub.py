@@ -1,4 +1,4 @@
-"""The Hugging Face hub: what is in its cache on disk, and what can be fetched, without ever stalling."""
+"""The Hugging Face hub: what its cache on disk has, and what can be fetched, without ever stalling."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
 
 logger = logging.getLogger(__name__)
 
-LOOK_UP_S = 3.0  # in all, name resolution included, which HTTP timeouts do not limit
+LOOK_UP_S = 3.0  # in all, with the name lookup, which HTTP timeouts do not limit
 DOWNLOAD_S = 300.0
 BESIDES = ("tokenizer.json", "tokenizer_config.json", "config.json")
 Found = TypeVar("Found")
@@ -37,25 +40,24 @@ def download(name: str, *, preferred: Sequence[str], endpoint: str | None = None
     """Fetch the first preferred file that a model has, and its tokenizer; the folder, or None."""
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         return None
-    files = _within(LOOK_UP_S, lambda: _listed(name, endpoint))
+    from huggingface_hub import HfApi  # before the clock starts: importing takes seconds on a busy machine
+
+    api = HfApi(endpoint=endpoint)
+    files = _within(LOOK_UP_S, lambda: _listed(api, name))
     model = next((file for file in preferred if file in (files or ())), None)
     if files is None or model is None or "tokenizer.json" not in files:
         return None
     wanted = [file for file in BESIDES if file in files]
-    return _within(DOWNLOAD_S, lambda: _fetched(name, [*wanted, model], endpoint))
+    return _within(DOWNLOAD_S, lambda: _fetched(api, name, [*wanted, model]))
 
 
-def _listed(name: str, endpoint: str | None) -> set[str]:
-    from huggingface_hub import HfApi
-
-    info = HfApi(endpoint=endpoint).model_info(name, timeout=LOOK_UP_S)
+def _listed(api: HfApi, name: str) -> set[str]:
+    info = api.model_info(name, timeout=LOOK_UP_S)
     return {sibling.rfilename for sibling in info.siblings or ()}
 
 
-def _fetched(name: str, files: Sequence[str], endpoint: str | None) -> Path:
-    from huggingface_hub import hf_hub_download
-
-    paths = [hf_hub_download(name, file, endpoint=endpoint, etag_timeout=LOOK_UP_S) for file in files]
+def _fetched(api: HfApi, name: str, files: Sequence[str]) -> Path:
+    paths = [api.hf_hub_download(name, file, etag_timeout=LOOK_UP_S) for file in files]
     return Path(paths[0]).parent
 
 

@@ -1,7 +1,7 @@
 """Which language model there is: Ollama's, then OpenAI's, then a compatible server's, else none.
 
-Nothing here imports LlamaIndex before a model is found, nor httpx before a server is asked that may be
-there: without one, neither is ever needed, and both take long.
+Nothing here imports LlamaIndex before a model is found, nor httpx before a server that may be there is
+asked: both take long to import, and without a model neither is needed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
 from pipeline.models.failures import Server, translate, unreachable
+from pipeline.models.served import ollama_model, openai_model
 from pipeline.options import LanguageModelOptions
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class _Listing:
 def choose_language_model(name: str, *, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
     """The model of a name (`auto`, `none`, `ollama/NAME`, `openai/NAME`) and why; None where there is none.
 
-    A server that is not there, or a model that it does not have, is no error here: the choice says what
-    is missing and which command mends it. Raises `ConfigurationError` for other names.
+    A missing server or model is not an error here: the choice says what is missing and which command
+    fixes it. Raises `ConfigurationError` for other names.
     """
     provider, _, model = name.partition("/")
     match provider, model:
@@ -107,31 +108,16 @@ def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
 
 
 def _ollama(model: str, options: LanguageModelOptions) -> tuple[LLM, ModelChoice]:
-    from pipeline.models.ollama_llm import ollama_model
-
-    llm = ollama_model(model, url=options.ollama_url, **_limits(options))
     detail = f"by Ollama at {options.ollama_url}, {options.context_window} tokens of context"
-    return llm, ModelChoice("language model", f"ollama/{model}", "ollama", detail)
+    return ollama_model(model, options), ModelChoice("language model", f"ollama/{model}", "ollama", detail)
 
 
 def _openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
     try:
-        from pipeline.models.openai_llm import openai_model
+        llm = openai_model(model, options)
     except ImportError:
         return _none(f"The language model 'openai/{model}' needs a package that is missing.", INSTALL_OPENAI)
-
-    llm = openai_model(model, url=options.openai_url, key=options.openai_api_key, **_limits(options))
     return llm, ModelChoice("language model", f"openai/{model}", "openai", f"by {options.openai_url}")
-
-
-def _limits(options: LanguageModelOptions) -> dict[str, Any]:
-    return {
-        "context_window": options.context_window,
-        "max_answer_tokens": options.max_answer_tokens,
-        "temperature": options.temperature,
-        "connect_timeout_s": options.connect_timeout_s,
-        "request_timeout_s": options.request_timeout_s,
-    }
 
 
 def _ollama_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
@@ -159,7 +145,7 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
         return _Listing(problem=unreachable(server, refusal))
     import httpx
 
-    from pipeline.models.transport import trusted
+    from pipeline.models.connections import trusted
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
@@ -172,7 +158,7 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
 
 
 def _refusal(server: Server) -> str:
-    """Why nothing can be there, where a port of this machine is closed; else "": httpx finds out."""
+    """Why nothing answers, if the URL's port on this machine is closed; else "", and httpx will find out."""
     address = urlsplit(server.url)
     try:
         host, port = address.hostname, address.port

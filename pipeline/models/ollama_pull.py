@@ -1,17 +1,16 @@
-"""Get a model for Ollama: its own `/api/pull`, with progress that a log can show, too."""
+"""Have Ollama get a model, by its own client, with progress that a log can show, too."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
+import ollama
 
 from pipeline.errors import ModelError
-from pipeline.models.failures import Server, error_text, translate
-from pipeline.models.transport import trusted
+from pipeline.models.connections import client_options
+from pipeline.models.failures import Server, translate
 
 SILENCE_S = 300.0  # Ollama checks what it got, gigabytes, without a word
 
@@ -30,42 +29,35 @@ def pull_model(
 ) -> None:
     """Have the Ollama at `url` download a model, and return when it can be used.
 
-    What was downloaded before an error is kept by Ollama: the next call goes on with it.
+    Ollama keeps what was downloaded before an error: the next call continues from there.
 
     Raises:
         ModelError: Ollama is not there, breaks off, or cannot get the model; it says which.
     """
-    server = Server("ollama", url, model, SILENCE_S, connect_timeout_s)
-    totals: dict[str, tuple[int, int]] = {}
+    client = ollama.Client(
+        url, **client_options(connect_timeout_s=connect_timeout_s, read_timeout_s=SILENCE_S)
+    )
+    parts: dict[str, tuple[int, int]] = {}
     try:
-        for line in _lines(server):
-            if "error" in line:
-                raise ModelError(
-                    f"Ollama at {url} cannot get '{model}': {error_text(json.dumps(line))}.",
-                    "Look for the name in the library of models of Ollama, and check its network.",
-                )
-            if "digest" in line:
-                totals[line["digest"]] = (int(line.get("completed", 0)), int(line.get("total", 0)))
-            done, total = (sum(part[i] for part in totals.values()) for i in (0, 1))
-            on_progress(Pulling(str(line["status"]), done, total))
-            if line["status"] == "success":
+        for progress in client.pull(model, stream=True):
+            if progress.digest:
+                parts[progress.digest] = (progress.completed or 0, progress.total or 0)
+            done, total = (sum(part[i] for part in parts.values()) for i in (0, 1))
+            on_progress(Pulling(progress.status or "", done, total))
+            if progress.status == "success":
                 return
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
-        raise translate(error, server=server, begun=False) from error
-    raise ModelError(f"Ollama at {url} broke off while it got '{model}'.", "Run this again: it goes on.")
+    except (ollama.ResponseError, ConnectionError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise _failed(error, Server("ollama", url, model, SILENCE_S)) from error
+    raise ModelError(
+        f"Ollama at {url} broke off while it got '{model}'.", "Run this again: it continues from there."
+    )
 
 
-def _lines(server: Server) -> Iterator[dict[str, Any]]:
-    timeout = httpx.Timeout(server.timeout_s, connect=server.connect_timeout_s)
-    with httpx.stream(
-        "POST",
-        server.url.rstrip("/") + "/api/pull",
-        json={"model": server.model, "stream": True},
-        timeout=timeout,
-        verify=trusted(),
-    ) as response:
-        if response.is_error:
-            response.read()
-        response.raise_for_status()
-        for line in response.iter_lines():
-            yield json.loads(line)
+def _failed(error: Exception, server: Server) -> ModelError:
+    """An error in the stream has no HTTP status: it is about the model."""
+    if isinstance(error, ollama.ResponseError) and error.status_code < 0:
+        return ModelError(
+            f"Ollama at {server.url} cannot get '{server.model}': {error.error}.",
+            "Look for the name in the library of models of Ollama, and check its network.",
+        )
+    return translate(error, server=server, begun=False)

@@ -1,4 +1,4 @@
-"""Reads one streamed answer in a thread of its own, so that who waits for it can leave at any time."""
+"""Reads one streamed answer in a thread of its own, so that its consumer can leave at any time."""
 
 from __future__ import annotations
 
@@ -6,39 +6,46 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from pipeline.models.deltas import Delta, ServedModel, model_deltas
-from pipeline.models.transport import HangUpTransport
+from pipeline.models.connections import Connections
 
 if TYPE_CHECKING:
+    from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.llms import LLM
 
     from pipeline.messages import Message
 
 REST_SHARE = 0.2
 LONGEST_REST_S = 0.2
-"""A server sends a message a token, and each wakes three threads. With twenty answers at once these wait
-for each other, and searches for them. So the reader rests between two looks at the connection, a fifth of
-the time so far: an answer comes in some five pieces a second, as often as the page looks, and is complete
-at most a fifth of a second later."""
+"""A server sends a message a token, and each wakes three threads: at 100 tokens/s that costs .5 ms of
+processor a token, and .1 ms with rests (docs/decisions/language-models.md). So after each wait for the
+server the reader rests for a fifth of the time so far: an answer comes in some five pieces a second, as
+often as the page looks, and is complete at most a fifth of a second later."""
 
-AT_ONCE_S = 0.005  # in less than this is read what had come meanwhile
+AT_ONCE_S = 0.005  # a message that comes sooner was there already
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one message of a stream says: a piece of text, and at the end why it ended and the counts."""
+
+    text: str = ""
+    reason: str = ""  # "" while it goes on
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
 
 
 class AnswerReader:
     """Reads in a daemon thread into a queue; a failure is raised where the deltas are taken."""
 
-    def __init__(self, llm: LLM, messages: Sequence[Message]) -> None:
+    def __init__(self, llm: LLM, messages: Sequence[Message], *, served: bool) -> None:
         self._items: queue.SimpleQueue[Delta | Exception | None] = queue.SimpleQueue()
-        self._transport: HangUpTransport | None = None
-        if isinstance(llm, ServedModel):
-            server = llm.server
-            self._transport = HangUpTransport(
-                connect_timeout_s=server.connect_timeout_s, read_timeout_s=server.timeout_s
-            )
+        self._served = served
         self._left = threading.Event()
+        self._connections = Connections()
         # The caller's context goes along, so that traces of the model's call hang under the caller's span.
         context = contextvars.copy_context()
         threading.Thread(
@@ -46,13 +53,13 @@ class AnswerReader:
         ).start()
 
     def take(self, *, timeout_s: float) -> list[Delta]:
-        """What has arrived, a delta at least; none at the end. Raises `queue.Empty` where none came in time.
+        """What has arrived, at least one delta; none at the end. Raises `queue.Empty` after the timeout.
 
-        Of a model that is not on a server it is one at a time: nobody knows what it does between two.
+        One at a time from a model that is not on a server: it may be doing anything between two.
         """
         taken = self._next(timeout_s)
         deltas = [taken] if taken else []
-        while deltas and self._transport and not self._items.empty():
+        while deltas and self._served and not self._items.empty():
             item = self._items.get()
             if not isinstance(item, Delta):
                 self._items.put(item)  # the last one: for the next look
@@ -63,8 +70,7 @@ class AnswerReader:
     def hang_up(self) -> None:
         """Leave the reader behind and end its connection."""
         self._left.set()
-        if self._transport:
-            self._transport.hang_up()
+        self._connections.hang_up()
 
     def _next(self, timeout_s: float) -> Delta | None:
         item = self._items.get(timeout=timeout_s)
@@ -73,33 +79,55 @@ class AnswerReader:
         return item
 
     def _read(self, llm: LLM, messages: Sequence[Message]) -> None:
+        self._connections.watch()
         try:
-            if isinstance(llm, ServedModel) and self._transport:
-                self._pass_on(rested(llm.deltas(messages, self._transport), self._left.wait))
-            else:
-                self._pass_on(model_deltas(llm, messages))
+            deltas = read_deltas(llm, messages)
+            for delta in rested(deltas, self._left.wait) if self._served else deltas:
+                self._items.put(delta)
+                if self._left.is_set():
+                    return
             self._items.put(None)
         except Exception as error:  # noqa: BLE001 - the caller's thread raises it
             self._items.put(error)
         finally:
-            if self._transport:
-                self._transport.close()
+            self._connections.close()
 
-    def _pass_on(self, deltas: Iterator[Delta]) -> None:
-        for delta in deltas:
-            self._items.put(delta)
-            if self._left.is_set():
-                return
+
+def read_deltas(llm: LLM, messages: Sequence[Message]) -> Iterator[Delta]:
+    """Stream the answer of any LlamaIndex model."""
+    from llama_index.core.base.llms.types import ChatMessage
+
+    chat = [ChatMessage(role=message.role, content=message.text) for message in messages]
+    return map(delta_of, llm.stream_chat(chat))
+
+
+def delta_of(response: ChatResponse) -> Delta:
+    """What one response says: `raw` is Ollama's line, OpenAI's chunk, or nothing that we know."""
+    text, raw = response.delta or "", response.raw
+    if isinstance(raw, Mapping) and raw.get("done"):
+        reason = str(raw.get("done_reason") or "stop")
+        return Delta(text, reason, raw.get("prompt_eval_count"), raw.get("eval_count"))
+    if hasattr(raw, "choices"):
+        return _delta_of_chunk(raw, text)
+    return Delta(text)
+
+
+def _delta_of_chunk(chunk: Any, text: str) -> Delta:
+    reason = (chunk.choices[0].finish_reason if chunk.choices else "") or ""
+    usage = getattr(chunk, "usage", None)
+    if not usage:
+        return Delta(text, reason)
+    return Delta(text, reason, usage.prompt_tokens, usage.completion_tokens)
 
 
 def rested(
     deltas: Iterable[Delta], rest: Callable[[float], object], *, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Delta]:
-    """The deltas, with a rest of so many seconds after each that had to be waited for."""
-    started = looked = clock()
+    """The deltas, with a rest of so many seconds after each one that had to be waited for."""
+    started = asked = clock()
     for delta in deltas:
+        arrived = clock()
         yield delta
-        now = clock()
-        if now - looked > AT_ONCE_S:
-            rest(min(LONGEST_REST_S, REST_SHARE * (now - started)))
-            looked = clock()
+        if arrived - asked > AT_ONCE_S:
+            rest(min(LONGEST_REST_S, REST_SHARE * (arrived - started)))
+        asked = clock()

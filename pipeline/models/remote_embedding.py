@@ -1,6 +1,6 @@
-"""Embeddings from a server: Ollama, OpenAI, and what speaks OpenAI's protocol.
+"""Embeddings from a server: Ollama, OpenAI, and whatever speaks OpenAI's protocol.
 
-A text that the server does not embed is an error that says so; no vector is ever made up.
+A text that the server does not embed is a clear error; no vector is ever made up.
 """
 
 from __future__ import annotations
@@ -94,18 +94,15 @@ class RemoteEncoder(ABC):
         prepared = [text[:limit] or " " for text in texts]
         return self._normalised(self._answer(prepared), count=len(texts))
 
-    def _answer(self, texts: Sequence[str]) -> list[list[float]]:
+    def _answer(self, texts: Sequence[str], *, retry: bool = True) -> list[list[float]]:
         """Ask, and once more where the failure may pass by itself."""
         try:
             return self._request(texts)
         except httpx.HTTPError as error:
-            if not worth_retrying(error):
+            if not (retry and worth_retrying(error)):
                 raise translate(error, server=self._server, begun=False) from error
         time.sleep(RETRY_AFTER_S)
-        try:
-            return self._request(texts)
-        except httpx.HTTPError as error:
-            raise translate(error, server=self._server, begun=False) from error
+        return self._answer(texts, retry=False)
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
         response = self._client.post(path, json=body)

@@ -14,12 +14,12 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
-from pipeline.answering.condensing import Said
 from pipeline.errors import (
     ModelTimeout,
     StoreError,
     UnknownConversation,
 )
+from pipeline.messages import Message, Role
 from pipeline.models.generation import complete
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import (
@@ -37,6 +37,7 @@ from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, step_
 from tests.pipeline.searching import FILES, make_search
 
 QUESTION = "At how many rpm does the cabin fan hum?"
+ROLES: tuple[Role, ...] = ("user", "assistant")
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
@@ -311,11 +312,7 @@ def test_braces_are_text(manual: EmbeddedStore, conversations: ConversationStore
 def test_a_long_history_loses_its_oldest_turns(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
-    history = [
-        Said(by_user, f"{by_user} {number} " + "word " * 100)
-        for number in range(20)
-        for by_user in (True, False)
-    ]
+    history = [Message(role, f"{role} {number} " + "word " * 100) for number in range(20) for role in ROLES]
     llm = FakeLLM([QUESTION, REPLY])
     chat = make_chat(manual, conversations, llm=llm, history_tokens=500)
     answer = chat.answer(QUESTION, history=history)
@@ -329,7 +326,7 @@ def test_nothing_is_longer_than_the_models_context(
 ) -> None:
     llm = FakeLLM([QUESTION, REPLY])
     chat = make_chat(manual, conversations, llm=llm, context_window=1500, max_answer_tokens=300)
-    history = [Said(True, "word " * 3000)]
+    history = [Message("user", "word " * 3000)]
     answer = chat.answer(QUESTION + " please" * 4000, history=history)
     assert step_named(answer, "prompt").outputs["tokens"] <= 1200
     assert any("only its beginning was sent" in notice for notice in answer.notices)
@@ -461,7 +458,7 @@ def test_a_stop_while_the_model_condenses_takes_effect_at_once(
     manual: EmbeddedStore, conversations: ConversationStore
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM(["word " * 1000], pause_s=0.1, repeat=True))
-    history = [Said(True, QUESTION), Said(False, "4000")]
+    history = [Message("user", QUESTION), Message("assistant", "4000")]
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     started = time.monotonic()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.condensing import LONGEST_CARRIED, MAX_CONDENSED, Said, by_rules, condense
+from pipeline.answering.condensing import LONGEST_CARRIED, MAX_CONDENSED, by_rules, condense
 from pipeline.errors import ModelError
+from pipeline.messages import Message
 
 TANK = "The LN2 tank shows OFFLINE, what can be the reason?"
-HISTORY = [Said(True, TANK), Said(False, "Check the breaker of the tank heater.")]
+HISTORY = [Message("user", TANK), Message("assistant", "Check the breaker of the tank heater.")]
 
 
 @pytest.mark.parametrize(
@@ -77,20 +78,24 @@ def test_a_topic_switch_loses_its_introduction_and_carries_nothing() -> None:
 def test_follow_ups_lead_back_to_their_topic_over_thanks() -> None:
     history = [
         *HISTORY,
-        Said(True, "And the relief valve of it?"),
-        Said(False, "Closed."),
-        Said(True, "thanks"),
+        Message("user", "And the relief valve of it?"),
+        Message("assistant", "Closed."),
+        Message("user", "thanks"),
     ]
     assert by_rules(history, "why?").carried == f"{TANK.rstrip('?')}; And the relief valve of it"
 
 
 def test_only_the_latest_topic_is_carried() -> None:
-    history = [*HISTORY, Said(True, "How do I align the star tracker after a reset?"), Said(False, "So.")]
+    history = [
+        *HISTORY,
+        Message("user", "How do I align the star tracker after a reset?"),
+        Message("assistant", "So."),
+    ]
     assert by_rules(history, "and if that fails?").carried == "How do I align the star tracker after a reset"
 
 
 def test_a_long_topic_is_shortened_at_a_word() -> None:
-    carried = by_rules([Said(True, "Align the star tracker " * 30)], "why?").carried
+    carried = by_rules([Message("user", "Align the star tracker " * 30)], "why?").carried
     assert len(carried) <= LONGEST_CARRIED
     assert carried.split()[-1] in ("Align", "the", "star", "tracker")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.answering.condensing import Said
 from pipeline.answering.context import (
     MESSAGE_TOKENS,
     Budget,
@@ -16,7 +17,10 @@ from pipeline.answering.context import (
     number_sources,
 )
 from pipeline.answering.persona import Persona
+from pipeline.messages import Message, Role
 from tests.pipeline.passages import make_passage
+
+ROLES: tuple[Role, ...] = ("user", "assistant")
 
 
 def test_sources_are_numbered_with_their_place_and_the_last_is_cut() -> None:
@@ -29,7 +33,12 @@ def test_sources_are_numbered_with_their_place_and_the_last_is_cut() -> None:
 
 
 def test_the_latest_messages_fit_and_no_answer_stands_alone() -> None:
-    history = [Said(True, "one"), Said(False, "two"), Said(True, "three"), Said(False, "four")]
+    history = [
+        Message("user", "one"),
+        Message("assistant", "two"),
+        Message("user", "three"),
+        Message("assistant", "four"),
+    ]
     cost = 1 + MESSAGE_TOKENS
     assert fitting_history(history, budget=4 * cost) == history
     assert fitting_history(history, budget=3 * cost) == history[2:]
@@ -67,7 +76,8 @@ def test_text_without_spaces_is_cut_where_it_must() -> None:
     st.integers(600, 4000),
 )
 def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget: int) -> None:
-    history = [Said(number % 2 == 0, text) for number, text in enumerate(texts) if text]
+    roles = itertools.cycle(ROLES)
+    history = [Message(role, text) for role, text in zip(roles, texts, strict=False) if text]
     passages = [make_passage(f"s{number}", text=text, merged=True) for number, text in enumerate(texts)]
     prompt = assemble_prompt(
         Persona(), passages, history, message, budget=Budget(prompt=budget, sources=2500, history=2000)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.answer import Answer
-from pipeline.answering.condensing import Said
 from pipeline.answering.history import History
+from pipeline.messages import Message
 from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
 
 
@@ -23,7 +23,7 @@ def test_no_conversation_is_an_empty_history() -> None:
 
 def test_turns_become_messages_without_markers() -> None:
     history = History.of(conversation(turn("Why?", "It hums [1][2]. See `a[1]`.")))
-    assert history.said() == [Said(True, "Why?"), Said(False, "It hums. See `a[1]`.")]
+    assert history.said() == [Message("user", "Why?"), Message("assistant", "It hums. See `a[1]`.")]
 
 
 def test_a_turn_without_an_answer_is_left_out_and_a_partial_one_is_not() -> None:
@@ -33,8 +33,11 @@ def test_a_turn_without_an_answer_is_left_out_and_a_partial_one_is_not() -> None
         )
     )
     assert history.said() == [
-        Said(True, "Two?"), Said(False, "It hu"), Said(True, "Three?"), Said(False, "Yes.")
-    ]  # fmt: skip
+        Message("user", "Two?"),
+        Message("assistant", "It hu"),
+        Message("user", "Three?"),
+        Message("assistant", "Yes."),
+    ]
 
 
 def test_what_is_given_out_is_a_copy_and_all_can_be_replaced() -> None:
@@ -42,5 +45,5 @@ def test_what_is_given_out_is_a_copy_and_all_can_be_replaced() -> None:
     history.remember("Why?", "Because.")
     history.said().clear()
     assert len(history.said()) == 2
-    history.replace([Said(True, "One")])
-    assert history.said() == [Said(True, "One")]
+    history.replace([Message("user", "One")])
+    assert history.said() == [Message("user", "One")]

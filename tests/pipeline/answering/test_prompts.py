@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipeline.answering.condensing import Said
 from pipeline.answering.prompts import (
     CITING,
     CONDENSE,
@@ -11,6 +10,7 @@ from pipeline.answering.prompts import (
     hypothesis_prompt,
     system_prompt,
 )
+from pipeline.messages import Message
 
 
 def test_the_system_prompt() -> None:
@@ -20,7 +20,7 @@ def test_the_system_prompt() -> None:
 
 
 def test_the_condensing_prompt() -> None:
-    history = [Said(True, "{x}?"), Said(False, "Yes.")]
+    history = [Message("user", "{x}?"), Message("assistant", "Yes.")]
     assert condense_prompt(history, "{y}?") == (
         f"{CONDENSE}\n\nUser: {{x}}?\nAssistant: Yes.\n\nLast message: {{y}}?\n\nQuestion:"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory.types import BaseMemory
 
-from pipeline.answering.condensing import Said
 from pipeline.answering.history import History
 from pipeline.llamaindex.memory import HistoryMemory, said_in
+from pipeline.messages import Message
 
 
 def test_what_was_said_is_users_and_assistants_text_only() -> None:
@@ -18,7 +18,7 @@ def test_what_was_said_is_users_and_assistants_text_only() -> None:
         ChatMessage("{}", role=MessageRole.TOOL),
         ChatMessage("It hums.", role=MessageRole.ASSISTANT),
     ]
-    assert said_in(messages) == [Said(True, "Why?"), Said(False, "It hums.")]
+    assert said_in(messages) == [Message("user", "Why?"), Message("assistant", "It hums.")]
 
 
 def test_it_is_llama_indexs_memory() -> None:
@@ -43,6 +43,6 @@ def test_the_history_and_its_memory_are_the_same() -> None:
     history.remember("Why?", "It hums [1].")
     assert [message.content for message in memory.get()] == ["Why?", "It hums."]
     memory.put(ChatMessage("And then?", role=MessageRole.USER))
-    assert history.said()[-1] == Said(True, "And then?")
+    assert history.said()[-1] == Message("user", "And then?")
     memory.reset()
     assert history.said() == []

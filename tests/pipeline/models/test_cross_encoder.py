@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models import cross_encoder, cross_encoder_export, cross_encoder_files, hub
-from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder, sigmoid
+from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder
 from pipeline.models.cross_encoder_files import converted, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
 
@@ -75,11 +75,6 @@ class TestScores:
         assert encoder is not None
         with pytest.raises(ModelError, match=r"gives 3 numbers a pair.*ATHENA_CROSS_ENCODER"):
             encoder.score("valve", ["tank"])
-
-    def test_sigmoid(self) -> None:
-        np.testing.assert_allclose(
-            sigmoid(np.array([0.0, np.log(3), -1e9, 1e9])), [0.5, 0.75, 0, 1], atol=1e-6
-        )
 
 
 class TestFiles:
@@ -157,13 +152,11 @@ class TestNone:
 
     def test_nowhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _without_torch(monkeypatch)
-        started = time.monotonic()
         encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
         assert encoder is None
         assert choice.provider == "none"
         assert NAME in choice.detail
         assert "pip install 'athena-docs[hf]'" in choice.fix
-        assert time.monotonic() - started < 30
 
     def test_a_folder_without_a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _without_torch(monkeypatch)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import httpx
 import pytest
+from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models import generation, reader
-from pipeline.models.deltas import Delta, model_deltas
-from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete, stream_chat
-from pipeline.models.ollama_llm import AthenaOllama, ollama_model
-from pipeline.models.openai_llm import AthenaOpenAI, openai_model
-from pipeline.models.transport import HangUpTransport
+from pipeline.models.reader import Delta
+from pipeline.models.served import ollama_model, openai_model
+from pipeline.options import LanguageModelOptions
 from tests.fake_llm import FakeLLM
 from tests.servers import ModelServer, OllamaServer, OpenAIServer, Reply
 
-LIMITS = {"context_window": 4096, "max_answer_tokens": 256, "temperature": 0.1, "connect_timeout_s": 2.0}
 QUESTION = [Message("system", "Be brief."), Message("user", "Which valve?")]
-Model = AthenaOllama | AthenaOpenAI
 
 
 @pytest.fixture(params=["ollama", "openai"])
@@ -32,12 +28,19 @@ def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
         yield server
 
 
-def model_of(server: ModelServer, *, name: str = "", timeout_s: float = 20.0, key: str = "sk-right") -> Model:
+def model_of(server: ModelServer, *, name: str = "", timeout_s: float = 20.0, key: str = "sk-right") -> LLM:
+    options = LanguageModelOptions(
+        ollama_url=server.url,
+        openai_base_url=getattr(server, "base_url", ""),
+        openai_api_key=key,
+        context_window=4096,
+        max_answer_tokens=256,
+        connect_timeout_s=2.0,
+        request_timeout_s=timeout_s,
+    )
     if isinstance(server, OpenAIServer):
-        return openai_model(
-            name or "small-chat", url=server.base_url, key=key, request_timeout_s=timeout_s, **LIMITS
-        )
-    return ollama_model(name or "llama3.2", url=server.url, request_timeout_s=timeout_s, **LIMITS)
+        return openai_model(name or "small-chat", options)
+    return ollama_model(name or "llama3.2", options)
 
 
 def start(server: ModelServer, **kwargs: float) -> ChatStream:
@@ -102,24 +105,39 @@ def test_stop_between_pieces(server: ModelServer) -> None:
     assert server.hung_up.wait(10)
 
 
-@pytest.mark.parametrize("pieces", [1, 50, 2000])
-def test_resting_makes_an_answer_at_most_a_fifth_later_in_few_looks(pieces: int) -> None:
-    now, looks = 0.0, 0
+class Clock:
+    """Time as a reader of deltas sees it: one arrives each `pause_s` and takes `work_s` to pass on."""
 
-    def arriving() -> Iterator[Delta]:
-        nonlocal now
+    def __init__(self, *, pause_s: float, work_s: float = 0.0) -> None:
+        self.now, self.rests = 0.0, 0
+        self._pause_s, self._work_s = pause_s, work_s
+
+    def read(self, pieces: int) -> None:
+        for _ in reader.rested(self._arriving(pieces), self._rest, clock=lambda: self.now):
+            self.now += self._work_s
+
+    def _arriving(self, pieces: int) -> Iterator[Delta]:
         for piece in range(1, pieces + 1):
-            now = max(now, piece * 0.02)
+            self.now = max(self.now, piece * self._pause_s)
             yield Delta("a ")
 
-    def rest(seconds: float) -> None:
-        nonlocal now, looks
-        now += seconds
-        looks += 1
+    def _rest(self, seconds: float) -> None:
+        self.now += seconds
+        self.rests += 1
 
-    assert len(list(reader.rested(arriving(), rest, clock=lambda: now))) == pieces
-    assert now <= 0.02 * pieces + min(0.2, 0.2 * 0.02 * pieces) + 1e-9
-    assert looks <= 12 + 5 * now
+
+@pytest.mark.parametrize("pieces", [1, 50, 2000])
+def test_resting_makes_an_answer_at_most_a_fifth_later_in_few_looks(pieces: int) -> None:
+    clock = Clock(pause_s=0.02)
+    clock.read(pieces)
+    assert clock.now <= 0.02 * pieces + min(0.2, 0.2 * 0.02 * pieces) + 1e-9
+    assert clock.rests <= 12 + 5 * clock.now
+
+
+def test_nobody_rests_while_there_is_something_to_read() -> None:
+    clock = Clock(pause_s=0.0001, work_s=0.00025)
+    clock.read(2000)
+    assert clock.rests == 0
 
 
 def test_a_stop_does_not_wait_for_the_rest(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +197,13 @@ def test_silence_times_out(server: ModelServer, reply: Reply) -> None:
 def test_one_retry_before_the_first_token(server: ModelServer, status: int) -> None:
     server.reply_with(Reply(status=status), Reply(["fine"]))
     assert list(start(server)) == ["fine"]
+    assert len(server.chats) == 2
+
+
+def test_the_second_failure_is_the_one_that_is_told(server: ModelServer) -> None:
+    server.reply_with(Reply(cut_after=0), Reply(stall_before_headers=True))
+    with pytest.raises(ModelTimeout, match="sent nothing"):
+        list(start(server, timeout_s=0.4))
     assert len(server.chats) == 2
 
 
@@ -263,8 +288,8 @@ class TestOllama:
         assert body["keep_alive"] == "15m"
 
     def test_metadata_asks_nobody(self) -> None:
-        metadata = ollama_model("x", url="http://127.0.0.1:9", request_timeout_s=1, **LIMITS).metadata
-        assert (metadata.context_window, metadata.num_output, metadata.is_chat_model) == (4096, 256, True)
+        metadata = ollama_model("x", LanguageModelOptions(ollama_url="http://127.0.0.1:9")).metadata
+        assert (metadata.context_window, metadata.is_chat_model) == (8192, True)
 
     @pytest.mark.parametrize(
         ("characters", "counted", "truncated"),
@@ -325,19 +350,16 @@ class TestAnyModel:
             list(stream_chat(FakeLLM([ValueError("bad")]), QUESTION, stop=threading.Event()))
 
 
-class _Unhurried(FakeLLM):
-    """A served model whose transport never speaks up, as while a name is being looked up."""
+class Ollama(FakeLLM):
+    """A model of a server whose connection never speaks up, as while a name is being looked up."""
 
-    @property
-    def server(self) -> Server:
-        return Server("ollama", "http://far.away", "slow", timeout_s=0.1)
-
-    def deltas(self, messages: Sequence[Message], transport: HangUpTransport) -> Iterator[Delta]:
-        return model_deltas(self, messages)
+    base_url: str = "http://far.away"
+    model: str = "slow"
+    request_timeout: float = 0.1
 
 
 def test_what_is_there_already_is_taken_at_once() -> None:
-    taken = reader.AnswerReader(_Unhurried(["a b c d"]), [Message("user", "Which valve?")])  # type: ignore[arg-type]
+    taken = reader.AnswerReader(Ollama(["a b c d"]), QUESTION, served=True)
     first = taken.take(timeout_s=5)
     deadline = time.monotonic() + 30
     while taken._items.qsize() + len(first) < 5 and time.monotonic() < deadline:  # four words and the end
@@ -348,20 +370,12 @@ def test_what_is_there_already_is_taken_at_once() -> None:
 
 
 def test_a_model_of_no_server_is_taken_piece_by_piece() -> None:
-    taken = reader.AnswerReader(FakeLLM(["a b c d"]), [Message("user", "Which valve?")])
+    taken = reader.AnswerReader(FakeLLM(["a b c d"]), QUESTION, served=False)
     time.sleep(0.2)
     assert [len(taken.take(timeout_s=5)) for _ in range(5)] == [1, 1, 1, 1, 0]
 
 
-def test_a_silence_that_the_transport_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silence_that_the_connection_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "SILENCE_GRACE_S", 0.1)
     with pytest.raises(ModelTimeout, match=r"ollama/slow at http://far\.away sent nothing"):
-        list(stream_chat(_Unhurried(["a b"], pause_s=1), QUESTION, stop=threading.Event()))
-
-
-def test_a_connection_that_opens_after_the_hang_up_ends_at_once() -> None:
-    with OllamaServer() as server:
-        transport = HangUpTransport(connect_timeout_s=1, read_timeout_s=5)
-        transport.hang_up()
-        with httpx.Client(transport=transport) as client, pytest.raises(httpx.TransportError):
-            client.get(f"{server.url}/api/tags")
+        list(stream_chat(Ollama(["a b"], pause_s=1), QUESTION, stop=threading.Event()))

@@ -70,7 +70,8 @@ def pulled(url: str) -> list[Pulling]:
 def test_progress_counts_the_bytes_of_all_parts() -> None:
     with ollama([MANIFEST, *PARTS, SUCCESS]) as (url, asked):
         seen = pulled(url)
-    assert asked == [("/api/pull", {"model": "tiny", "stream": True})]
+    ((path, body),) = asked
+    assert path == "/api/pull" and body["model"] == "tiny" and body["stream"] is True
     assert [(item.done, item.total) for item in seen] == [
         (0, 0), (0, 100), (50, 100), (100, 100), (160, 200), (200, 200), (200, 200),
     ]  # fmt: skip
@@ -91,12 +92,15 @@ def test_a_model_that_there_is_not_is_named_with_the_reason() -> None:
 def test_a_download_that_breaks_off_is_no_success() -> None:
     with ollama([MANIFEST, *PARTS]) as (url, _), pytest.raises(ModelError, match="broke off") as told:
         pulled(url)
-    assert "goes on" in told.value.fix
+    assert "continues" in told.value.fix
 
 
-@pytest.mark.parametrize("lines", [[{"unknown": 1}], [{"status": "x", "digest": "a", "total": "many"}]])
-def test_what_is_not_ollamas_is_an_error(lines: list[dict[str, Any]]) -> None:
-    with ollama(lines) as (url, _), pytest.raises(ModelError, match="gave no usable answer"):
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [({"unknown": 1}, "broke off"), ({"status": "x", "total": "many"}, "gave no usable answer")],
+)
+def test_what_is_not_ollamas_is_an_error(line: dict[str, Any], says: str) -> None:
+    with ollama([line]) as (url, _), pytest.raises(ModelError, match=says):
         pulled(url)
 
 

@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models.generation import stream_chat
 from pipeline.models.llm import choose_language_model, list_language_models
-from pipeline.models.ollama_llm import AthenaOllama, ollama_model
+from pipeline.models.served import ollama_model
 from pipeline.options import LanguageModelOptions
 from tests.server_processes import ServerProcess, executable, free_ports
 from tests.server_stores import REQUIRED, is_open
@@ -34,16 +35,17 @@ def _up() -> None:
         pytest.fail(reason) if REQUIRED else pytest.skip(reason)
 
 
-def model(*, url: str = URL, context_window: int = 2048, max_answer_tokens: int = 64) -> AthenaOllama:
-    return ollama_model(
-        MODEL,
-        url=url,
+def model(
+    *, url: str = URL, name: str = MODEL, context_window: int = 2048, max_answer_tokens: int = 64
+) -> LLM:
+    options = LanguageModelOptions(
+        ollama_url=url,
         context_window=context_window,
         max_answer_tokens=max_answer_tokens,
         temperature=0.8,
-        connect_timeout_s=3.0,
         request_timeout_s=60.0,
     )
+    return ollama_model(name, options)
 
 
 def question(words: int = 3) -> list[Message]:
@@ -56,7 +58,7 @@ def test_it_is_listed_and_chosen() -> None:
     assert f"ollama/{MODEL}" in list_language_models(options=options)
     for name in ("auto", "ollama/tiny", f"ollama/{MODEL}"):
         llm, choice = choose_language_model(name, options=options)
-        assert isinstance(llm, AthenaOllama), choice
+        assert llm is not None, choice
         assert choice.provider == "ollama"
 
 
@@ -64,10 +66,8 @@ def test_a_model_that_is_missing_names_the_command() -> None:
     llm, choice = choose_language_model("ollama/absent", options=LanguageModelOptions(ollama_url=URL))
     assert llm is None
     assert "ollama pull absent" in choice.fix
-    gone = ollama_model("absent", url=URL, context_window=2048, max_answer_tokens=8, temperature=0,
-                        connect_timeout_s=3, request_timeout_s=20)  # fmt: skip
     with pytest.raises(ModelUnavailable, match="absent") as raised:
-        list(stream_chat(gone, question(), stop=threading.Event()))
+        list(stream_chat(model(name="absent"), question(), stop=threading.Event()))
     assert "ollama pull absent" in raised.value.fix
 
 

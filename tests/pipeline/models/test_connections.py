@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import contextvars
 import ssl
 
 import httpx
 import pytest
 
+from pipeline.models.connections import Connections, client_options, trusted
 from pipeline.models.llm import list_language_models
-from pipeline.models.transport import HangUpTransport, trusted
 from pipeline.options import LanguageModelOptions
+from tests.servers import OllamaServer
+
+OPTIONS = {"connect_timeout_s": 1.0, "read_timeout_s": 5.0}
 
 
-def test_certificates_are_read_once_for_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_opens_after_the_hang_up_ends_at_once() -> None:
+    connections = Connections()
+    connections.hang_up()
+
+    def ask(url: str) -> None:
+        connections.watch()
+        with httpx.Client(**client_options(**OPTIONS)) as client:
+            client.get(url)
+
+    with OllamaServer() as server, pytest.raises(httpx.TransportError):
+        contextvars.copy_context().run(ask, f"{server.url}/api/tags")
+
+
+def test_certificates_are_read_once_for_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
     context, read = trusted(), []
 
     def note(**kwargs: object) -> ssl.SSLContext:
@@ -21,10 +38,10 @@ def test_certificates_are_read_once_for_all_answers(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(ssl, "create_default_context", note)
     for _ in range(3):
-        HangUpTransport(connect_timeout_s=1, read_timeout_s=1).close()
+        httpx.Client(**client_options(**OPTIONS)).close()
     assert not read
-    httpx.HTTPTransport().close()
-    assert len(read) == 1  # what each answer did before
+    httpx.Client().close()
+    assert len(read) == 1
 
 
 def test_listing_models_reads_no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
