@@ -81,8 +81,10 @@ def _bind(host: str, port: int) -> None:
 
 
 def _url(host: str, port: int) -> str:
-    host = EVERY_ADDRESS.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    name = EVERY_ADDRESS.get(host, host)
+    if ":" in name:
+        name = f"[{name}]"
+    return f"http://{name}:{port}"
 
 
 def _program() -> str:
