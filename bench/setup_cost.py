@@ -86,7 +86,14 @@ def _by_setup(checkout: Path) -> Path:
 def _by_pip(checkout: Path) -> Path:
     environment = checkout.parent / "environment"
     _run([sys.executable, "-m", "venv", environment], cwd=checkout)
-    pip = [environment / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [
+        environment / "bin/python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     _run([*pip, "--constraint", "requirements.lock", "."], cwd=checkout)
     return environment
 
