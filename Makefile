@@ -1,4 +1,4 @@
-.PHONY: help setup run test test-servers check format bench bench-server pictures clean
+.PHONY: help setup run quick test test-servers check format bench bench-server pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -7,10 +7,11 @@ paths := app.py athena pipeline readers mission ui evals bench tests scripts
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup:  ## make .venv with everything in it (under two minutes)
-	@scripts/setup.sh
+setup:  ## make .venv with everything in it, tests' tools included (two to three minutes)
+	@scripts/setup.sh test
 
-run: setup  ## index docs_corpus/ and open the chat on http://127.0.0.1:8501
+run:  ## install what running needs, index docs_corpus/, open the chat on http://127.0.0.1:8501
+	@scripts/setup.sh run
 	@.venv/bin/athena ingest
 	@.venv/bin/athena serve
 
@@ -18,6 +19,9 @@ check: setup  ## formatting, lint and strict types
 	@.venv/bin/ruff format --check --quiet $(paths)
 	@.venv/bin/ruff check --quiet $(paths)
 	@.venv/bin/mypy
+
+quick: check  ## check, then the tests without browser, servers and kills (under two minutes)
+	@$(python) -m pytest -q -n auto --dist loadgroup -m "not browser and not server and not kill and not package"
 
 test: check  ## check, then all tests, browser journeys included
 	@scripts/chromium.sh

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from athena.settings import Settings
+from ui.ports import require_free
 
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
 APP_FILE = Path(__file__).parent / "entry" / "app.py"
@@ -19,6 +20,7 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     options["server.address"] = settings.host
     options["server.port"] = settings.port
     options["server.maxUploadSize"] = max(1, round(settings.max_upload_mb))
+    options["server.enableStaticServing"] = True  # tells another Athena that this is one
     return options
 
 
@@ -26,7 +28,11 @@ def serve(settings: Settings) -> None:
     """Serve the app until it is interrupted, whatever the working folder.
 
     Through Streamlit's own starter and not its command line, which takes no lists (font sizes).
+
+    Raises:
+        ConfigurationError: the port is taken, or cannot be listened on.
     """
+    require_free(settings.host, settings.port)
     from streamlit import config
     from streamlit.web import bootstrap
 
