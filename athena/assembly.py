@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from athena.diagnosis import Diagnosis
-    from pipeline.answer import Retrieval
+    from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
     from pipeline.chat import ChatRecipe
     from pipeline.finding.admission import Admission
@@ -334,17 +334,25 @@ class Athena:
         )
 
     def search(self, query: str, *, paths: str | None = None) -> Retrieval:
-        """Passages for a query, as many as `top_k` says whatever their length."""
+        """Passages for a query, as many as `top_k` says whatever their length; its steps have all ranks."""
         self._require_index()
         options = replace(self.options, paths=paths, context_tokens=10**9)
-        return self.hybrid_search.search(query, options=options)
+        return self.hybrid_search.search(query, options=options, ranks=None)
 
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
-        """What became of one section in a search, or in a new one for a question."""
+        """What became of one section in a search of `search`, or in a new one for a question."""
         from pipeline.finding.why import why
 
-        retrieval = self.hybrid_search.search(searched) if isinstance(searched, str) else searched
+        retrieval = self.hybrid_search.search(searched, ranks=None) if isinstance(searched, str) else searched
         return why(retrieval, sections=self.store.sections, source=source, heading=heading)
+
+    def why_answered(self, answer: Answer, source: str, heading: str, *, options: RetrievalOptions) -> Why:
+        """What became of one section in the search of a stored answer, which is made again."""
+        from pipeline.finding.why import why_answered
+
+        return why_answered(
+            answer, hybrid_search=self.hybrid_search, options=options, source=source, heading=heading
+        )
 
     @property
     def _where(self) -> str:
@@ -371,10 +379,10 @@ class Athena:
             from pipeline.stores.server.conversations import ServerConversations
 
             return ServerConversations(server_addresses(self.settings))
-        from pipeline.stores.conversations import ConversationStore
+        from pipeline.stores.embedded.conversations import EmbeddedConversations
         from pipeline.stores.embedded.database import FILE_NAME
 
-        return ConversationStore(self.settings.data_dir / FILE_NAME)
+        return EmbeddedConversations(self.settings.data_dir / FILE_NAME)
 
     @cached_property
     def persona(self) -> Persona:
@@ -413,26 +421,24 @@ class Athena:
         persona: Persona | None = None,
     ) -> ChatRecipe:
         """A chat bound to one conversation, or to a new one, with another persona on request."""
-        from pipeline.chat import ChatRecipe
+        from pipeline.chat import ChatParts, ChatRecipe
 
         self._require_index()
         model, choice = self.language_model(llm)
-        return ChatRecipe(
+        parts = ChatParts(
             hybrid_search=self.hybrid_search_over(self.store, model),
             options=replace(options or self.options, paths=paths),
             llm=model,
             choice=choice,
-            store=self.store,
-            encoder=self.encoder,
             conversations=self.conversations,
-            conversation_id=conversation_id,
             persona=persona or self.persona,
             quotes=self.settings.quotes,
             history_tokens=self.settings.history_tokens,
             max_answer_tokens=self.settings.max_answer_tokens,
             context_window=self.settings.context_window,
-            on_end=self.tracer.record if self.tracer else None,
+            listeners=(self.tracer.record,) if self.tracer else (),
         )
+        return ChatRecipe(parts, conversation_id)
 
     def banner(self) -> str:
         """One line on what is connected."""
@@ -541,6 +547,7 @@ def _server_store() -> type[ServerStore]:
 def _tracing() -> None:
     """Nothing, or what to install."""
     try:
+        import openinference.semconv.trace  # noqa: F401
         import opentelemetry.exporter.otlp.proto.http.trace_exporter
         import opentelemetry.sdk.trace.export  # noqa: F401
     except ModuleNotFoundError as error:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from pipeline.answer import Passage
+from pipeline.finding.logistic import sigmoid
 from pipeline.models.base import CrossEncoder
 
 
@@ -42,8 +41,3 @@ def passage_text(passage: Passage) -> str:
         return f"{heading}\n{passage.section.text}"
     in_order = sorted(passage.sentences, key=lambda hit: hit.node.metadata["position"])
     return f"{heading}\n" + " ".join(hit.node.text for hit in in_order)
-
-
-def sigmoid(logits: np.ndarray) -> np.ndarray:
-    """Logits to 0..1."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))

@@ -28,8 +28,8 @@ class ChatEngine(CondensePlusContextChatEngine):
 
     def __init__(self, recipe: ChatRecipe) -> None:
         super().__init__(
-            retriever=HybridRetriever(recipe.hybrid_search),
-            llm=recipe.llm,  # type: ignore[arg-type]  # without one the answer is quotes
+            retriever=HybridRetriever(recipe.parts.hybrid_search),
+            llm=recipe.parts.llm,  # type: ignore[arg-type]  # without one the answer is quotes
             memory=HistoryMemory.of(recipe.history),
         )
         self._recipe = recipe

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +72,6 @@ class OnnxCrossEncoder:
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return self._files.open_tokenizer()
-
-
-def sigmoid(logits: NDArray[Any]) -> NDArray[np.float32]:
-    """Logits as 0..1, as people are shown them; logits beyond 60 are 0 or 1 to any precision shown."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))), dtype=np.float32)
 
 
 def find_cross_encoder(

@@ -8,12 +8,12 @@ from typing import Any
 
 from pipeline.answer import Answer
 from pipeline.answering.persona import Persona
-from pipeline.chat import ChatRecipe
+from pipeline.chat import ChatParts, ChatRecipe
 from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, ChatEvent, StepFinished
-from pipeline.stores.conversations import ConversationStore
 from pipeline.stores.embedded import EmbeddedStore
-from tests.pipeline.searching import ENCODER, make_search
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from tests.pipeline.searching import make_search
 
 CHOICE = ModelChoice("language model", "fake/model", "ollama", "a fake")
 NO_CHOICE = ModelChoice("language model", "", "none", "nothing answers", "Start a model.")
@@ -21,27 +21,27 @@ QUESTION = "What does the cabin fan do?"
 
 
 def make_recipe(
-    store: EmbeddedStore, conversations: ConversationStore, *, llm: Any = None, **given: Any
+    store: EmbeddedStore, conversations: EmbeddedConversations, *, llm: Any = None, **given: Any
 ) -> ChatRecipe:
-    """A chat; keywords are those of `ChatRecipe`, or options of the search."""
-    names = ("conversation_id", "quotes", "history_tokens", "max_answer_tokens", "context_window", "persona")
+    """A chat; keywords are those of `ChatParts`, or options of the search."""
+    conversation_id = given.pop("conversation_id", None)
+    names = ("quotes", "history_tokens", "max_answer_tokens", "context_window", "persona")
     own = {name: given.pop(name) for name in names if name in given}
     hybrid_search = make_search(store, **{"rerank": False} | given)
-    return ChatRecipe(
+    parts = ChatParts(
         hybrid_search=hybrid_search,
         options=hybrid_search.options,
         llm=llm,
         choice=CHOICE if llm else NO_CHOICE,
-        store=store,
-        encoder=ENCODER,
         conversations=conversations,
-        **{"conversation_id": None, "persona": Persona()} | own,
+        **{"persona": Persona()} | own,
     )
+    return ChatRecipe(parts, conversation_id)
 
 
-def open_conversations(folder: Path) -> ConversationStore:
+def open_conversations(folder: Path) -> EmbeddedConversations:
     """A store of conversations in a folder."""
-    return ConversationStore(folder / "athena.sqlite")
+    return EmbeddedConversations(folder / "athena.sqlite")
 
 
 def answered(events: Iterable[ChatEvent]) -> Answer:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.answer import Answer, Retrieval
 from pipeline.finding.answerability import Calibration
 from pipeline.retrieve import HybridSearch, RetrievalOptions
+from pipeline.steps.records import AnyStep, step_of
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingesting import run_ingest
@@ -92,4 +94,11 @@ def section_named(store: EmbeddedStore, heading: str) -> str:
         for section in store.sections.document(info.source).sections
         if (section.metadata["heading_path"] or [""])[-1] == heading
     ]
+    return found
+
+
+def the_step(answer: Answer | Retrieval, kind: type[AnyStep]) -> AnyStep:
+    """The step of a kind, which must have been taken."""
+    found = step_of(answer.steps, kind)
+    assert found is not None, kind
     return found

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.answering.context import count_tokens
 from pipeline.chat import MESSAGE_CUT
-from pipeline.stores.conversations import ConversationStore
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chatting import QUESTION, answered, make_recipe, open_conversations
 
@@ -19,14 +19,14 @@ REPLY = "The cabin fan moves the air [1]."
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
+def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
     store = open_conversations(tmp_path)
     yield store
     store.close()
 
 
 def test_a_message_longer_than_the_window_is_cut_and_said(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM([REPLY])
     recipe = make_recipe(manual, conversations, llm=llm, context_window=1024, max_answer_tokens=256)
@@ -36,7 +36,7 @@ def test_a_message_longer_than_the_window_is_cut_and_said(
 
 
 def test_an_empty_turn_is_left_out_of_the_next_prompt(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     stop = threading.Event()
     stop.set()

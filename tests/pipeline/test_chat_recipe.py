@@ -30,11 +30,13 @@ from pipeline.steps.events import (
     StepStarted,
     TokenArrived,
 )
-from pipeline.stores.conversations import ConversationStore, Turn
+from pipeline.steps.records import CondenseStep, GenerateStep, HydeStep, PromptStep
+from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
-from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, step_named, steps_of, stop_after
-from tests.pipeline.searching import FILES, make_search
+from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, steps_of, stop_after
+from tests.pipeline.searching import FILES, make_search, the_step
 
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
@@ -44,8 +46,8 @@ LONG = "It hums at 4000 rpm [1]. " + "word " * 300
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
-    store = ConversationStore(tmp_path / "conversations.sqlite")
+def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
     yield store
     store.close()
 
@@ -89,7 +91,7 @@ def assert_exact(answer: Answer) -> None:
 
 
 def test_quotes_are_exact_and_say_that_no_model_is_connected(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations)
     answer = chat.answer(QUESTION)
@@ -104,7 +106,9 @@ def test_quotes_are_exact_and_say_that_no_model_is_connected(
     assert CONNECT in notice
 
 
-def test_the_events_of_a_run_without_a_model(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_the_events_of_a_run_without_a_model(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     chat = make_chat(manual, conversations)
     events = chat.ask(QUESTION)
     assert [step.name for step in steps_of(events)] == ["condense", *RETRIEVING, "quote"]
@@ -118,7 +122,7 @@ def test_the_events_of_a_run_without_a_model(manual: EmbeddedStore, conversation
 
 
 def test_the_steps_of_the_answer_are_those_that_were_watched(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations)
     events = chat.ask(QUESTION)
@@ -126,13 +130,15 @@ def test_the_steps_of_the_answer_are_those_that_were_watched(
     assert list(events[-1].answer.steps) == steps_of(events)
 
 
-def test_searching_says_how_much(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_searching_says_how_much(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     events = make_chat(manual, conversations).ask(QUESTION)
     (text,) = [event.text for event in events if isinstance(event, StepStarted) and event.name == "search"]
     assert text == f"Searching {manual.sentences.count()} sentences"
 
 
-def test_what_is_stored_is_what_was_answered(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_what_is_stored_is_what_was_answered(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     chat = make_chat(manual, conversations)
     answer = chat.answer(QUESTION)
     (turn,) = chat.turns
@@ -140,26 +146,26 @@ def test_what_is_stored_is_what_was_answered(manual: EmbeddedStore, conversation
     assert turn.id == answer.turn_id
     assert (turn.answer.text, turn.answer.citations) == (answer.text, answer.citations)
     assert [step.name for step in turn.answer.steps] == [step.name for step in answer.steps]
-    assert turn.answer.settings["top_k"] == chat.recipe._options.top_k
+    assert turn.answer.settings["top_k"] == chat.recipe.parts.options.top_k
     assert answer.conversation_id == chat.recipe.conversation_id
     assert conversations.list()[0].title == QUESTION
 
 
 def test_a_follow_up_carries_its_topic_by_rules(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations)
     chat.answer("The LN2 tank shows OFFLINE, what do I check?")
     answer = chat.answer("and if that does not help?")
     assert "LN2 tank" in answer.condensed_question
     assert answer.question == "and if that does not help?"
-    step = step_named(answer, "condense")
-    assert step.outputs["by"] == "rules"
-    assert "LN2 tank" in step.outputs["carried"]
+    step = the_step(answer, CondenseStep)
+    assert step.by == "rules"
+    assert "LN2 tank" in step.carried
 
 
 def test_a_question_that_stands_alone_is_searched_as_it_is(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations)
     chat.answer(QUESTION)
@@ -172,7 +178,7 @@ def test_a_question_that_stands_alone_is_searched_as_it_is(
 
 
 def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM()
     chat = make_chat(manual, conversations, llm=llm)
@@ -192,7 +198,7 @@ def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(
 
 
 def test_a_generated_answer_is_streamed_cited_and_checked(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     events = chat.ask(QUESTION)
@@ -213,7 +219,7 @@ def test_a_generated_answer_is_streamed_cited_and_checked(
     assert chat.turns[0].answer.text == answer.text
 
 
-def test_invented_markers_go(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_invented_markers_go(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM(["The cabin fan hums at 4000 rpm [77]."]))
     answer = chat.answer(QUESTION)
     assert answer.text == "The cabin fan hums at 4000 rpm."
@@ -224,7 +230,7 @@ def test_invented_markers_go(manual: EmbeddedStore, conversations: ConversationS
 
 
 def test_a_number_that_the_span_does_not_have_is_named(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM(["The fan hums at 5000 rpm [1]."]))
     answer = chat.answer(QUESTION)
@@ -236,7 +242,7 @@ def test_a_number_that_the_span_does_not_have_is_named(
 
 
 def test_the_prompt_is_header_rules_sources_history_and_message(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM([REPLY, QUESTION, REPLY])
     chat = make_chat(manual, conversations, llm=llm)
@@ -248,34 +254,34 @@ def test_the_prompt_is_header_rules_sources_history_and_message(
     assert "[1] systems/ecs.md > ECS > Cabin fan\n" in (system.content or "")
     assert (earlier.content, message.content) == (QUESTION, QUESTION)
     assert reply.content == "The fan hums at 4000 rpm. A broken fan shows OFFLINE.", "without markers"
-    shown = step_named(first, "prompt").outputs
-    assert [item["role"] for item in shown["messages"]] == ["system", "user"]
-    assert shown["tokens"] > 0
+    shown = the_step(first, PromptStep)
+    assert [message.role for message in shown.messages] == ["system", "user"]
+    assert shown.tokens > 0
 
 
 def test_the_model_condenses_where_there_is_a_history(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM([REPLY, "Does the cabin fan show OFFLINE?", REPLY])
     chat = make_chat(manual, conversations, llm=llm)
     chat.answer(QUESTION)
     answer = chat.answer("does it show OFFLINE?")
     assert answer.condensed_question == "Does the cabin fan show OFFLINE?"
-    assert step_named(answer, "condense").outputs["by"] == "model"
+    assert the_step(answer, CondenseStep).by == "model"
     assert f"User: {QUESTION}" in llm.prompts[1]
 
 
 def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM([REPLY, RuntimeError("no"), REPLY])
     chat = make_chat(manual, conversations, llm=llm)
     chat.answer(QUESTION)
     answer = chat.answer("does it show OFFLINE?")
-    step = step_named(answer, "condense")
+    step = the_step(answer, CondenseStep)
     assert step.status == "failed"
     assert step.detail
-    assert step.outputs["by"] == "rules"
+    assert step.by == "rules"
     assert "cabin fan" in answer.condensed_question
     assert answer.status == "complete"
     (notice,) = answer.notices
@@ -284,7 +290,7 @@ def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
 
 @pytest.mark.parametrize("question", [QUESTION, "Who won the football world cup?"])
 def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
-    manual: EmbeddedStore, conversations: ConversationStore, question: str
+    manual: EmbeddedStore, conversations: EmbeddedConversations, question: str
 ) -> None:
     def hypothesize(question: str, stop: threading.Event) -> str:
         raise ModelTimeout("The model took too long.", "Choose a smaller one.")
@@ -298,7 +304,7 @@ def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
     )
 
 
-def test_braces_are_text(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_braces_are_text(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     message = "{context_str} {0} how does the cabin fan hum at 4000 rpm?"
     llm = FakeLLM([REPLY, message, REPLY])
     chat = make_chat(manual, conversations, llm=llm)
@@ -309,7 +315,7 @@ def test_braces_are_text(manual: EmbeddedStore, conversations: ConversationStore
 
 
 def test_a_long_history_loses_its_oldest_turns(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     history = [
         Said(by_user, f"{by_user} {number} " + "word " * 100)
@@ -321,21 +327,23 @@ def test_a_long_history_loses_its_oldest_turns(
     answer = chat.answer(QUESTION, history=history)
     sent = llm.messages[-1]
     assert [message.content for message in sent[1:-1]] == [said.text for said in history[-4:]]
-    assert step_named(answer, "prompt").outputs["history_left_out"] == 36
+    assert the_step(answer, PromptStep).history_left_out == 36
 
 
 def test_nothing_is_longer_than_the_models_context(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM([QUESTION, REPLY])
     chat = make_chat(manual, conversations, llm=llm, context_window=1500, max_answer_tokens=300)
     history = [Said(True, "word " * 3000)]
     answer = chat.answer(QUESTION + " please" * 4000, history=history)
-    assert step_named(answer, "prompt").outputs["tokens"] <= 1200
+    assert the_step(answer, PromptStep).tokens <= 1200
     assert any("only its beginning was sent" in notice for notice in answer.notices)
 
 
-def test_an_answer_that_was_cut_off_is_said(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_an_answer_that_was_cut_off_is_said(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     chat = make_chat(manual, conversations, llm=Counting([REPLY], reason="length"))
     assert any("ATHENA_MAX_ANSWER_TOKENS" in notice for notice in chat.answer(QUESTION).notices)
 
@@ -344,7 +352,7 @@ def test_an_answer_that_was_cut_off_is_said(manual: EmbeddedStore, conversations
 
 
 def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=Going())
     answer = chat.answer(QUESTION)
@@ -353,12 +361,12 @@ def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(
     (notice,) = answer.notices
     assert "fake-llm" in notice
     assert "These are quotes from the documents instead." in notice
-    assert step_named(answer, "generate").status == "failed"
+    assert the_step(answer, GenerateStep).status == "failed"
     assert [turn.answer.mode for turn in chat.turns] == ["quote"]
 
 
 def test_a_model_that_answers_nothing_is_replaced_by_quotes(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     answer = make_chat(manual, conversations, llm=FakeLLM([" \n"])).answer(QUESTION)
     assert answer.mode == "quote"
@@ -367,7 +375,7 @@ def test_a_model_that_answers_nothing_is_replaced_by_quotes(
 
 
 def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY], fails_after=8))
     failure = chat.failure(QUESTION)
@@ -385,7 +393,7 @@ def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(
 
 
 def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     broken = make_chat(
         manual, conversations, hybrid_search=failing(manual, StoreError("Cannot read it.", "Mend it."))
@@ -398,12 +406,12 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
     assert broken.recipe.history.said() == []
     again = make_chat(manual, conversations, conversation_id=broken.recipe.conversation_id)
     assert again.recipe.history.said() == []
-    assert step_named(again.answer(QUESTION), "condense").outputs["by"] == "as asked"
+    assert the_step(again.answer(QUESTION), CondenseStep).by == "as asked"
     assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
 
 
 def test_a_fault_of_ours_is_raised_in_the_callers_thread(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, hybrid_search=failing(manual, ValueError("a bug")))
     with pytest.raises(ValueError, match="a bug"):
@@ -415,7 +423,7 @@ def test_a_fault_of_ours_is_raised_in_the_callers_thread(
 
 
 def test_a_conversation_that_is_deleted_meanwhile_is_said(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     events: list[ChatEvent] = []
@@ -432,7 +440,7 @@ def test_a_conversation_that_is_deleted_meanwhile_is_said(
 
 
 def test_a_stop_in_mid_answer_keeps_the_partial_text(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
     events = stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
@@ -447,7 +455,7 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(
 
 
 def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.2))
     events = stop_after(chat.recipe, QUESTION, SourcesFound)
@@ -458,7 +466,7 @@ def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(
 
 
 def test_a_stop_while_the_model_condenses_takes_effect_at_once(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM(["word " * 1000], pause_s=0.1, repeat=True))
     history = [Said(True, QUESTION), Said(False, "4000")]
@@ -469,14 +477,14 @@ def test_a_stop_while_the_model_condenses_takes_effect_at_once(
     assert time.monotonic() - started < 30, "1,000 words take 100 s"
     assert answer.status == "stopped"
     assert "word word" not in answer.condensed_question
-    assert (step_named(answer, "condense").status, step_named(answer, "condense").detail) == (
+    assert (the_step(answer, CondenseStep).status, the_step(answer, CondenseStep).detail) == (
         "skipped",
         "stopped",
     )
 
 
 def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     slow = FakeLLM(["word " * 1000], pause_s=0.1, repeat=True)
     hybrid_search = make_search(
@@ -491,10 +499,12 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
     answer = chat.answer(QUESTION, stop=stop)
     assert time.monotonic() - started < 30, "1,000 words take 100 s"
     assert answer.status == "stopped"
-    assert (step_named(answer, "hyde").status, step_named(answer, "hyde").detail) == ("skipped", "stopped")
+    assert (the_step(answer, HydeStep).status, the_step(answer, HydeStep).detail) == ("skipped", "stopped")
 
 
-def test_leaving_the_events_stops_the_run(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_leaving_the_events_stops_the_run(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
     events = chat.recipe.run(QUESTION)
     for event in events:
@@ -510,7 +520,7 @@ def test_leaving_the_events_stops_the_run(manual: EmbeddedStore, conversations: 
 
 
 def test_a_run_that_ends_leaves_the_callers_event_alone(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     stop = threading.Event()
     chat = make_chat(manual, conversations)
@@ -520,9 +530,9 @@ def test_a_run_that_ends_leaves_the_callers_event_alone(
 
 
 def test_what_is_written_is_kept_meanwhile(
-    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a kill leaves behind: the text so far, as stopped."""
+    """What a kill leaves behind: the text so far, as stopped, and how it was found."""
     monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
     written, kept = "", ""
@@ -532,14 +542,15 @@ def test_what_is_written_is_kept_meanwhile(
             if len(written) > len(LONG) / 2:
                 kept = chat.turns[0].answer.text
                 assert chat.turns[0].answer.status == "stopped"
-                assert not chat.turns[0].answer.steps, "100 kB, written again with each text"
+                names = [step.name for step in chat.turns[0].answer.steps]
+                assert names == ["condense", *RETRIEVING, "prompt"], "how it was found"
                 break
     assert len(kept) > len(LONG) / 4
     assert LONG.startswith(kept)
 
 
 def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
-    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
     chat = make_chat(manual, conversations, llm=FakeLLM([LONG * 40], pause_s=0.01))
@@ -554,7 +565,7 @@ def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
 
 
 def test_a_character_that_the_server_cut_in_two_is_whole(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     class Cutting(FakeLLM):
         def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
@@ -567,7 +578,7 @@ def test_a_character_that_the_server_cut_in_two_is_whole(
 
 
 def test_a_turn_is_kept_before_its_first_word(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     seen = []
@@ -581,7 +592,7 @@ def test_a_turn_is_kept_before_its_first_word(
 # -- conversations --------------------------------------------------------------------------------------
 
 
-def test_a_stored_conversation_goes_on(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_a_stored_conversation_goes_on(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     first = make_chat(manual, conversations)
     first.answer("The LN2 tank shows OFFLINE, what do I check?")
     second = make_chat(manual, conversations, conversation_id=first.recipe.conversation_id)
@@ -592,26 +603,28 @@ def test_a_stored_conversation_goes_on(manual: EmbeddedStore, conversations: Con
 
 
 def test_an_unknown_conversation_is_an_error_at_once(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     with pytest.raises(UnknownConversation, match="'no-such-id'"):
         make_chat(manual, conversations, conversation_id="no-such-id")
 
 
 def test_nothing_is_stored_before_there_is_a_message(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     make_chat(manual, conversations)
     assert conversations.list() == []
 
 
-def test_half_a_surrogate_pair_is_no_crash(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_half_a_surrogate_pair_is_no_crash(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     chat = make_chat(manual, conversations)
     assert chat.answer(f"{QUESTION} \udcff").status == "complete"
     assert chat.turns[0].question.startswith(QUESTION)
 
 
-def test_options_reach_the_search(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_options_reach_the_search(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     chat = make_chat(manual, conversations, options=RetrievalOptions(paths="comms.md"))
     events = chat.ask("Which antenna points at Earth?")
     (found,) = [event.retrieval for event in events if isinstance(event, SourcesFound)]
@@ -623,14 +636,14 @@ def test_options_reach_the_search(manual: EmbeddedStore, conversations: Conversa
 WRITING = """
 import sys
 from pathlib import Path
-from pipeline.stores.conversations import ConversationStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.steps.events import TokenArrived
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import make_chat
 from tests.pipeline.searching import make_store
 folder = Path(sys.argv[1])
 chat = make_chat(
-    make_store(folder), ConversationStore(folder / "conversations.sqlite"),
+    make_store(folder), EmbeddedConversations(folder / "conversations.sqlite"),
     llm=FakeLLM(["It hums at 4000 rpm [1]. " + "word " * 9000], pause_s=0.01),
 )
 for event in chat.recipe.run(sys.argv[2]):
@@ -642,7 +655,7 @@ for event in chat.recipe.run(sys.argv[2]):
 @pytest.mark.kill
 def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITING, str(tmp_path), QUESTION]
-    conversations = ConversationStore(tmp_path / "conversations.sqlite")
+    conversations = EmbeddedConversations(tmp_path / "conversations.sqlite")
 
     def kept() -> Turn:
         (info,) = conversations.list()
@@ -658,4 +671,5 @@ def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: 
         process.kill()
     assert (kept().question, kept().answer.status) == (QUESTION, "stopped")
     assert kept().answer.text.startswith("It hums at 4000 rpm [1]. word")
+    assert [step.name for step in kept().answer.steps] == ["condense", *RETRIEVING, "prompt"]
     conversations.close()

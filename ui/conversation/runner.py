@@ -20,11 +20,11 @@ from pipeline.steps.events import (
     ChatEvent,
     RunFailed,
     SourcesFound,
-    Step,
     StepFinished,
     StepStarted,
     TokenArrived,
 )
+from pipeline.steps.records import Step
 
 log = logging.getLogger(__name__)
 

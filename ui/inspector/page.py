@@ -9,7 +9,7 @@ import streamlit as st
 
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import AthenaError, UnknownDocument
-from pipeline.steps.events import Step
+from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
 from ui.conversation.turns import one_line, shortened
 from ui.inspector import flow
 from ui.shared import components, state, style
@@ -35,7 +35,7 @@ def page() -> None:
         if turn is None:
             return
         if not turn.answer.steps:
-            st.info("No steps were kept for this answer: it ended too early, or the app was ended meanwhile.")
+            st.info("No steps were kept for this answer: it ended too early.")
             return
         found, what_if, why = st.tabs(["How it was found", "What if", "Why not this page?"])
         with found:
@@ -101,10 +101,9 @@ def _question(answer: Answer) -> None:
             st.text(answer.condensed_question)
     with right:
         st.subheader("Hypothesis", anchor=False)
-        step = flow.step_named(answer.steps, "hyde")
-        text = str(step.outputs.get("hypothesis", "")) if step else ""
-        if text:
-            st.text(text)
+        step = step_of(answer.steps, HydeStep)
+        if step and step.hypothesis:
+            st.text(step.hypothesis)
         else:
             st.caption(f"None was written: {step.detail}." if step and step.detail else "None was written.")
 
@@ -124,7 +123,7 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
             st.caption("No section had enough of its sentences found to replace them.")
     with reranked:
         rows = flow.rerank_rows(steps, ranks)
-        step = flow.step_named(steps, "rerank")
+        step = step_of(steps, RerankStep)
         if rows:
             st.dataframe(
                 rows, column_config={"cross-encoder": BARS("cross-encoder", format="%.3f")}, hide_index=True
@@ -148,15 +147,15 @@ def _sentence_ranks(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
 
 
 def _prompt(steps: tuple[Step, ...]) -> None:
-    out = flow.outputs(steps, "prompt")
+    step = step_of(steps, PromptStep)
     st.subheader("Prompt", anchor=False)
-    if not out.get("messages"):
+    if step is None or not step.messages:
         st.caption("No prompt was written: without a language model the answer is made of quotes.")
         return
-    with st.expander(f"{len(out['messages'])} messages, {out.get('tokens', 0):,} tokens"):
-        for message in out["messages"]:
-            st.caption(str(message["role"]))
-            st.code(str(message["text"]), language=None, wrap_lines=True)
+    with st.expander(f"{len(step.messages)} messages, {step.tokens:,} tokens"):
+        for message in step.messages:
+            st.caption(message.role)
+            st.code(message.text, language=None, wrap_lines=True)
 
 
 def _settings(answer: Answer) -> None:
@@ -170,14 +169,13 @@ def _settings(answer: Answer) -> None:
 
 def _what_if(turn: Turn) -> None:
     """Rerun the search with other settings, and compare."""
-    question = turn.answer.condensed_question or turn.question
     before = _options_of(turn.answer)
     with st.form("what_if_form"):
         options = _options_form(before)
         searched = st.form_submit_button("Search again", type="primary", icon=":material/search:")
     if searched:
         try:
-            st.session_state[WHAT_IF] = (turn.id, *_both(question, before, options))
+            st.session_state[WHAT_IF] = (turn.id, *_both(turn.answer, before, options))
         except AthenaError as error:
             st.error(plain(str(error)))
             return
@@ -188,9 +186,15 @@ def _what_if(turn: Turn) -> None:
     _compare(kept[1], kept[2])
 
 
-def _both(question: str, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
-    search = state.athena().hybrid_search.search
-    return search(question, options=before), search(question, options=after)
+def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
+    """The answer's search made again, and another; both with its hypothesis, where it had one."""
+    search, question = state.athena().hybrid_search.search, answer.condensed_question or answer.question
+    step = step_of(answer.steps, HydeStep)
+    hypothesis = step.hypothesis if step else None
+    return (
+        search(question, options=before, hypothesis=hypothesis),
+        search(question, options=after, hypothesis=hypothesis or None),
+    )
 
 
 def _options_of(answer: Answer) -> RetrievalOptions:
@@ -255,9 +259,8 @@ def _why(turn: Turn) -> None:
         st.caption("You see whether it is indexed, where each list ranked it, and the step that dropped it.")
         return
     source, heading = sections[label]
-    question = turn.answer.condensed_question or turn.question
     try:
-        why = state.athena().why(question, source, heading)
+        why = state.athena().why_answered(turn.answer, source, heading, options=_options_of(turn.answer))
     except AthenaError as error:
         st.error(plain(str(error)))
         return

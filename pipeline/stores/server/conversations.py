@@ -90,20 +90,10 @@ class ServerConversations:
         now = time.time()
         is_new = not answer.turn_id
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
-        written = {"status": answer.status, "answer": _packed(answer_json(answer))}
+        written = {"status": answer.status, "answer": answer_json(answer)}
         if is_new or not self._write_over(answer, written, now):
             self._write_new(answer, written, now)
         return answer.turn_id
-
-    def keep_text(self, turn_id: str, text: str) -> None:
-        """Write what has arrived by now of an answer that is being written; nothing else of its turn changes.
-
-        Raises `UnknownConversation` where it was deleted meanwhile.
-        """
-        with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": turn_id}, {"$set": {"arrived": text}})
-        if done.matched_count == 0:
-            raise unknown_turn(turn_id)
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back.
@@ -121,7 +111,7 @@ class ServerConversations:
         info = conversation.info
         turns = [record_of(turn, info.id, number) for number, turn in enumerate(conversation.turns, start=1)]
         for turn in turns:
-            turn |= {"_id": turn.pop("id"), "answer": _packed(turn["answer"])}
+            turn["_id"] = turn.pop("id")
         kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
         with self._servers.mongo.database() as database:
             database["turns"].delete_many({"conversation": info.id})
@@ -143,7 +133,7 @@ class ServerConversations:
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
         """Write over what was kept of a turn; False where nothing was."""
         with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": answer.turn_id}, {"$set": written, "$unset": {"arrived": ""}})
+            done = turns.update_one({"_id": answer.turn_id}, {"$set": written})
             if done.matched_count == 0:
                 return False
             try:
@@ -189,22 +179,14 @@ class ServerConversations:
         return int(record["begun"])
 
 
-def _packed(answer: str) -> bytes:
-    """An answer as it is stored: with all ranks of its steps it is some 100 kB, a third of that packed."""
-    return zlib.compress(answer.encode(), level=1)
-
-
-def _unpacked(stored: bytes | str) -> bytes | str:
-    """Answers that were stored before they were packed are read, too."""
-    return stored if isinstance(stored, str) else zlib.decompress(stored)
-
-
 def _info(record: Document, turns: int) -> ConversationInfo:
     return ConversationInfo(record["_id"], record["title"], record["created_at"], record["updated_at"], turns)
 
 
 def _turn(record: dict[str, Any]) -> Turn:
-    answer = answer_from(json.loads(_unpacked(record["answer"])))
+    """A turn, also of versions that packed the answer, and kept its text beside it until it was whole."""
+    stored = record["answer"]
+    answer = answer_from(json.loads(stored if isinstance(stored, str) else zlib.decompress(stored)))
     return Turn(
         id=record["_id"],
         question=record["question"],

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models import cross_encoder, cross_encoder_export, cross_encoder_files, hub
-from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder, sigmoid
+from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder
 from pipeline.models.cross_encoder_files import converted, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
 
@@ -75,11 +75,6 @@ class TestScores:
         assert encoder is not None
         with pytest.raises(ModelError, match=r"gives 3 numbers a pair.*ATHENA_CROSS_ENCODER"):
             encoder.score("valve", ["tank"])
-
-    def test_sigmoid(self) -> None:
-        np.testing.assert_allclose(
-            sigmoid(np.array([0.0, np.log(3), -1e9, 1e9])), [0.5, 0.75, 0, 1], atol=1e-6
-        )
 
 
 class TestFiles:

@@ -16,11 +16,11 @@ from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
-    Step,
     StepFinished,
     StepStarted,
     TokenArrived,
 )
+from pipeline.steps.records import SearchStep
 from ui.conversation.runner import UNEXPECTED, Run, Runner
 from ui.documents.jobs import Job, Jobs
 
@@ -59,7 +59,7 @@ def finished(*script: Any) -> Run:
 
 
 def test_collects_steps_text_and_answer() -> None:
-    step = Step("search", 3.0)
+    step = SearchStep(ms=3.0)
     now = finished(
         StepStarted("search", "Searching"), StepFinished(step), TokenArrived("It is "), TokenArrived("shut."),
         AnswerFinished(answer()),
