@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
 from pipeline.answering import condensing
-from pipeline.answering.citations import cite
+from pipeline.answering.checking import check
 from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
 from pipeline.answering.history import History
-from pipeline.answering.locating import SentenceLocator
 from pipeline.answering.prompts import condense_prompt
 from pipeline.answering.quotes import choose_quotes
 from pipeline.answering.replies import (
@@ -30,7 +29,6 @@ from pipeline.answering.replies import (
     quotes_text,
 )
 from pipeline.answering.turn import Listener, RunningTurn
-from pipeline.answering.verification import verify
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.steps.events import (
     AnswerFinished,
@@ -246,20 +244,16 @@ class ChatRecipe:
         self, step: RunningStep[VerifyStep], turn: RunningTurn, sources: Sequence[Source]
     ) -> Answer:
         search = self.parts.hybrid_search
-        passages = {source.number: source.passage for source in sources}
-        locate = SentenceLocator(list(passages.values()), store=search.store, encoder=search.encoder)
-        cited = cite(turn.text.strip(), passages, locate=locate, file_hashes=turn.file_hashes)
-        support = verify(cited.text, cited.pieces, cited.citations, encoder=search.encoder)
-        failed = {marker for item in support if not item.supported for marker in item.markers}
-        held = {marker for item in support if item.supported for marker in item.markers}
-        citations = tuple(
-            replace(citation, verified=citation.marker in held or citation.marker not in failed)
-            for citation in cited.citations
+        found = check(
+            turn.text.strip(),
+            sources,
+            store=search.store,
+            encoder=search.encoder,
+            file_hashes=turn.file_hashes,
         )
-        step.record = replace(
-            step.record, sentences=len(support), supported=sum(item.supported for item in support)
-        )
-        return turn.answer(text=cited.text, mode="generate", citations=citations, support=support)
+        supported = sum(item.supported for item in found.support)
+        step.record = replace(step.record, sentences=len(found.support), supported=supported)
+        return turn.answer(text=found.text, mode="generate", citations=found.citations, support=found.support)
 
     # -- running it ---------------------------------------------------------------------------------
 

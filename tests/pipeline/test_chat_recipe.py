@@ -519,6 +519,36 @@ def test_leaving_the_events_stops_the_run(
     assert 0 < len(turn.answer.text) < len(LONG) / 2
 
 
+def test_ctrl_c_stops_the_run_and_keeps_what_there_was(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    heard: list[str] = []
+    chat = make_chat(
+        manual,
+        conversations,
+        hybrid_search=failing(manual, KeyboardInterrupt()),
+        listeners=[lambda turn: heard.append(turn.answer.status)],
+    )
+    with pytest.raises(KeyboardInterrupt):
+        chat.ask(QUESTION)
+    (turn,) = chat.turns
+    assert (turn.answer.status, turn.answer.text, turn.answer.notices) == ("stopped", "", ())
+    assert [step.name for step in turn.answer.steps] == ["condense"]
+    assert heard == ["stopped"]
+
+
+def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    threads = set(threading.enumerate())
+    chat = make_chat(manual, conversations)
+    events = chat.recipe.run(QUESTION)
+    assert next(events) == StepStarted("condense", "Reading the conversation")
+    assert chat.turns == ()
+    assert list(events)
+    assert set(threading.enumerate()) <= threads
+
+
 def test_a_run_that_ends_leaves_the_callers_event_alone(
     manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:

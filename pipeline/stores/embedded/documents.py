@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pipeline.errors import StoreError, UnknownDocument
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
+from pipeline.stores.stored_nodes import metadata_json, sentences_by_section
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""

@@ -9,7 +9,7 @@ from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import find_info, list_infos, read_manifest, read_state
-from pipeline.stores.embedded.nodes import SECTIONS_BY_ID, SECTIONS_OF_DOCUMENT, section_nodes
+from pipeline.stores.embedded.node_rows import SECTIONS_BY_ID, SECTIONS_OF_DOCUMENT, section_nodes
 
 
 class EmbeddedSections:

@@ -18,8 +18,8 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 from pipeline.errors import StoreError
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
+from pipeline.stores.stored_nodes import metadata_json, sentences_by_section
 
 ROWS_AN_INSERT = 500
 DUPLICATE = 11000  # MongoDB's error code

@@ -11,8 +11,8 @@ from pipeline.analysis import lexical_text
 from pipeline.errors import StoreError
 from pipeline.nodes import Node
 from pipeline.stores.base import Level, NewDocument
-from pipeline.stores.nodes import metadata_json, sentences_by_section
 from pipeline.stores.server.batches import NodeObject, object_id
+from pipeline.stores.stored_nodes import metadata_json, sentences_by_section
 
 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
