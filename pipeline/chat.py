@@ -132,7 +132,7 @@ class ChatRecipe:
             turn.question, trace=turn.trace, options=self.parts.options, stop=turn.stop
         )
         hyde = step_of(turn.retrieval.steps, HydeStep)
-        if hyde and hyde.status == "failed":
+        if hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
         yield SourcesFound(turn.retrieval)
         known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}

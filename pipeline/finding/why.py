@@ -16,6 +16,7 @@ from pipeline.steps.records import (
     RerankStep,
     SearchStep,
     SelectStep,
+    Step,
     step_of,
 )
 from pipeline.stores.base import SectionStore
@@ -73,7 +74,7 @@ def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: s
         known = ", ".join(names) or "no headings"
         text = f"'{source}' is indexed, but no section in it is called '{heading}'. It has {known}."
         return Why(source, (), False, NOT_INDEXED, text)
-    return _follow(section, _Steps.of(retrieval))
+    return _follow(section, retrieval.steps)
 
 
 def why_answered(
@@ -88,22 +89,21 @@ def why_answered(
 
     Where that search ranks other sections than the answer's did, the index has changed, which is said.
     """
-    written = step_of(answer.steps, HydeStep)
     retrieval = hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,
-        hypothesis=written.hypothesis if written else None,
+        hypothesis=step_of(answer.steps, HydeStep).hypothesis,
         ranks=None,
     )
     found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
-    then, now = step_of(answer.steps, FuseStep), step_of(retrieval.steps, FuseStep)
-    if then and now and _ids(then)[:KEPT_RANKS] != _ids(now)[:KEPT_RANKS]:
+    then, now = _first_ranks(answer.steps), _first_ranks(retrieval.steps)
+    if then and then != now:
         return replace(found, explanation=f"{found.explanation} {CHANGED}")
     return found
 
 
-def _ids(step: FuseStep) -> list[str]:
-    return [item.id for item in step.ranking]
+def _first_ranks(steps: Sequence[Step]) -> list[str]:
+    return [item.id for item in step_of(steps, FuseStep).ranking[:KEPT_RANKS]]
 
 
 def _find(sections: Sequence[Node], heading: str) -> Node | None:
@@ -120,38 +120,19 @@ def _named(sections: Sequence[Node]) -> list[Node]:
     return [node for node in sections if node.metadata["heading_path"]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The steps of one search that tell where a section was lost."""
-
-    search: SearchStep
-    fuse: FuseStep
-    rerank: RerankStep
-    select: SelectStep
-
-    @classmethod
-    def of(cls, retrieval: Retrieval) -> _Steps:
-        steps = retrieval.steps
-        return cls(
-            step_of(steps, SearchStep) or SearchStep(),
-            step_of(steps, FuseStep) or FuseStep(),
-            step_of(steps, RerankStep) or RerankStep(),
-            step_of(steps, SelectStep) or SelectStep(),
-        )
-
-
-def _follow(section: Node, steps: _Steps) -> Why:
-    selected = steps.select.selected
+def _follow(section: Node, steps: Sequence[Step]) -> Why:
+    search, fuse = step_of(steps, SearchStep), step_of(steps, FuseStep)
+    rerank, select = step_of(steps, RerankStep), step_of(steps, SelectStep)
     places = Places(
         lists={
             name: _place(((hit.section_id, hit.score) for hit in hits), section)
-            for name, hits in steps.search.lists.items()
+            for name, hits in search.lists.items()
         },
-        fused=_place(((item.id, item.score) for item in steps.fuse.ranking), section),
-        reranked=_place(((item.section_id, item.score) for item in steps.rerank.after), section),
-        final=selected.index(section.node_id) + 1 if section.node_id in selected else None,
+        fused=_place(((item.id, item.score) for item in fuse.ranking), section),
+        reranked=_place(((item.section_id, item.score) for item in rerank.after), section),
+        final=_place(((section_id, 0.0) for section_id in select.selected), section).rank,
     )
-    dropped_by, explanation = _verdict(section, places, steps)
+    dropped_by, explanation = _verdict(section, places, search, select)
     return Why(
         source=section.metadata["source"],
         heading_path=tuple(section.metadata["heading_path"]),
@@ -173,18 +154,18 @@ def _place(ranking: Iterable[tuple[str, float]], section: Node) -> Place:
     return Place()
 
 
-def _verdict(section: Node, places: Places, steps: _Steps) -> tuple[str, str]:
+def _verdict(section: Node, places: Places, search: SearchStep, select: SelectStep) -> tuple[str, str]:
     if places.final is not None:
         return "", f"It was selected, in place {places.final}."
     if all(place.rank is None for place in places.lists.values()):
-        return "search", _not_found(section.metadata["source"], steps.search)
+        return "search", _not_found(section.metadata["source"], search)
     if places.fused.rank is None:
         return "fuse", "It was found only by lists whose weight is 0."
     place = f"It was in place {places.fused.rank} of the fusion"
-    reason = next((item.why for item in steps.select.dropped if item.section_id == section.node_id), None)
+    reason = next((item.why for item in select.dropped if item.section_id == section.node_id), None)
     if reason is None:
         return "merge", f"{place}, further down than passages are fetched."
-    if places.reranked.rank is not None and places.fused.rank <= steps.select.top_k < places.reranked.rank:
+    if places.reranked.rank is not None and places.fused.rank <= select.top_k < places.reranked.rank:
         return "rerank", f"{place}, but in place {places.reranked.rank} after reranking: {reason}."
     return "select", f"{place}, but was left out: {reason}."
 

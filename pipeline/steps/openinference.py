@@ -135,7 +135,7 @@ def inputs(step: Step) -> Mapping[str, object]:
 
 def outputs(step: Step) -> Mapping[str, object]:
     """What came out of the step, by name; a field that it left as it was is left out."""
-    untouched = asdict(type(step)(name=step.name))
+    untouched = asdict(type(step)())
     return {
         name: value
         for name, value in asdict(step).items()
@@ -162,11 +162,9 @@ def _generation(step: GenerateStep, turn: FinishedTurn) -> Attributes:
         known[names.LLM_TOKEN_COUNT_TOTAL] = sum(found.values())
     if step.finish_reason:
         known[names.LLM_FINISH_REASON] = step.finish_reason
-    prompt = step_of(turn.steps, PromptStep)
-    asked = prompt.messages if prompt else ()
     return (
         known
-        | _messages(names.LLM_INPUT_MESSAGES, asked)
+        | _messages(names.LLM_INPUT_MESSAGES, step_of(turn.steps, PromptStep).messages)
         | _messages(names.LLM_OUTPUT_MESSAGES, [_said(turn.generated)])
     )
 

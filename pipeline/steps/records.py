@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, TypeVar
 
-from pipeline.finding.fusion import Fused
+from pipeline.finding.fusion import LISTS, Fused
 from pipeline.messages import Message
 from pipeline.stores.base import Hit
 
@@ -59,12 +59,11 @@ class FetchedSection:
 class Step:
     """What every step says: how long it took, and how it ended."""
 
-    name: str
+    name: str = ""
     ms: float = 0.0
     status: StepStatus = "ok"
     detail: str = ""  # why it was skipped or failed
     started_at: float = 0.0  # Unix seconds; 0 = not known, as in turns of older versions
-
     WORKING: ClassVar[str] = ""  # what a page shows meanwhile
     INPUTS: ClassVar[tuple[str, ...]] = ()  # the fields that are known before; the others come out
     RANKED: ClassVar[tuple[str, ...]] = ()  # the fields of which the first ranks are kept
@@ -85,7 +84,6 @@ class CondenseStep(Step):
     question: str = ""
     carried: str = ""  # the topic that rules took from the history
     by: str = ""  # "as asked", "rules", "model"
-
     WORKING: ClassVar[str] = "Reading the conversation"
     INPUTS: ClassVar[tuple[str, ...]] = ("message", "messages")
 
@@ -97,7 +95,6 @@ class HydeStep(Step):
     name: Literal["hyde"] = "hyde"
     question: str = ""
     hypothesis: str = ""
-
     WORKING: ClassVar[str] = "Writing a hypothetical answer"
     INPUTS: ClassVar[tuple[str, ...]] = ("question",)
 
@@ -108,7 +105,6 @@ class WaitStep(Step):
 
     name: Literal["wait"] = "wait"
     places: int = 0
-
     WORKING: ClassVar[str] = "Waiting for other searches"
     INPUTS: ClassVar[tuple[str, ...]] = ("places",)
 
@@ -120,7 +116,6 @@ class EmbedStep(Step):
     name: Literal["embed"] = "embed"
     model: str = ""
     dimensions: int = 0
-
     WORKING: ClassVar[str] = "Embedding the question"
     INPUTS: ClassVar[tuple[str, ...]] = ("model",)
 
@@ -140,14 +135,8 @@ class SearchStep(Step):
     bm25_sentences: tuple[Hit, ...] = ()
     dense_sections: tuple[Hit, ...] = ()
     dense_sentences: tuple[Hit, ...] = ()
-
     INPUTS: ClassVar[tuple[str, ...]] = ("text", "alpha", "candidates", "paths")
-    RANKED: ClassVar[tuple[str, ...]] = (
-        "bm25_sections",
-        "bm25_sentences",
-        "dense_sections",
-        "dense_sentences",
-    )
+    RANKED: ClassVar[tuple[str, ...]] = LISTS
 
     @property
     def working(self) -> str:
@@ -157,7 +146,7 @@ class SearchStep(Step):
     @property
     def lists(self) -> Mapping[str, tuple[Hit, ...]]:
         """The four lists by name, best first."""
-        return {name: getattr(self, name) for name in self.RANKED}
+        return {name: getattr(self, name) for name in LISTS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +157,6 @@ class FuseStep(Step):
     weights: Mapping[str, float] = field(default_factory=dict)
     sections: int = 0
     ranking: tuple[Fused, ...] = ()
-
     WORKING: ClassVar[str] = "Fusing the rankings"
     INPUTS: ClassVar[tuple[str, ...]] = ("weights",)
     RANKED: ClassVar[tuple[str, ...]] = ("ranking",)
@@ -181,7 +169,6 @@ class MergeStep(Step):
     name: Literal["merge"] = "merge"
     simple_ratio_thresh: float = 0.0
     sections: tuple[FetchedSection, ...] = ()  # in the order of the fused ranking
-
     WORKING: ClassVar[str] = "Merging sentences into sections"
     INPUTS: ClassVar[tuple[str, ...]] = ("simple_ratio_thresh",)
 
@@ -196,7 +183,6 @@ class RerankStep(Step):
     model: str = ""
     before: tuple[str, ...] = ()  # ids of sections
     after: tuple[Reranked, ...] = ()
-
     WORKING: ClassVar[str] = "Reranking"
     INPUTS: ClassVar[tuple[str, ...]] = ("top_n", "weight")
     RANKED: ClassVar[tuple[str, ...]] = ("before", "after")
@@ -210,7 +196,6 @@ class AnswerableStep(Step):
     probability: float = 0.0
     threshold: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
-
     WORKING: ClassVar[str] = "Judging whether this answers it"
 
 
@@ -224,7 +209,6 @@ class SelectStep(Step):
     selected: tuple[str, ...] = ()  # ids of sections
     dropped: tuple[Dropped, ...] = ()
     tokens: int = 0
-
     WORKING: ClassVar[str] = "Selecting passages"
     INPUTS: ClassVar[tuple[str, ...]] = ("top_k", "context_tokens")
     RANKED: ClassVar[tuple[str, ...]] = ("dropped",)
@@ -238,7 +222,6 @@ class PromptStep(Step):
     messages: tuple[Message, ...] = ()
     tokens: int = 0
     history_left_out: int = 0  # messages
-
     WORKING: ClassVar[str] = "Writing the prompt"
 
 
@@ -254,7 +237,6 @@ class GenerateStep(Step):
     answer_tokens: int | None = None
     prompt_truncated: bool = False
     seconds: float = 0.0
-
     WORKING: ClassVar[str] = "Writing the answer"
     INPUTS: ClassVar[tuple[str, ...]] = ("model",)
 
@@ -266,7 +248,6 @@ class QuoteStep(Step):
     name: Literal["quote"] = "quote"
     limit: int = 0
     quotes: tuple[Quoted, ...] = ()
-
     WORKING: ClassVar[str] = "Choosing quotes"
     INPUTS: ClassVar[tuple[str, ...]] = ("limit",)
 
@@ -278,7 +259,6 @@ class VerifyStep(Step):
     name: Literal["verify"] = "verify"
     sentences: int = 0
     supported: int = 0
-
     WORKING: ClassVar[str] = "Checking the citations"
 
 
@@ -300,6 +280,6 @@ KINDS: Mapping[str, type[Step]] = {
 }
 
 
-def step_of(steps: Iterable[Step], kind: type[AnyStep]) -> AnyStep | None:
-    """The last step of a kind; None where it was not taken."""
-    return next((step for step in reversed([*steps]) if isinstance(step, kind)), None)
+def step_of(steps: Iterable[Step], kind: type[AnyStep]) -> AnyStep:
+    """The last step of a kind; an empty record where it was not taken."""
+    return next((step for step in reversed([*steps]) if isinstance(step, kind)), kind())

@@ -152,25 +152,25 @@ class Ranks:
 
 def ranks(steps: Sequence[Step]) -> Ranks:
     """The rankings that the steps recorded, each as sections."""
-    search = step_of(steps, SearchStep) or SearchStep()
+    search = step_of(steps, SearchStep)
     columns = {
         LISTS[name]: tuple(dict.fromkeys(hit.section_id for hit in hits))
         for name, hits in search.lists.items()
         if hits
     }
-    fuse = step_of(steps, FuseStep) or FuseStep()
+    fuse = step_of(steps, FuseStep)
     columns["Fused"] = tuple(item.id for item in fuse.ranking)
-    rerank = step_of(steps, RerankStep) or RerankStep()
+    rerank = step_of(steps, RerankStep)
     if rerank.after:
         columns["Reranked"] = tuple(item.section_id for item in rerank.after)
-    select = step_of(steps, SelectStep) or SelectStep()
+    select = step_of(steps, SelectStep)
     columns["Selected"] = select.selected
     return Ranks(columns, {section.section_id: section for section in fetched(steps)}, select.selected)
 
 
 def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
     """The sections that were fetched, in the order of the fused ranking."""
-    return (step_of(steps, MergeStep) or MergeStep()).sections
+    return step_of(steps, MergeStep).sections
 
 
 def bumps_view(found: Ranks, *, depth: int = DEPTH) -> View:
@@ -209,7 +209,7 @@ def story(names: Sequence[str], places: Sequence[int | None]) -> str:
 
 def contributions(steps: Sequence[Step], found: Ranks, *, depth: int = DEPTH) -> list[View]:
     """What each list gave to the first fused sections, one row a section."""
-    fuse = step_of(steps, FuseStep) or FuseStep()
+    fuse = step_of(steps, FuseStep)
     return [
         {"#": rank, "Section": found.where(item.id), "Fused score": item.score}
         | {label: item.contributions.get(name, 0.0) for name, label in LISTS.items()}
@@ -228,7 +228,7 @@ def merges(steps: Sequence[Step], found: Ranks) -> list[str]:
 
 def rerank_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     """Rank before and after the cross-encoder, with its score."""
-    step = step_of(steps, RerankStep) or RerankStep()
+    step = step_of(steps, RerankStep)
     rows = []
     for rank, item in enumerate(step.after[:DEPTH], 1):
         was = step.before.index(item.section_id) + 1 if item.section_id in step.before else None
@@ -286,7 +286,7 @@ def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str], depth:
 
 def sentence_rows(steps: Sequence[Step], found: Ranks, *, depth: int = 40) -> list[View]:
     """Each sentence that a list named, with its rank and score there, best rank first."""
-    search = step_of(steps, SearchStep) or SearchStep()
+    search = step_of(steps, SearchStep)
     rows: dict[str, View] = {}
     for kind, hits in (("BM25", search.bm25_sentences), ("Dense", search.dense_sentences)):
         for rank, hit in enumerate(hits[:depth], 1):

@@ -102,10 +102,10 @@ def _question(answer: Answer) -> None:
     with right:
         st.subheader("Hypothesis", anchor=False)
         step = step_of(answer.steps, HydeStep)
-        if step and step.hypothesis:
+        if step.hypothesis:
             st.text(step.hypothesis)
         else:
-            st.caption(f"None was written: {step.detail}." if step and step.detail else "None was written.")
+            st.caption(f"None was written: {step.detail}." if step.detail else "None was written.")
 
 
 def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
@@ -129,7 +129,7 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
                 rows, column_config={"cross-encoder": BARS("cross-encoder", format="%.3f")}, hide_index=True
             )
         else:
-            st.caption(f"Not reranked: {step.detail}." if step and step.detail else "Not reranked.")
+            st.caption(f"Not reranked: {step.detail}." if step.detail else "Not reranked.")
     with sentences:
         _sentence_ranks(steps, ranks)
 
@@ -149,7 +149,7 @@ def _sentence_ranks(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
 def _prompt(steps: tuple[Step, ...]) -> None:
     step = step_of(steps, PromptStep)
     st.subheader("Prompt", anchor=False)
-    if step is None or not step.messages:
+    if not step.messages:
         st.caption("No prompt was written: without a language model the answer is made of quotes.")
         return
     with st.expander(f"{len(step.messages)} messages, {step.tokens:,} tokens"):
@@ -189,8 +189,7 @@ def _what_if(turn: Turn) -> None:
 def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
     """The answer's search made again, and another; both with its hypothesis, where it had one."""
     search, question = state.athena().hybrid_search.search, answer.condensed_question or answer.question
-    step = step_of(answer.steps, HydeStep)
-    hypothesis = step.hypothesis if step else None
+    hypothesis = step_of(answer.steps, HydeStep).hypothesis
     return (
         search(question, options=before, hypothesis=hypothesis),
         search(question, options=after, hypothesis=hypothesis or None),
