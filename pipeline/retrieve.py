@@ -9,26 +9,22 @@ import threading
 from dataclasses import dataclass, replace
 
 from pipeline.answer import Answerability, Passage, Retrieval
-from pipeline.errors import ModelError
-from pipeline.finding import hyde
+from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
 from pipeline.finding.answerability import Calibration, judge
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.passages import gather
-from pipeline.finding.reranking import rerank
 from pipeline.finding.selection import CountTokens, select
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.steps.events import Events, outcome
 from pipeline.steps.records import (
     KEPT_RANKS,
-    STOPPED,
     AnswerableStep,
     EmbedStep,
     FuseStep,
     HydeStep,
     MergeStep,
-    Reranked,
     RerankStep,
     SearchStep,
     SelectStep,
@@ -132,7 +128,7 @@ class HybridSearch:
             dense_section_share=options.dense_section_share,
         )
         written = yield from take(
-            HydeStep(question=question), self._write_hypothesis, hypothesis, options, stop
+            HydeStep(question=question), hyde.write, self._hypothesize, options, known=hypothesis, stop=stop
         )
         query = SearchQuery(question, written)
         with self._admission.place() as place:
@@ -147,7 +143,8 @@ class HybridSearch:
             )  # fmt: skip
             passages = yield from take(
                 RerankStep(top_n=options.rerank_top_n, weight=options.rerank_weight),
-                self._rerank, query, passages, options, stop,
+                reranking.take, question, passages,
+                cross_encoder=self._cross_encoder, wanted=options.rerank, stop=stop,
             )  # fmt: skip
             verdict = yield from take(AnswerableStep(), self._judge, query, response, passages)
             passages = yield from take(
@@ -156,44 +153,6 @@ class HybridSearch:
         return Retrieval(question, tuple(passages), verdict, tuple(trace.steps[first:]))
 
     # -- the steps ----------------------------------------------------------------------------------
-
-    def _write_hypothesis(
-        self,
-        step: RunningStep[HydeStep],
-        known: str | None,
-        options: RetrievalOptions,
-        stop: threading.Event,
-    ) -> str:
-        hypothesis = ""
-        if not options.hyde:
-            step.skip("switched off")
-        elif known is None and self._hypothesize is None:
-            step.skip("no language model is connected")
-        elif options.alpha == 0 and not options.hyde_lexical:
-            step.skip("alpha is 0: no dense search needs it")
-        elif known is not None:
-            hypothesis = known
-        elif stop.is_set():
-            step.skip(STOPPED)
-        elif self._hypothesize is not None:
-            hypothesis = self._hypothesis(step, self._hypothesize, stop)
-        step.record = replace(step.record, hypothesis=hypothesis)
-        return hypothesis
-
-    @staticmethod
-    def _hypothesis(step: RunningStep[HydeStep], hypothesize: Hypothesize, stop: threading.Event) -> str:
-        """The hypothesis, or "" where the model fails: the search goes on without it, and says so."""
-        try:
-            hypothesis = hyde.tidy(hypothesize(step.record.question, stop))
-        except ModelError as error:
-            step.fail(str(error))
-            return ""
-        if stop.is_set():  # half a hypothesis finds something else
-            step.skip(STOPPED)
-            return ""
-        if not hypothesis:
-            step.fail("the model wrote nothing")
-        return hypothesis
 
     @staticmethod
     def _wait(step: RunningStep[WaitStep], place: Place) -> None:
@@ -266,49 +225,6 @@ class HybridSearch:
         )
         step.record = replace(step.record, sections=gathered.sections)
         return gathered.passages
-
-    def _rerank(
-        self,
-        step: RunningStep[RerankStep],
-        query: SearchQuery,
-        passages: list[Passage],
-        options: RetrievalOptions,
-        stop: threading.Event,
-    ) -> list[Passage]:
-        if not options.rerank:
-            step.skip("switched off")
-        elif self._cross_encoder is None:
-            step.skip("no cross-encoder is available")
-        elif stop.is_set():
-            step.skip(STOPPED)
-        else:
-            return self._reranked(step, query, passages, self._cross_encoder)
-        return passages
-
-    @staticmethod
-    def _reranked(
-        step: RunningStep[RerankStep],
-        query: SearchQuery,
-        passages: list[Passage],
-        cross_encoder: CrossEncoder,
-    ) -> list[Passage]:
-        """The passages in their new order, or as they were where the cross-encoder fails."""
-        record = step.record
-        try:
-            ordered = rerank(
-                query.question, passages,
-                cross_encoder=cross_encoder, top_n=record.top_n, weight=record.weight,
-            )  # fmt: skip
-        except ModelError as error:
-            step.fail(str(error))
-            return passages
-        step.record = replace(
-            record,
-            model=cross_encoder.name,
-            before=tuple(passage.section.node_id for passage in passages),
-            after=tuple(Reranked(p.section.node_id, p.score, p.rerank_score) for p in ordered),
-        )
-        return ordered
 
     def _judge(
         self,
