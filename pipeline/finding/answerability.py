@@ -18,9 +18,9 @@ from pipeline.finding.logistic import sigmoid
 from pipeline.stores.base import SearchResponse
 from pipeline.terms import content_terms
 
-# A number in a series, as alarms and parts have them: C-113. Without a hyphen it is too often a mere name.
+# A number of a series, as alarms and parts have: C-113. Without a hyphen it is too often just a name.
 CODE = re.compile(r"(?<![\w-])([A-Z]{1,5}-)(\d{1,4})(?![\w-])")
-SERIES = 3  # so many other numbers make one that the documents keep, and would have this number in
+SERIES = 3  # other numbers that show a series which the documents list, and would list this number in
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
 MARGIN_RANK = 10
 

@@ -20,7 +20,7 @@ MAX_HYPOTHESIS_CHARACTERS = 2000
 
 
 class Hypothesize(Protocol):
-    """A question in, a hypothetical passage out; raises `ModelError`, and ends early once stop is set."""
+    """Writes a hypothetical passage for a question; raises `ModelError`, ends early once stop is set."""
 
     def __call__(self, question: str, stop: threading.Event, /) -> str:
         """Write it."""

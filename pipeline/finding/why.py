@@ -1,4 +1,4 @@
-"""Why not this page? What became of one section in a search: its ranks, and the step that dropped it."""
+"""Why not this page? The ranks of one section in a search, and the step that dropped it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What became of one section: `dropped_by` is the step that lost it, "" where it was selected."""
+    """How one section fared in a search: `dropped_by` is the step that lost it, "" if it was selected."""
 
     source: str
     heading_path: tuple[str, ...]

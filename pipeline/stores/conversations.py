@@ -68,7 +68,7 @@ class Conversations(Protocol):
         """Remove it with all its turns; raises `UnknownConversation`."""
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
-        """Write a turn, a new one or (by `answer.turn_id`) over what was kept of it; its id comes back.
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
         Raises `UnknownConversation`, also where it was deleted while the answer was being written.
         """

@@ -83,7 +83,7 @@ class ServerConversations:
             raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
-        """Write a turn, a new one or (by `answer.turn_id`) over what was kept of it; its id comes back.
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
         Raises `UnknownConversation`, also where it was deleted while the answer was being written.
         """
@@ -117,7 +117,7 @@ class ServerConversations:
             database["turns"].delete_many({"conversation": info.id})
             if turns:
                 database["turns"].insert_many(turns)
-            # Last: a copy that is broken off before has no conversation yet, and is made again.
+            # Last: a copy that is interrupted before this has no conversation yet, and is made again.
             database["conversations"].replace_one(
                 {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
             )
@@ -131,7 +131,7 @@ class ServerConversations:
         self._servers.close()
 
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
-        """Write over what was kept of a turn; False where nothing was."""
+        """Replace what is stored of a turn; False where nothing is."""
         with self._servers.mongo.collection("turns") as turns:
             done = turns.update_one({"_id": answer.turn_id}, {"$set": written})
             if done.matched_count == 0:
@@ -144,7 +144,7 @@ class ServerConversations:
         return True
 
     def _write_new(self, answer: Answer, written: Document, now: float) -> None:
-        """Write a turn of which nothing was kept."""
+        """Write a turn of which nothing is stored."""
         begun = {
             "conversation": answer.conversation_id,
             "position": self._use(answer, now, begun=1),
@@ -159,7 +159,7 @@ class ServerConversations:
                 raise unknown_conversation(answer.conversation_id)
 
     def _use(self, answer: Answer, now: float, *, begun: int = 0) -> int:
-        """Note that a conversation is used, and how many turns (`begun`) begin now; how many ever began.
+        """Note that a conversation is used and that `begun` turns begin now; returns how many ever began.
 
         Raises `UnknownConversation`.
         """
