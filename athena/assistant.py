@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from athena import searching, stores, warming, watching
+from athena.loading import part
 from athena.models import Models
 from athena.once import made_once
 from athena.settings import Settings
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
+from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from athena.diagnosis import Diagnosis
-    from pipeline.answer import Retrieval
+    from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
     from pipeline.chat import ChatRecipe
     from pipeline.finding.admission import Admission
@@ -189,17 +191,25 @@ class Athena:
         )
 
     def search(self, query: str, *, paths: str | None = None) -> Retrieval:
-        """Passages for a query, as many as `top_k` says whatever their length."""
+        """Passages for a query, as many as `top_k` says whatever their length; its steps have all ranks."""
         stores.require_index(self.settings, self.store)
         options = self.options.but(paths=paths, context_tokens=searching.NO_BUDGET)
-        return self.hybrid_search.search(query, options=options)
+        return self.hybrid_search.search(query, options=options, ranks=None)
 
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
-        """What became of one section in a search, or in a new one for a question."""
+        """What became of one section in a search of `search`, or in a new one for a question."""
         from pipeline.finding.why import why
 
-        retrieval = self.hybrid_search.search(searched) if isinstance(searched, str) else searched
+        retrieval = self.hybrid_search.search(searched, ranks=None) if isinstance(searched, str) else searched
         return why(retrieval, sections=self.store.sections, source=source, heading=heading)
+
+    def why_answered(self, answer: Answer, source: str, heading: str, *, options: RetrievalOptions) -> Why:
+        """What became of one section in the search of a stored answer, which is made again."""
+        from pipeline.finding.why import why_answered
+
+        return why_answered(
+            answer, hybrid_search=self.hybrid_search, options=options, source=source, heading=heading
+        )
 
     # -- chatting -----------------------------------------------------------------------------------
 
@@ -230,26 +240,21 @@ class Athena:
         persona: Persona | None = None,
     ) -> ChatRecipe:
         """A chat bound to one conversation, or to a new one, with another persona on request."""
-        from pipeline.chat import ChatRecipe
+        from pipeline.chat import ChatParts, ChatRecipe
 
         stores.require_index(self.settings, self.store)
         model, choice = self.language_model(llm)
-        return ChatRecipe(
+        parts = ChatParts(
             hybrid_search=self.hybrid_search_over(self.store, model),
             options=(options or self.options).but(paths=paths),
             llm=model,
             choice=choice,
-            store=self.store,
-            encoder=self.encoder,
             conversations=self.conversations,
-            conversation_id=conversation_id,
             persona=persona or self.persona,
-            quotes=self.settings.quotes,
-            history_tokens=self.settings.history_tokens,
-            max_answer_tokens=self.settings.max_answer_tokens,
-            context_window=self.settings.context_window,
-            on_end=self.tracer.record if self.tracer else None,
+            limits=part(self.settings, ChatOptions),
+            listeners=(self.tracer.record,) if self.tracer else (),
         )
+        return ChatRecipe(parts, conversation_id)
 
     def chat_engine(self, **given: Any) -> ChatEngine:
         """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""

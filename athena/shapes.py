@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.answer import Answer, Citation, Passage, Retrieval
 from pipeline.finding.why import Why
-from pipeline.steps.events import Step
+from pipeline.steps.records import Step
 
 Shape = dict[str, Any]
 

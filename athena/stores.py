@@ -44,10 +44,10 @@ def open_conversations(settings: Settings) -> Conversations:
         from pipeline.stores.server.conversations import ServerConversations
 
         return ServerConversations(server_addresses(settings))
-    from pipeline.stores.conversations import ConversationStore
+    from pipeline.stores.embedded.conversations import EmbeddedConversations
     from pipeline.stores.embedded.database import FILE_NAME
 
-    return ConversationStore(settings.data_dir / FILE_NAME)
+    return EmbeddedConversations(settings.data_dir / FILE_NAME)
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:

@@ -30,6 +30,7 @@ def check_tracing(url: str) -> str:
 
 def _require_tracing() -> None:
     try:
+        import openinference.semconv.trace  # noqa: F401
         import opentelemetry.exporter.otlp.proto.http.trace_exporter
         import opentelemetry.sdk.trace.export  # noqa: F401
     except ModuleNotFoundError as error:

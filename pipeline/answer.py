@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pipeline.nodes import Node, ScoredNode
-
-if TYPE_CHECKING:
-    from pipeline.steps.events import Step
+from pipeline.steps.records import Step
 
 Mode = Literal["quote", "generate"]
 TurnStatus = Literal["complete", "stopped", "failed"]

@@ -5,22 +5,19 @@ condense → retrieve → answerable? → quote, or prompt and generate → cite
 
 from __future__ import annotations
 
-import contextvars
-import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
-from pipeline.answering import condensing as condense
-from pipeline.answering.citations import cite
+from pipeline.answering import condensing
+from pipeline.answering.checking import check
 from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
 from pipeline.answering.history import History
-from pipeline.answering.locating import SentenceLocator
 from pipeline.answering.prompts import condense_prompt
 from pipeline.answering.quotes import choose_quotes
 from pipeline.answering.replies import (
@@ -31,18 +28,29 @@ from pipeline.answering.replies import (
     quote_citations,
     quotes_text,
 )
-from pipeline.answering.turn import WORKING, OnEnd, Turn
-from pipeline.answering.verification import verify
+from pipeline.answering.turn import Listener, RunningTurn
 from pipeline.errors import AthenaError, ModelError, StoreError
-from pipeline.retrieve import STOPPED
+from pipeline.options import ChatOptions
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
+    Events,
     RunFailed,
-    RunningStep,
     SourcesFound,
     TokenArrived,
 )
+from pipeline.steps.records import (
+    STOPPED,
+    CondenseStep,
+    GenerateStep,
+    HydeStep,
+    PromptStep,
+    Quoted,
+    QuoteStep,
+    VerifyStep,
+    step_of,
+)
+from pipeline.steps.trace import RunningStep
 from pipeline.stores.conversations import title_of
 
 if TYPE_CHECKING:
@@ -50,11 +58,10 @@ if TYPE_CHECKING:
 
     from pipeline.answering.persona import Persona
     from pipeline.messages import Message
-    from pipeline.models.base import Encoder, ModelChoice
-    from pipeline.models.generation import ChatStream
+    from pipeline.models.base import ModelChoice
+    from pipeline.models.generation import Generation
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
-    from pipeline.stores.base import DocumentStore
     from pipeline.stores.conversations import Conversations
 
 CONDENSE_TIMEOUT_S = 20.0
@@ -65,202 +72,188 @@ NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatParts:
+    """What a chat is made of; each of `listeners` hears of every turn when it is over, however it ended."""
+
+    hybrid_search: HybridSearch
+    options: RetrievalOptions
+    llm: LLM | None
+    choice: ModelChoice
+    conversations: Conversations
+    persona: Persona
+    limits: ChatOptions
+    listeners: Sequence[Listener] = ()
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name; "" where none is connected."""
+        return self.choice.name if self.llm is not None else ""
+
+    @property
+    def budget(self) -> Budget:
+        """The tokens of a prompt."""
+        prompt = max(512, self.limits.context_window - self.limits.max_answer_tokens)
+        return Budget(prompt, self.options.context_tokens, self.limits.history_tokens)
+
+
 class ChatRecipe:
     """A chat that is bound to one stored conversation.
 
     `run` yields typed events and keeps every turn, also one that was stopped or failed. Without a language
-    model the answer is quotes. `on_end` hears of each turn when it is over, however it ended.
-    `llama_chat.py` shows a chat as LlamaIndex's engine.
+    model the answer is quotes. `pipeline/llamaindex/chat_engine.py` shows a chat as LlamaIndex's engine.
     """
 
-    def __init__(
-        self,
-        *,
-        hybrid_search: HybridSearch,
-        options: RetrievalOptions,
-        llm: LLM | None,
-        choice: ModelChoice,
-        store: DocumentStore,
-        encoder: Encoder,
-        conversations: Conversations,
-        conversation_id: str | None,
-        persona: Persona,
-        quotes: int = 5,
-        history_tokens: int = 2000,
-        max_answer_tokens: int = 1024,
-        context_window: int = 8192,
-        on_end: OnEnd | None = None,
-    ) -> None:
-        conversation = conversations.get(conversation_id) if conversation_id else None
-        self.history = History.of(conversation)
+    def __init__(self, parts: ChatParts, conversation_id: str | None = None) -> None:
+        self.parts = parts
         self.conversation_id = conversation_id or ""
-        self.hybrid_search = hybrid_search
-        self.llm = llm
-        self._options = options
-        self._choice = choice
-        self._store = store
-        self._encoder = encoder
-        self._conversations = conversations
-        self._persona = persona
-        self._quotes = quotes
-        self._history_tokens = history_tokens
-        self._prompt_tokens = max(512, context_window - max_answer_tokens)
-        self._on_end = on_end
+        self.history = History.of(parts.conversations.get(conversation_id) if conversation_id else None)
 
     # -- the recipe ---------------------------------------------------------------------------------
 
-    def _answer(self, turn: Turn) -> Answer:
-        self._condense(turn)
-        self._retrieve(turn)
-        if not turn.retrieval.answerability.answerable:
+    def _answer(self, turn: RunningTurn) -> Events[Answer]:
+        yield from self._condense(turn)
+        yield from self._retrieve(turn)
+        if not turn.found.answerability.answerable:
             return self._abstain(turn)
-        if self.llm is None:
-            return self._quote(turn)
-        return self._generate(turn)
+        if self.parts.llm is None:
+            return (yield from self._quote(turn, notice=f"{NO_MODEL} {self.parts.choice.fix}".strip()))
+        return (yield from self._generate(turn))
 
-    def _condense(self, turn: Turn) -> None:
+    def _condense(self, turn: RunningTurn) -> Events[None]:
         """The message and the history as one question that stands alone."""
-        with turn.trace.step("condense", message=turn.message, messages=len(turn.history)) as step:
-            rewrite = partial(self._rewrite, stop=turn.stop) if self.llm else None
-            found = condense.condense(turn.history, turn.message, rewrite=rewrite)
-            step.outputs.update(question=found.question, carried=found.carried, by=found.by)
-            if found.problem and turn.stop.is_set():
-                step.skip(STOPPED)
-            elif found.problem:
-                step.fail(found.problem)
-                turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
-        turn.question = found.question
+        begun = CondenseStep(message=turn.message, messages=len(turn.history))
+        turn.question = yield from turn.trace.take(begun, self._condensed, turn)
+
+    def _retrieve(self, turn: RunningTurn) -> Events[None]:
+        """Passages and the verdict."""
+        turn.retrieval = yield from self.parts.hybrid_search.run(
+            turn.question, trace=turn.trace, options=self.parts.options, stop=turn.stop
+        )
+        hyde = step_of(turn.retrieval.steps, HydeStep)
+        if hyde.status == "failed":
+            turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
+        yield SourcesFound(turn.retrieval)
+        known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}
+        sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
+        turn.file_hashes = {source: known.get(source, "") for source in sources}
+
+    def _abstain(self, turn: RunningTurn) -> Answer:
+        """The documents do not answer: what was looked for, and the nearest sections."""
+        nearest = nearest_sections(turn.found.passages, turn.file_hashes)
+        return turn.answer(text=not_answered(turn.question), abstained=True, nearest=nearest)
+
+    def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
+        """The best sentences as they stand."""
+        begun = QuoteStep(limit=self.parts.limits.quotes)
+        return (yield from turn.trace.take(begun, self._quoted, turn, notice))
+
+    def _generate(self, turn: RunningTurn) -> Events[Answer]:
+        """The model's answer; where it fails before the first word, quotes stand in for it."""
+        prompt = yield from turn.trace.take(PromptStep(), self._assembled, turn)
+        self._keep_so_far(turn)
+        begun = GenerateStep(model=self.parts.choice.name)
+        try:
+            generation = yield from turn.trace.stream(begun, self._written, turn, prompt.messages)
+        except ModelError as error:
+            if turn.text.strip():
+                with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
+                    turn.partial = yield from self._cite(turn, prompt.sources)
+                raise
+            return (yield from self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}"))
+        if not turn.text.strip() and not turn.stop.is_set():
+            nothing = f"{self.parts.choice.name} answered nothing. {QUOTES_INSTEAD}"
+            return (yield from self._quote(turn, notice=nothing))
+        if generation and generation.notice:
+            turn.notices += (generation.notice,)
+        return (yield from self._cite(turn, prompt.sources))
+
+    def _cite(self, turn: RunningTurn, sources: Sequence[Source]) -> Events[Answer]:
+        """The generated text with markers resolved and every sentence checked."""
+        return (yield from turn.trace.take(VerifyStep(), self._verified, turn, sources))
+
+    # -- the steps ----------------------------------------------------------------------------------
+
+    def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
+        rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
+        found = condensing.condense(turn.history, turn.message, rewrite=rewrite)
+        step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
+        if found.problem and turn.stop.is_set():
+            step.skip(STOPPED)
+        elif found.problem:
+            step.fail(found.problem)
+            turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
+        return found.question
 
     def _rewrite(self, history: Sequence[Message], message: str, *, stop: threading.Event) -> str:
         from pipeline.models.generation import complete
 
-        assert self.llm is not None  # noqa: S101  (only called with one)
-        recent = fitting_history(history, budget=self._history_tokens)
-        prompt = condense_prompt(recent, message)
-        text = complete(self.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
+        assert self.parts.llm is not None  # noqa: S101  (only called with one)
+        prompt = condense_prompt(fitting_history(history, budget=self.parts.limits.history_tokens), message)
+        text = complete(self.parts.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
         return "" if stop.is_set() else text  # half a question finds something else
 
-    def _retrieve(self, turn: Turn) -> None:
-        """Passages and the verdict."""
-        turn.retrieval = self.hybrid_search.search(
-            turn.question, trace=turn.trace, options=self._options, stop=turn.stop
+    def _quoted(self, step: RunningStep[QuoteStep], turn: RunningTurn, notice: str) -> Answer:
+        search = self.parts.hybrid_search
+        quotes = choose_quotes(
+            turn.found, store=search.store, encoder=search.encoder, limit=self.parts.limits.quotes
         )
-        turn.notices += tuple(
-            NO_HYPOTHESIS.format(why=step.detail.rstrip("."))
-            for step in turn.retrieval.steps
-            if step.name == "hyde" and step.status == "failed"
+        step.record = replace(
+            step.record, quotes=tuple(Quoted(quote.leaves[0].node_id, quote.score) for quote in quotes)
         )
-        turn.emit(SourcesFound(turn.retrieval))
-        sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
-        known = {info.source: info.hash for info in self._store.sections.documents()}
-        turn.file_hashes = {source: known.get(source, "") for source in sources}
+        citations = quote_citations(quotes, turn.file_hashes)
+        turn.notices += (notice,)
+        return turn.answer(text=quotes_text(citations), mode="quote", citations=citations)
 
-    def _abstain(self, turn: Turn) -> Answer:
-        """The documents do not answer: what was looked for, and the nearest sections."""
-        nearest = nearest_sections(turn.retrieval.passages, turn.file_hashes)
-        return turn.answer(text=not_answered(turn.question), abstained=True, nearest=nearest)
-
-    def _quote(self, turn: Turn, notice: str = "") -> Answer:
-        """The best sentences as they stand."""
-        with turn.trace.step("quote", limit=self._quotes) as step:
-            quotes = choose_quotes(
-                turn.retrieval, store=self._store, encoder=self._encoder, limit=self._quotes
-            )
-            citations = quote_citations(quotes, turn.file_hashes)
-            step.outputs["quotes"] = [[quote.leaves[0].node_id, quote.score] for quote in quotes]
-        notice = notice or f"{NO_MODEL} {self._choice.fix}".strip()
-        notices = (*turn.notices, notice)
-        return turn.answer(text=quotes_text(citations), mode="quote", citations=citations, notices=notices)
-
-    def _generate(self, turn: Turn) -> Answer:
-        """The model's answer; where it fails before the first word, quotes stand in for it."""
-        prompt = self._prompt(turn)
-        self._begin(turn)
-        try:
-            stream = self._stream(turn, prompt.messages)
-        except ModelError as error:
-            if turn.text.strip():
-                with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
-                    turn.partial = self._cited(turn, prompt.sources)
-                raise
-            return self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}")
-        if not turn.text.strip() and not turn.stop.is_set():
-            return self._quote(turn, notice=f"{self._choice.name} answered nothing. {QUOTES_INSTEAD}")
-        generation = stream.generation
-        notices = turn.notices + ((generation.notice,) if generation and generation.notice else ())
-        return self._cited(turn, prompt.sources, notices=notices)
-
-    def _prompt(self, turn: Turn) -> Prompt:
+    def _assembled(self, step: RunningStep[PromptStep], turn: RunningTurn) -> Prompt:
         """System header, sources, history and message, within the model's context."""
-        with turn.trace.step("prompt") as step:
-            prompt = assemble_prompt(
-                self._persona,
-                turn.retrieval.passages,
-                turn.history,
-                turn.message,
-                budget=Budget(self._prompt_tokens, self._options.context_tokens, self._history_tokens),
-            )
-            step.outputs["messages"] = [{"role": m.role, "text": m.text} for m in prompt.messages]
-            step.outputs["tokens"] = sum(count_tokens(m.text) for m in prompt.messages)
-            step.outputs["history_left_out"] = prompt.history_left_out
-            turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
+        prompt = assemble_prompt(
+            self.parts.persona, turn.found.passages, turn.history, turn.message, budget=self.parts.budget
+        )
+        step.record = replace(
+            step.record,
+            messages=prompt.messages,
+            tokens=sum(count_tokens(message.text) for message in prompt.messages),
+            history_left_out=prompt.history_left_out,
+        )
+        turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
         return prompt
 
-    def _stream(self, turn: Turn, messages: Sequence[Message]) -> ChatStream:
+    def _written(
+        self, step: RunningStep[GenerateStep], turn: RunningTurn, messages: Sequence[Message]
+    ) -> Events[Generation | None]:
+        """The model's words as they arrive, kept each second."""
         from pipeline.models.generation import stream_chat
 
-        assert self.llm is not None  # noqa: S101  (only called with one)
-        with (
-            turn.trace.step("generate", model=self._choice.name) as step,
-            closing(stream_chat(self.llm, messages, stop=turn.stop)) as stream,
-        ):
+        assert self.parts.llm is not None  # noqa: S101  (only called with one)
+        with closing(stream_chat(self.parts.llm, messages, stop=turn.stop)) as stream:
             kept = time.monotonic()
             for piece in stream:
                 turn.text += piece
-                turn.emit(TokenArrived(piece))
+                yield TokenArrived(piece)
                 if time.monotonic() - kept >= KEEP_EVERY_S:
                     with suppress(StoreError):  # busy: the next time, or at the end
-                        self._conversations.keep_text(turn.turn_id, turn.text)
+                        self._keep_so_far(turn)
                     kept = time.monotonic()
-            if stream.generation:
-                step.outputs.update(asdict(stream.generation) | {"text": len(turn.text)})
-        return stream
+        if generation := stream.generation:
+            said = {name: value for name, value in asdict(generation).items() if name != "text"}
+            step.record = replace(step.record, characters=len(turn.text), **said)
+        return stream.generation
 
-    def _cited(self, turn: Turn, sources: Sequence[Source], *, notices: tuple[str, ...] = ()) -> Answer:
-        """The generated text with markers resolved and every sentence checked."""
-        with turn.trace.step("verify") as step:
-            passages = {source.number: source.passage for source in sources}
-            locate = SentenceLocator(list(passages.values()), store=self._store, encoder=self._encoder)
-            cited = cite(turn.text.strip(), passages, locate=locate, file_hashes=turn.file_hashes)
-            support = verify(cited.text, cited.pieces, cited.citations, encoder=self._encoder)
-            failed = {marker for item in support if not item.supported for marker in item.markers}
-            held = {marker for item in support if item.supported for marker in item.markers}
-            citations = tuple(
-                replace(citation, verified=citation.marker in held or citation.marker not in failed)
-                for citation in cited.citations
-            )
-            step.outputs.update(sentences=len(support), supported=sum(item.supported for item in support))
-        return turn.answer(
-            text=cited.text, mode="generate", citations=citations, support=support, notices=notices
+    def _verified(
+        self, step: RunningStep[VerifyStep], turn: RunningTurn, sources: Sequence[Source]
+    ) -> Answer:
+        search = self.parts.hybrid_search
+        found = check(
+            turn.text.strip(),
+            sources,
+            store=search.store,
+            encoder=search.encoder,
+            file_hashes=turn.file_hashes,
         )
-
-    def _begin(self, turn: Turn) -> None:
-        """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so.
-
-        Its steps, some 100 kB, come with the end: each second's text would write them again.
-        """
-        self._keep(turn, turn.answer(text="", status="stopped", steps=()))
-
-    def _keep(self, turn: Turn, answer: Answer) -> Answer:
-        """Store a turn, in the place of what was stored of it before."""
-        turn.outcome = answer
-        if not self.conversation_id:
-            self.conversation_id = self._conversations.create(title_of(turn.message)).info.id
-        turn.turn_id = self._conversations.save_turn(
-            self.conversation_id, replace(answer, turn_id=turn.turn_id)
-        )
-        turn.outcome = replace(answer, turn_id=turn.turn_id, conversation_id=self.conversation_id)
-        return turn.outcome
+        supported = sum(item.supported for item in found.support)
+        step.record = replace(step.record, sentences=len(found.support), supported=supported)
+        return turn.answer(text=found.text, mode="generate", citations=found.citations, support=found.support)
 
     # -- running it ---------------------------------------------------------------------------------
 
@@ -273,68 +266,74 @@ class ChatRecipe:
     ) -> Iterator[ChatEvent]:
         """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`.
 
-        `history` takes the place of what was said before. The work is done in a thread, so that events
-        arrive while a step is at work. Leaving the iterator early stops the run.
+        `history` takes the place of what was said before. The work is done in the caller's thread, between
+        one event and the next. Leaving the iterator early stops the run and keeps what there was.
         """
-        stop = stop or threading.Event()
-        message = message.encode(errors="replace").decode()  # half a surrogate pair cannot be stored
         if history is not None:
             self.history.replace(history)
-        events: queue.SimpleQueue[ChatEvent | None] = queue.SimpleQueue()
-        turn = Turn(
-            message, self.history.said(), stop, events.put, self._working, self._model_name, self._settings()
+        turn = RunningTurn(
+            message=message.encode(errors="replace").decode(),  # half a surrogate pair cannot be stored
+            history=self.history.said(),
+            stop=stop or threading.Event(),
+            model=self.parts.model_name,
+            settings=self.parts.options.model_dump(),
         )
-        context = contextvars.copy_context()
-        worker = threading.Thread(
-            target=context.run, args=(self._work, turn, events), name="chat", daemon=True
-        )
-        worker.start()
+        events = self._work(turn)
         try:
-            while (event := events.get()) is not None:
+            for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)
                 yield event
-        except BaseException:  # the caller leaves early
-            stop.set()
+        except GeneratorExit:
+            turn.stop.set()
+            for _ in events:
+                pass
             raise
-        worker.join()
-        if turn.crash:
-            raise turn.crash
 
-    def _work(self, turn: Turn, events: queue.SimpleQueue[ChatEvent | None]) -> None:
+    def _work(self, turn: RunningTurn) -> Iterator[ChatEvent]:
+        """The events of a turn, the last one when all else is done: some callers ask for no more."""
+        last: ChatEvent
         try:
-            answer = self._keep(turn, self._answer(turn))
+            answer = self._keep(turn, (yield from self._answer(turn)))
             self.history.remember(turn.message, answer.text)
-            events.put(AnswerFinished(answer))
+            last = AnswerFinished(answer)
         except AthenaError as error:
             self._keep_failed(turn, str(error))
-            turn.emit(RunFailed(error.problem, error.fix, turn.text, error))
-        except BaseException as error:  # noqa: BLE001  (raised again in the thread that called `run`)
-            turn.crash = error
+            last = RunFailed(error.problem, error.fix, turn.text, error)
+        except KeyboardInterrupt:
+            turn.stop.set()
+            self._keep_so_far(turn)
+            self._tell(turn)
+            raise
+        except BaseException:
             self._keep_failed(turn, UNEXPECTED)
-        finally:
-            try:
-                self._tell(turn)
-            finally:
-                events.put(None)
+            self._tell(turn)
+            raise
+        try:
+            self._tell(turn)
+        finally:  # a listener that fails costs nobody the answer
+            yield last
 
-    def _tell(self, turn: Turn) -> None:
-        """Hand the turn, which is over, to who asked for it."""
-        if self._on_end:
-            self._on_end(turn.finished)
+    def _tell(self, turn: RunningTurn) -> None:
+        for listen in self.parts.listeners:
+            listen(turn.finished)
 
-    def _keep_failed(self, turn: Turn, why: str) -> None:
+    def _keep(self, turn: RunningTurn, answer: Answer) -> Answer:
+        """Store a turn with all its steps, in the place of what was stored of it before."""
+        turn.outcome = replace(
+            answer, steps=tuple(turn.trace.steps), seconds=turn.trace.seconds, turn_id=turn.turn_id
+        )
+        if not self.conversation_id:
+            self.conversation_id = self.parts.conversations.create(title_of(turn.message)).info.id
+        turn.turn_id = self.parts.conversations.save_turn(self.conversation_id, turn.outcome)
+        turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.conversation_id)
+        return turn.outcome
+
+    def _keep_so_far(self, turn: RunningTurn) -> None:
+        """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""
+        self._keep(turn, turn.answer(text=turn.text, status="stopped"))
+
+    def _keep_failed(self, turn: RunningTurn, why: str) -> None:
         """Keep what there was of a failed turn, with why it ended as its last notice."""
         kept = turn.partial or turn.answer(text=turn.text)
         with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said elsewhere
             self._keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
             self.history.remember(turn.message, kept.text)
-
-    def _working(self, step: RunningStep) -> str:
-        text = WORKING.get(step.name, step.name)
-        return text.format(sentences=self._store.sentences.count()) if step.name == "search" else text
-
-    @property
-    def _model_name(self) -> str:
-        return self._choice.name if self.llm is not None else ""
-
-    def _settings(self) -> dict[str, object]:
-        return self._options.model_dump()

@@ -60,7 +60,6 @@ LLAMA_ADAPTERS = (
 
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
-    "pipeline/chat.py": 1,
     "pipeline/models/hub.py": 1,
     "pipeline/models/reader.py": 1,
 }

@@ -34,7 +34,7 @@ def _finish(events: Iterator[ChatEvent], show: Callable[[str], None]) -> Answer:
             case StepStarted(text=text):
                 show(text.rstrip(" …."))
             case AnswerFinished(answer=answer):
-                return answer  # type: ignore[no-any-return]
+                return answer
             case RunFailed(message=message, fix=fix):
                 raise ModelError(message, fix)
     raise AthenaError("The answer ended unexpectedly.", "Ask again with `athena -v ask …` to see more.")

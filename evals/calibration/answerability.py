@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.calibration.logistic import Floats, fit, probabilities
+from evals.calibration.logistic import Floats, fit
 from evals.datasets import Query, load_corpus, load_qrels, load_queries
 from evals.metrics import auroc
 from evals.runs.asking import condensed
 from evals.runs.indexing import Indexed, index_corpus, section_names
 from pipeline.finding.answerability import signals
 from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
+from pipeline.finding.logistic import sigmoid
 from pipeline.finding.passages import gather
 from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
@@ -139,7 +140,7 @@ def print_report(rows: Sequence[Example]) -> None:
         for index, row in enumerate(rows):
             if row.collection == collection:
                 logit = np.array([float(np.dot(weights, row.values)) + intercept])
-                held_out[index] = float(probabilities(logit)[0])
+                held_out[index] = float(sigmoid(logit)[0])
     print(
         f"{'collection':<12}{'against':<10}{'n':>6}" + "".join(f"{name:>19}" for name in (*NAMES, "held out"))
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.finding.logistic import sigmoid
+
 Floats = NDArray[np.float64]
 STEPS = 50
 
@@ -20,14 +22,9 @@ def fit(signals: Floats, labels: Floats, *, weights: Floats, ridge: float = 1.0)
     penalty = np.diag([0.0, *[ridge] * signals.shape[1]])
     solution = np.zeros(design.shape[1])
     for _ in range(STEPS):
-        predicted = probabilities(design @ solution)
+        predicted = sigmoid(design @ solution)
         curvature = (design * (weights * predicted * (1 - predicted))[:, None]).T @ design + penalty
         gradient = design.T @ (weights * (labels - predicted)) - penalty @ solution
         solution = solution + np.linalg.solve(curvature, gradient)
     coefficients = solution[1:] / spread
     return coefficients, float(solution[0] - coefficients @ mean)
-
-
-def probabilities(logits: Floats) -> Floats:
-    """Logits to 0..1."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))

@@ -12,8 +12,8 @@ from pipeline.stores.conversations import Conversation
 class History:
     """The messages of one conversation; filled from what is stored, added to after each answer.
 
-    A failed turn with nothing in it is left out: an unanswered question would be answered twice. Markers
-    are taken out: their numbers mean nothing in the next prompt.
+    A failed turn without text is left out: its question would be answered twice. Markers are removed:
+    their numbers mean nothing in the next prompt.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class History:
         return history
 
     def remember(self, question: str, answer: str) -> None:
-        """Add a turn; one without an answer is left out: it would be answered with the next."""
+        """Add a turn, unless it has no answer: the model would answer it with the next."""
         if not answer.strip():
             return
         self.add(Message("user", question))
@@ -43,5 +43,5 @@ class History:
         self._said.append(said)
 
     def replace(self, said: Sequence[Message]) -> None:
-        """Put other messages in the place of all."""
+        """Replace all messages."""
         self._said = list(said)

@@ -1,38 +1,21 @@
-"""One turn of a chat while it runs: what is known of it so far, and who hears of each step."""
+"""One turn of a chat: while it runs, what is known of it so far; and when it is over."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.messages import Message
-from pipeline.steps.events import ChatEvent, RunningStep, Step, StepFinished, StepStarted, Trace
-
-WORKING = {
-    "condense": "Reading the conversation",
-    "hyde": "Writing a hypothetical answer",
-    "wait": "Waiting for other searches",
-    "embed": "Embedding the question",
-    "search": "Searching {sentences:,} sentences",
-    "fuse": "Fusing the rankings",
-    "merge": "Merging sentences into sections",
-    "rerank": "Reranking",
-    "answerable": "Judging whether this answers it",
-    "select": "Selecting passages",
-    "prompt": "Writing the prompt",
-    "generate": "Writing the answer",
-    "quote": "Choosing quotes",
-    "verify": "Checking the citations",
-}
+from pipeline.steps.records import Step
+from pipeline.steps.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurn:
-    """One turn when it is over, however it ended: for who keeps an eye on turns."""
+    """One turn when it is over, however it ended."""
 
     answer: Answer
     steps: tuple[Step, ...]
@@ -43,68 +26,56 @@ class FinishedTurn:
     seconds: float
 
 
-OnEnd = Callable[[FinishedTurn], None]
+Listener = Callable[[FinishedTurn], None]
 
 
-class Turn:
-    """One turn while it runs."""
+@dataclass(slots=True)
+class RunningTurn:
+    """One turn while it runs; its steps fill it in."""
 
-    def __init__(
-        self,
-        message: str,
-        history: list[Message],
-        stop: threading.Event,
-        emit: Callable[[ChatEvent], None],
-        working: Callable[[RunningStep], str],
-        model: str,
-        settings: dict[str, object],
-    ) -> None:
-        self.message = message
-        self.question = message
-        self.history = history
-        self.stop = stop
-        self.emit = emit
-        self.text = ""
-        self.turn_id = ""
-        self.partial: Answer | None = None  # of a generation that broke off, with its citations
-        self.notices: tuple[str, ...] = ()
-        self.retrieval: Retrieval
-        self.outcome: Answer  # how it ended, also where that could not be stored
-        self.file_hashes: dict[str, str] = {}
-        self.crash: BaseException | None = None
-        self._model = model
-        self._settings = settings
-        self._started = time.perf_counter()
-        self.trace = Trace(
-            on_start=lambda step: emit(StepStarted(step.name, working(step))),
-            on_finish=lambda step: emit(StepFinished(step)),
-        )
+    message: str
+    history: Sequence[Message]
+    stop: threading.Event
+    model: str  # "" = none is connected
+    settings: Mapping[str, object]
+    question: str = ""  # the message as it is searched for
+    retrieval: Retrieval | None = None
+    file_hashes: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""  # that a model has written
+    notices: tuple[str, ...] = ()
+    turn_id: str = ""
+    partial: Answer | None = None  # of a generation that broke off, with its citations
+    outcome: Answer | None = None  # how it ended, also where that could not be stored
+    trace: Trace = field(default_factory=Trace)
+
+    @property
+    def found(self) -> Retrieval:
+        """What was retrieved; only asked for once it was."""
+        assert self.retrieval is not None  # noqa: S101  (the recipe retrieves first)
+        return self.retrieval
 
     @property
     def finished(self) -> FinishedTurn:
-        """All of it, once there is an outcome."""
-        retrieval: Retrieval | None = getattr(self, "retrieval", None)
+        """All of it, once it is over."""
         return FinishedTurn(
-            answer=self.outcome,
+            answer=self.outcome or self.answer(text=self.text),
             steps=tuple(self.trace.steps),
-            passages=retrieval.passages if retrieval else (),
+            passages=self.retrieval.passages if self.retrieval else (),
             generated=self.text,
-            model=self._model,
+            model=self.model,
             started_at=self.trace.started_at,
             seconds=self.trace.seconds,
         )
 
     def answer(self, **given: Any) -> Answer:
-        """The answer as it stands, with what is given on top."""
+        """The answer as it stands, with what is given on top; where it is kept, steps and time are added."""
         known: dict[str, Any] = {
             "question": self.message,
-            "condensed_question": self.question,
-            "mode": "generate" if self._model else "quote",
+            "condensed_question": self.question or self.message,
+            "mode": "generate" if self.model else "quote",
             "abstained": False,
             "notices": self.notices,
-            "steps": tuple(self.trace.steps),
             "status": "stopped" if self.stop.is_set() else "complete",
-            "seconds": time.perf_counter() - self._started,
-            "settings": self._settings,
+            "settings": self.settings,
         } | given
-        return Answer(model=self._model if known["mode"] == "generate" else "", **known)
+        return Answer(model=self.model if known["mode"] == "generate" else "", **known)

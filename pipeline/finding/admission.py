@@ -11,10 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.models.onnx import core_count
-from pipeline.steps.events import Trace
 
 LONGEST_WAIT_S = 1.0
 """Then a search goes on without a place: those before it may wait for a server and use no core at all."""
+
+
+class Place:
+    """A place of one search: held from the start where one was free."""
+
+    def __init__(self, free: threading.Semaphore, longest_wait_s: float) -> None:
+        self.held = free.acquire(blocking=False)
+        self._free = free
+        self._longest_wait_s = longest_wait_s
+
+    def wait(self) -> None:
+        """Wait until a place is free, but not for ever: `held` says whether one came free in time."""
+        self.held = self._free.acquire(timeout=self._longest_wait_s)
 
 
 class Admission:
@@ -26,19 +38,11 @@ class Admission:
         self._free = threading.Semaphore(self.places)
 
     @contextmanager
-    def place(self, trace: Trace) -> Iterator[None]:
-        """Hold a place for the block; where none is free, waiting for one is a step of the trace."""
-        held = self._free.acquire(blocking=False) or self._wait(trace)
+    def place(self) -> Iterator[Place]:
+        """A place for the block; where it is not held, wait for it first."""
+        place = Place(self._free, self._longest_wait_s)
         try:
-            yield
+            yield place
         finally:
-            if held:
+            if place.held:
                 self._free.release()
-
-    def _wait(self, trace: Trace) -> bool:
-        """True where a place came free in time."""
-        with trace.step("wait", places=self.places) as step:
-            held = self._free.acquire(timeout=self._longest_wait_s)
-            if not held:
-                step.detail = "no place came free in time: searching beside the others"
-        return held

@@ -6,19 +6,21 @@ made anew by `python -m evals.calibration.answerability`.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pipeline.analysis import analyse
 from pipeline.answer import Answerability, Passage
+from pipeline.finding.logistic import sigmoid
 from pipeline.stores.base import SearchResponse
 from pipeline.terms import content_terms
 
-# A number in a series, as alarms and parts have them: C-113. Without a hyphen it is too often a mere name.
+# A number of a series, as alarms and parts have: C-113. Without a hyphen it is too often just a name.
 CODE = re.compile(r"(?<![\w-])([A-Z]{1,5}-)(\d{1,4})(?![\w-])")
-SERIES = 3  # so many other numbers make one that the documents keep, and would have this number in
+SERIES = 3  # other numbers that show a series which the documents list, and would list this number in
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
 MARGIN_RANK = 10
 
@@ -34,7 +36,7 @@ class Calibration:
     def probability(self, signals: Mapping[str, float]) -> float:
         """The calibrated probability, 0..1, that the documents answer the question."""
         logit = self.intercept + sum(weight * signals[name] for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+        return float(sigmoid(np.asarray(logit)))
 
 
 BUNDLED = Calibration(
@@ -59,7 +61,7 @@ BY_MODEL = {"all-MiniLM-L6-v2": BUNDLED}
 def judge(
     question: str, response: SearchResponse, passages: Sequence[Passage], *, calibration: Calibration
 ) -> Answerability:
-    """The verdict on a question; a plain no without a passage, or about a code that there is not."""
+    """The verdict on a question; a plain no without a passage, or about a code that does not exist."""
     if not passages:
         return Answerability(0.0, calibration.threshold)
     found = signals(question, response, passages)

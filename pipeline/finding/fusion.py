@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.stores.base import Ranking, SearchResponse
 
 LISTS = ("bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences")
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """One section (or sentence) after fusion: its score and what each list gave to it."""
 
     id: str

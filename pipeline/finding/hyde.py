@@ -3,20 +3,68 @@
 from __future__ import annotations
 
 import threading
-from typing import Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pipeline.errors import ModelError
+from pipeline.steps.records import STOPPED, HydeStep
+from pipeline.steps.trace import RunningStep
 from pipeline.stores.base import Vector
+
+if TYPE_CHECKING:
+    from pipeline.options import RetrievalOptions
 
 MAX_HYPOTHESIS_CHARACTERS = 2000
 
 
 class Hypothesize(Protocol):
-    """A question in, a hypothetical passage out; raises `ModelError`, and ends early once stop is set."""
+    """Writes a hypothetical passage for a question; raises `ModelError`, ends early once stop is set."""
 
     def __call__(self, question: str, stop: threading.Event, /) -> str:
         """Write it."""
+
+
+def write(
+    step: RunningStep[HydeStep],
+    hypothesize: Hypothesize | None,
+    options: RetrievalOptions,
+    *,
+    known: str | None,
+    stop: threading.Event,
+) -> str:
+    """The hypothesis of a search; "" where there is none. One that is `known` is not written again."""
+    hypothesis = ""
+    if not options.hyde:
+        step.skip("switched off")
+    elif known is None and hypothesize is None:
+        step.skip("no language model is connected")
+    elif options.alpha == 0 and not options.hyde_lexical:
+        step.skip("alpha is 0: no dense search needs it")
+    elif known is not None:
+        hypothesis = known
+    elif stop.is_set():
+        step.skip(STOPPED)
+    elif hypothesize is not None:
+        hypothesis = _written(step, hypothesize, stop)
+    step.record = replace(step.record, hypothesis=hypothesis)
+    return hypothesis
+
+
+def _written(step: RunningStep[HydeStep], hypothesize: Hypothesize, stop: threading.Event) -> str:
+    """A new hypothesis, or "" where the model fails: the search goes on without it, and says so."""
+    try:
+        hypothesis = tidy(hypothesize(step.record.question, stop))
+    except ModelError as error:
+        step.fail(str(error))
+        return ""
+    if stop.is_set():  # half a hypothesis finds something else
+        step.skip(STOPPED)
+        return ""
+    if not hypothesis:
+        step.fail("the model wrote nothing")
+    return hypothesis
 
 
 def combine(question: Vector, hypothesis: Vector) -> Vector:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
-from pipeline.finding.merging import Merge, merge_sections
+from pipeline.finding.merging import merge_sections
 from pipeline.nodes import Node, ScoredNode, by_section
+from pipeline.steps.records import FetchedSection
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Passages in the order of the fused ranking, the merges, and how to name each section."""
+    """Passages in the order of the fused ranking, and the section of each with what was found of it."""
 
     passages: list[Passage]
-    merges: list[Merge]
-    labels: Mapping[str, Mapping[str, Any]]  # section id → source, heading_path, siblings
+    sections: tuple[FetchedSection, ...]
 
 
 def gather(
@@ -65,16 +64,18 @@ def gather(
         for item in ranking
         if item.id in sections
     ]
-    labels = {
-        passage.section.node_id: {
-            "source": passage.section.metadata["source"],
-            "heading_path": passage.section.metadata["heading_path"],
-            "siblings": siblings[passage.section.node_id],
-        }
+    fetched = tuple(
+        FetchedSection(
+            section_id=passage.section.node_id,
+            source=passage.section.metadata["source"],
+            heading_path=tuple(passage.section.metadata["heading_path"]),
+            siblings=siblings[passage.section.node_id],
+            found=merges[passage.section.node_id].found,
+            merged=passage.merged,
+        )
         for passage in passages
-    }
-    shown = [merge for merge in merges.values() if merge.found and merge.section_id in labels]
-    return Gathered(passages, shown, labels)
+    )
+    return Gathered(passages, fetched)
 
 
 def _found(

@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from pipeline.answer import Passage
+from pipeline.errors import ModelError
+from pipeline.finding.logistic import sigmoid
 from pipeline.models.base import CrossEncoder
+from pipeline.steps.records import STOPPED, Reranked, RerankStep
+from pipeline.steps.trace import RunningStep
+
+
+def take(
+    step: RunningStep[RerankStep],
+    question: str,
+    passages: list[Passage],
+    *,
+    cross_encoder: CrossEncoder | None,
+    wanted: bool,
+    stop: threading.Event,
+) -> list[Passage]:
+    """The passages in their new order, or as they were where there is none."""
+    if not wanted:
+        step.skip("switched off")
+    elif cross_encoder is None:
+        step.skip("no cross-encoder is available")
+    elif stop.is_set():
+        step.skip(STOPPED)
+    else:
+        return _taken(step, question, passages, cross_encoder)
+    return passages
+
+
+def _taken(
+    step: RunningStep[RerankStep], question: str, passages: list[Passage], cross_encoder: CrossEncoder
+) -> list[Passage]:
+    """The passages in their new order; a cross-encoder that fails leaves them as they were."""
+    record = step.record
+    try:
+        ordered = rerank(
+            question, passages, cross_encoder=cross_encoder, top_n=record.top_n, weight=record.weight
+        )
+    except ModelError as error:
+        step.fail(str(error))
+        return passages
+    step.record = replace(
+        record,
+        model=cross_encoder.name,
+        before=tuple(passage.section.node_id for passage in passages),
+        after=tuple(Reranked(p.section.node_id, p.score, p.rerank_score) for p in ordered),
+    )
+    return ordered
 
 
 def rerank(
@@ -42,8 +87,3 @@ def passage_text(passage: Passage) -> str:
         return f"{heading}\n{passage.section.text}"
     in_order = sorted(passage.sentences, key=lambda hit: hit.node.metadata["position"])
     return f"{heading}\n" + " ".join(hit.node.text for hit in in_order)
-
-
-def sigmoid(logits: np.ndarray) -> np.ndarray:
-    """Logits to 0..1."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))

@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.answer import Passage
+from pipeline.steps.records import Dropped
 
 CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was kept, its tokens, and what was dropped with the reason: (section id, reason)."""
+    """What was kept, its tokens, and what was dropped."""
 
     passages: list[Passage]
     tokens: int
-    dropped: list[tuple[str, str]]
+    dropped: list[Dropped]
 
 
 def select(
@@ -28,15 +29,15 @@ def select(
     again when it is put together.
     """
     kept: list[Passage] = []
-    dropped: list[tuple[str, str]] = []
+    dropped: list[Dropped] = []
     tokens = 0
     for passage in passages:
         if len(kept) == top_k:
-            dropped.append((passage.section.node_id, f"beyond the first {top_k}"))
+            dropped.append(Dropped(passage.section.node_id, f"beyond the first {top_k}"))
             continue
         size = count_tokens(_text(passage))
         if kept and tokens + size > context_tokens:
-            dropped.append((passage.section.node_id, f"{size} tokens do not fit the budget"))
+            dropped.append(Dropped(passage.section.node_id, f"{size} tokens do not fit the budget"))
             continue
         kept.append(passage)
         tokens += size

@@ -1,20 +1,33 @@
-"""Why not this page? What became of one section in a search: its ranks, and the step that dropped it."""
+"""Why not this page? The ranks of one section in a search, and the step that dropped it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from pipeline.answer import Retrieval
+from pipeline.answer import Answer, Retrieval
 from pipeline.errors import UnknownDocument
-from pipeline.finding.fusion import LISTS
 from pipeline.nodes import Node
-from pipeline.steps.events import Step
+from pipeline.steps.records import (
+    KEPT_RANKS,
+    FuseStep,
+    HydeStep,
+    RerankStep,
+    SearchStep,
+    SelectStep,
+    Step,
+    step_of,
+)
 from pipeline.stores.base import SectionStore
 from pipeline.stores.globs import matches
 
+if TYPE_CHECKING:
+    from pipeline.options import RetrievalOptions
+    from pipeline.retrieve import HybridSearch
+
 NOT_INDEXED = "not indexed"
+CHANGED = "The index has changed since this was answered: these are the ranks of today."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What became of one section: `dropped_by` is the step that lost it, "" where it was selected."""
+    """How one section fared in a search: `dropped_by` is the step that lost it, "" if it was selected."""
 
     source: str
     heading_path: tuple[str, ...]
@@ -51,7 +64,7 @@ class Places:
 
 
 def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: str) -> Why:
-    """Follow the section named `heading` in `source` through the steps of a finished search."""
+    """Follow the section named `heading` in `source` through a search whose steps kept all ranks."""
     try:
         document = sections.document(source)
     except UnknownDocument as error:
@@ -62,7 +75,36 @@ def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: s
         known = ", ".join(names) or "no headings"
         text = f"'{source}' is indexed, but no section in it is called '{heading}'. It has {known}."
         return Why(source, (), False, NOT_INDEXED, text)
-    return _follow(section, {step.name: step for step in retrieval.steps})
+    return _follow(section, retrieval.steps)
+
+
+def why_answered(
+    answer: Answer,
+    *,
+    hybrid_search: HybridSearch,
+    options: RetrievalOptions,
+    source: str,
+    heading: str,
+) -> Why:
+    """The same for a stored answer, by a new search with its options and its hypothesis.
+
+    Where that search ranks other sections than the answer's did, the index has changed, which is said.
+    """
+    retrieval = hybrid_search.search(
+        answer.condensed_question or answer.question,
+        options=options,
+        hypothesis=step_of(answer.steps, HydeStep).hypothesis,
+        ranks=None,
+    )
+    found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
+    then, now = _first_ranks(answer.steps), _first_ranks(retrieval.steps)
+    if then and then != now:
+        return replace(found, explanation=f"{found.explanation} {CHANGED}")
+    return found
+
+
+def _first_ranks(steps: Sequence[Step]) -> list[str]:
+    return [item.id for item in step_of(steps, FuseStep).ranking[:KEPT_RANKS]]
 
 
 def _find(sections: Sequence[Node], heading: str) -> Node | None:
@@ -79,59 +121,57 @@ def _named(sections: Sequence[Node]) -> list[Node]:
     return [node for node in sections if node.metadata["heading_path"]]
 
 
-def _follow(section: Node, steps: Mapping[str, Step]) -> Why:
-    lists = {name: _place(steps["search"].outputs[name], section.node_id) for name in LISTS}
-    ranking = [item[0] for item in steps["fuse"].outputs["ranking"]]
-    scores = {item[0]: item[1] for item in steps["fuse"].outputs["ranking"]}
-    fused = _rank(ranking, scores, section.node_id)
-    after = steps["rerank"].outputs.get("after", [])
-    reranked = _rank([item[0] for item in after], {item[0]: item[1] for item in after}, section.node_id)
-    selected = list(steps["select"].outputs["selected"])
-    final = selected.index(section.node_id) + 1 if section.node_id in selected else None
-    dropped_by, explanation = _verdict(section, Places(lists, fused, reranked, final), steps)
+def _follow(section: Node, steps: Sequence[Step]) -> Why:
+    search, fuse = step_of(steps, SearchStep), step_of(steps, FuseStep)
+    rerank, select = step_of(steps, RerankStep), step_of(steps, SelectStep)
+    places = Places(
+        lists={
+            name: _place(((hit.section_id, hit.score) for hit in hits), section)
+            for name, hits in search.lists.items()
+        },
+        fused=_place(((item.id, item.score) for item in fuse.ranking), section),
+        reranked=_place(((item.section_id, item.score) for item in rerank.after), section),
+        final=_place(((section_id, 0.0) for section_id in select.selected), section).rank,
+    )
+    dropped_by, explanation = _verdict(section, places, search, select)
     return Why(
         source=section.metadata["source"],
         heading_path=tuple(section.metadata["heading_path"]),
         indexed=True,
         dropped_by=dropped_by,
         explanation=explanation,
-        lists=lists,
-        fused=fused,
-        reranked=reranked,
-        final_rank=final,
+        lists=places.lists,
+        fused=places.fused,
+        reranked=places.reranked,
+        final_rank=places.final,
     )
 
 
-def _place(hits: Sequence[Sequence[Any]], section_id: str) -> Place:
-    for rank, (_, hit_section, score) in enumerate(hits, start=1):
-        if hit_section == section_id:
+def _place(ranking: Iterable[tuple[str, float]], section: Node) -> Place:
+    """The first place of a section in a ranking of section ids and scores."""
+    for rank, (section_id, score) in enumerate(ranking, start=1):
+        if section_id == section.node_id:
             return Place(rank, float(score))
     return Place()
 
 
-def _rank(ranking: Sequence[str], scores: Mapping[str, float], section_id: str) -> Place:
-    return Place(ranking.index(section_id) + 1, scores[section_id]) if section_id in scores else Place()
-
-
-def _verdict(section: Node, places: Places, steps: Mapping[str, Step]) -> tuple[str, str]:
+def _verdict(section: Node, places: Places, search: SearchStep, select: SelectStep) -> tuple[str, str]:
     if places.final is not None:
         return "", f"It was selected, in place {places.final}."
     if all(place.rank is None for place in places.lists.values()):
-        return "search", _not_found(section.metadata["source"], steps["search"].inputs)
+        return "search", _not_found(section.metadata["source"], search)
     if places.fused.rank is None:
         return "fuse", "It was found only by lists whose weight is 0."
     place = f"It was in place {places.fused.rank} of the fusion"
-    reason = dict(steps["select"].outputs["dropped"]).get(section.node_id)
+    reason = next((item.why for item in select.dropped if item.section_id == section.node_id), None)
     if reason is None:
         return "merge", f"{place}, further down than passages are fetched."
-    top_k, reranked = steps["select"].inputs["top_k"], places.reranked.rank
-    if reranked is not None and places.fused.rank <= top_k < reranked:
-        return "rerank", f"{place}, but in place {reranked} after reranking: {reason}."
+    if places.reranked.rank is not None and places.fused.rank <= select.top_k < places.reranked.rank:
+        return "rerank", f"{place}, but in place {places.reranked.rank} after reranking: {reason}."
     return "select", f"{place}, but was left out: {reason}."
 
 
-def _not_found(source: str, searched: Mapping[str, Any]) -> str:
-    glob = searched.get("paths")
-    if glob and not matches(source, glob):
-        return f"Only sources that match '{glob}' were searched."
-    return f"None of the four lists has it among its candidates ({searched['candidates']} sections each)."
+def _not_found(source: str, searched: SearchStep) -> str:
+    if searched.paths and not matches(source, searched.paths):
+        return f"Only sources that match '{searched.paths}' were searched."
+    return f"None of the four lists has it among its candidates ({searched.candidates} sections each)."

@@ -15,8 +15,8 @@ from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgent
 from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
 from pipeline.llamaindex.memory import HistoryMemory, said_in
-from pipeline.llamaindex.nodes import nodes_with_score
 from pipeline.llamaindex.retriever import HybridRetriever
+from pipeline.llamaindex.text_nodes import nodes_with_score
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
 
 
@@ -28,8 +28,8 @@ class ChatEngine(CondensePlusContextChatEngine):
 
     def __init__(self, recipe: ChatRecipe) -> None:
         super().__init__(
-            retriever=HybridRetriever(recipe.hybrid_search),
-            llm=recipe.llm,  # type: ignore[arg-type]  # without one the answer is quotes
+            retriever=HybridRetriever(recipe.parts.hybrid_search),
+            llm=recipe.parts.llm,  # type: ignore[arg-type]  # without one the answer is quotes
             memory=HistoryMemory.of(recipe.history),
         )
         self._recipe = recipe

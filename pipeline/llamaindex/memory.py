@@ -14,7 +14,7 @@ from pipeline.messages import Message
 
 
 class HistoryMemory(BaseMemory):
-    """A history seen as a memory: what is put here is in the history, and the other way round.
+    """A history seen as a memory: what is put into one is in the other.
 
     It keeps what users and assistants said; other messages (system, tool) and empty ones are not kept.
     """

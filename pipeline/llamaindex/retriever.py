@@ -6,7 +6,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from pipeline.llamaindex.nodes import nodes_with_score
+from pipeline.llamaindex.text_nodes import nodes_with_score
 from pipeline.retrieve import HybridSearch
 
 

@@ -1,1 +1,1 @@
-"""Steps: the record of what a run did, and what becomes of it: events, spans, Phoenix."""
+"""Steps: the record of what a run did, and who reads it: events, stored turns, spans, Phoenix."""

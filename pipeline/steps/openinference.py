@@ -1,35 +1,60 @@
 """A step, and a whole turn, in OpenInference's words: what Phoenix shows, counts and filters by.
 
-The names are those of OpenInference's semantic conventions; `athena.*` is what they have no word for.
+`athena.*` is what OpenInference has no word for. Its names come with the extra `[tracing]`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict, fields
+
+from openinference.semconv import trace as semconv
 
 from pipeline.answer import Passage
 from pipeline.answering.turn import FinishedTurn
-from pipeline.steps.events import Step
+from pipeline.messages import Message
+from pipeline.steps.records import (
+    CondenseStep,
+    EmbedStep,
+    FuseStep,
+    GenerateStep,
+    HydeStep,
+    MergeStep,
+    PromptStep,
+    RerankStep,
+    SearchStep,
+    SelectStep,
+    Step,
+    step_of,
+)
+
+names = semconv.SpanAttributes
+Document = semconv.DocumentAttributes
+Embedding = semconv.EmbeddingAttributes
+MessageNames = semconv.MessageAttributes
+Reranker = semconv.RerankerAttributes
+Kind = semconv.OpenInferenceSpanKindValues
+Mime = semconv.OpenInferenceMimeTypeValues
 
 LIMIT = 20_000
-"""Bytes that a value may have: a step's rankings are longer, and Phoenix keeps every one."""
+"""Bytes that a value may have: prompts are longer, and Phoenix keeps every one."""
 
 LENGTHS = (100, 50, 20, 5, 1)
 CHARACTERS = 200  # of a text in a value that is too long, for each item that its lists keep
 MOST_DOCUMENTS = 50
 
-KINDS = {
-    "hyde": "LLM",
-    "embed": "EMBEDDING",
-    "search": "RETRIEVER",
-    "fuse": "RETRIEVER",
-    "merge": "RETRIEVER",
-    "rerank": "RERANKER",
-    "select": "RETRIEVER",
-    "generate": "LLM",
+KINDS: Mapping[type[Step], Kind] = {
+    HydeStep: Kind.LLM,
+    EmbedStep: Kind.EMBEDDING,
+    SearchStep: Kind.RETRIEVER,
+    FuseStep: Kind.RETRIEVER,
+    MergeStep: Kind.RETRIEVER,
+    RerankStep: Kind.RERANKER,
+    SelectStep: Kind.RETRIEVER,
+    GenerateStep: Kind.LLM,
 }
+COMMON = tuple(field.name for field in fields(Step))
 
 Attributes = dict[str, str | bool | int | float]
 
@@ -38,16 +63,16 @@ def turn_attributes(turn: FinishedTurn) -> Attributes:
     """What is said of a whole turn."""
     answer = turn.answer
     known: Attributes = {
-        "openinference.span.kind": "CHAIN",
-        "input.value": bounded(answer.question),
-        "input.mime_type": "text/plain",
-        "output.value": bounded(answer.text),
-        "output.mime_type": "text/plain",
+        names.OPENINFERENCE_SPAN_KIND: Kind.CHAIN.value,
+        names.INPUT_VALUE: bounded(answer.question),
+        names.INPUT_MIME_TYPE: Mime.TEXT.value,
+        names.OUTPUT_VALUE: bounded(answer.text),
+        names.OUTPUT_MIME_TYPE: Mime.TEXT.value,
         "athena.abstained": answer.abstained,
         "athena.mode": answer.mode,
         "athena.status": answer.status,
         "athena.turn_id": answer.turn_id,
-        "metadata": bounded_json(
+        names.METADATA: bounded_json(
             {
                 "model": turn.model,
                 "searched_for": answer.condensed_question,
@@ -57,92 +82,121 @@ def turn_attributes(turn: FinishedTurn) -> Attributes:
             }
         ),
     }
-    return known | ({"session.id": answer.conversation_id} if answer.conversation_id else {})
+    return known | ({names.SESSION_ID: answer.conversation_id} if answer.conversation_id else {})
 
 
 def step_attributes(step: Step, turn: FinishedTurn) -> Attributes:
     """What is said of one step of a turn."""
     kind = kind_of(step, turn)
-    known: Attributes = {"openinference.span.kind": kind, "athena.status": step.status}
+    known: Attributes = {names.OPENINFERENCE_SPAN_KIND: kind.value, "athena.status": step.status}
     if step.detail:
         known["athena.detail"] = bounded(step.detail)
-    for side, value in (("input", step.inputs), ("output", step.outputs)):
-        if value:
-            known |= {f"{side}.value": bounded_json(value), f"{side}.mime_type": "application/json"}
-    if step.status == "skipped":
-        return known
-    match step.name:
-        case "condense" if kind == "LLM":
-            known |= _model(turn) | _messages("output", [_said(step.outputs.get("question"))])
-        case "hyde":
-            known |= _model(turn) | _messages("output", [_said(step.outputs.get("hypothesis"))])
-        case "embed":
-            known |= {
-                "embedding.model_name": str(step.inputs.get("model", "")),
-                "embedding.embeddings.0.embedding.text": bounded(turn.answer.condensed_question),
+    if given := inputs(step):
+        known |= {names.INPUT_VALUE: bounded_json(given), names.INPUT_MIME_TYPE: Mime.JSON.value}
+    if found := outputs(step):
+        known |= {names.OUTPUT_VALUE: bounded_json(found), names.OUTPUT_MIME_TYPE: Mime.JSON.value}
+    return known if step.status == "skipped" else known | _of_kind(step, turn)
+
+
+def _of_kind(step: Step, turn: FinishedTurn) -> Attributes:
+    match step:
+        case CondenseStep() if kind_of(step, turn) is Kind.LLM:
+            return _model(turn) | _messages(names.LLM_OUTPUT_MESSAGES, [_said(step.question)])
+        case HydeStep():
+            return _model(turn) | _messages(names.LLM_OUTPUT_MESSAGES, [_said(step.hypothesis)])
+        case EmbedStep():
+            text = f"{names.EMBEDDING_EMBEDDINGS}.0.{Embedding.EMBEDDING_TEXT}"
+            return {
+                names.EMBEDDING_MODEL_NAME: step.model,
+                text: bounded(turn.answer.condensed_question),
             }
-        case "rerank":
-            known |= _reranking(step, turn)
-        case "select":
-            known |= _documents("retrieval.documents", turn.passages)
-        case "generate":
-            known |= _generation(step, turn)
-    return known
+        case RerankStep():
+            return _reranking(step, turn)
+        case SelectStep():
+            return _documents(names.RETRIEVAL_DOCUMENTS, turn.passages)
+        case GenerateStep():
+            return _generation(step, turn)
+    return {}
 
 
-def kind_of(step: Step, turn: FinishedTurn) -> str:
+def kind_of(step: Step, turn: FinishedTurn) -> Kind:
     """OpenInference's kind of span; a step that was skipped is of none, and neither are most of ours."""
     if step.status == "skipped":
-        return "CHAIN"
-    if step.name == "condense":  # a model is asked where there is one, and something to condense
-        return "LLM" if turn.model and step.inputs.get("messages") else "CHAIN"
-    return KINDS.get(step.name, "CHAIN")
+        return Kind.CHAIN
+    if isinstance(step, CondenseStep):  # a model is asked where there is one, and something to condense
+        return Kind.LLM if turn.model and step.messages else Kind.CHAIN
+    return KINDS.get(type(step), Kind.CHAIN)
+
+
+def inputs(step: Step) -> Mapping[str, object]:
+    """What was known before the step, by name."""
+    return {name: value for name, value in asdict(step).items() if name in step.INPUTS}
+
+
+def outputs(step: Step) -> Mapping[str, object]:
+    """What came out of the step, by name; a field that it left as it was is left out."""
+    untouched = asdict(type(step)())
+    return {
+        name: value
+        for name, value in asdict(step).items()
+        if name not in (*step.INPUTS, *COMMON) and value != untouched[name]
+    }
 
 
 # -- what kinds of spans have of their own -----------------------------------------------------------------
 
 
 def _model(turn: FinishedTurn) -> Attributes:
-    return {"llm.model_name": turn.model} if turn.model else {}
+    return {names.LLM_MODEL_NAME: turn.model} if turn.model else {}
 
 
-def _generation(step: Step, turn: FinishedTurn) -> Attributes:
+def _generation(step: GenerateStep, turn: FinishedTurn) -> Attributes:
     known = _model(turn)
-    counts = {"prompt": step.outputs.get("prompt_tokens"), "completion": step.outputs.get("answer_tokens")}
-    found = {name: count for name, count in counts.items() if isinstance(count, int)}
-    known |= {f"llm.token_count.{name}": count for name, count in found.items()}
+    counts = {
+        names.LLM_TOKEN_COUNT_PROMPT: step.prompt_tokens,
+        names.LLM_TOKEN_COUNT_COMPLETION: step.answer_tokens,
+    }
+    found = {name: count for name, count in counts.items() if count is not None}
+    known |= found
     if found:
-        known["llm.token_count.total"] = sum(found.values())
-    if reason := step.outputs.get("finish_reason"):
-        known["llm.finish_reason"] = str(reason)
-    asked = next((item.outputs.get("messages", ()) for item in turn.steps if item.name == "prompt"), ())
-    return known | _messages("input", asked) | _messages("output", [_said(turn.generated)])
+        known[names.LLM_TOKEN_COUNT_TOTAL] = sum(found.values())
+    if step.finish_reason:
+        known[names.LLM_FINISH_REASON] = step.finish_reason
+    return (
+        known
+        | _messages(names.LLM_INPUT_MESSAGES, step_of(turn.steps, PromptStep).messages)
+        | _messages(names.LLM_OUTPUT_MESSAGES, [_said(turn.generated)])
+    )
 
 
-def _said(text: object) -> Mapping[str, str]:
-    return {"role": "assistant", "text": str(text or "")}
+def _said(text: str) -> Message:
+    return Message("assistant", text)
 
 
-def _messages(side: str, messages: Iterable[Mapping[str, Any]]) -> Attributes:
+def _messages(prefix: str, messages: Iterable[Message]) -> Attributes:
     """Messages with a role and a text; those without a text are left out."""
     known: Attributes = {}
-    for number, message in enumerate(item for item in messages if item["text"]):
-        at = f"llm.{side}_messages.{number}.message"
-        known |= {f"{at}.role": str(message["role"]), f"{at}.content": bounded(str(message["text"]))}
+    for number, message in enumerate(item for item in messages if item.text):
+        known[f"{prefix}.{number}.{MessageNames.MESSAGE_ROLE}"] = message.role
+        known[f"{prefix}.{number}.{MessageNames.MESSAGE_CONTENT}"] = bounded(message.text)
     return known
 
 
-def _reranking(step: Step, turn: FinishedTurn) -> Attributes:
-    known: Attributes = {"reranker.query": bounded(turn.answer.condensed_question)}
-    if "model" in step.outputs:
-        known["reranker.model_name"] = str(step.outputs["model"])
-    if "top_n" in step.inputs:
-        known["reranker.top_k"] = int(step.inputs["top_n"])
-    for number, node_id in enumerate(step.outputs.get("before", ())[:MOST_DOCUMENTS]):
-        known[f"reranker.input_documents.{number}.document.id"] = str(node_id)
-    for number, (node_id, score, _) in enumerate(step.outputs.get("after", ())[:MOST_DOCUMENTS]):
-        at = f"reranker.output_documents.{number}.document"
-        known |= {f"{at}.id": str(node_id), f"{at}.score": float(score)}
+def _reranking(step: RerankStep, turn: FinishedTurn) -> Attributes:
+    known: Attributes = {
+        Reranker.RERANKER_QUERY: bounded(turn.answer.condensed_question),
+        Reranker.RERANKER_TOP_K: step.top_n,
+    }
+    if step.model:
+        known[Reranker.RERANKER_MODEL_NAME] = step.model
+    for number, section_id in enumerate(step.before):
+        known[f"{Reranker.RERANKER_INPUT_DOCUMENTS}.{number}.{Document.DOCUMENT_ID}"] = section_id
+    for number, item in enumerate(step.after):
+        at = f"{Reranker.RERANKER_OUTPUT_DOCUMENTS}.{number}"
+        known |= {
+            f"{at}.{Document.DOCUMENT_ID}": item.section_id,
+            f"{at}.{Document.DOCUMENT_SCORE}": item.score,
+        }
     return known
 
 
@@ -150,7 +204,7 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
     """Passages as documents, best first: whole sections, or the sentences that were found of one."""
     known: Attributes = {}
     for number, passage in enumerate(passages[:MOST_DOCUMENTS]):
-        section, at = passage.section, f"{prefix}.{number}.document"
+        section, at = passage.section, f"{prefix}.{number}"
         whole = passage.merged or not passage.sentences
         text = section.text if whole else "\n".join(hit.node.text for hit in passage.sentences)
         about = {
@@ -160,10 +214,10 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
             "rerank_score": passage.rerank_score,
         }
         known |= {
-            f"{at}.id": section.node_id,
-            f"{at}.content": bounded(text),
-            f"{at}.score": float(passage.score),
-            f"{at}.metadata": bounded_json(about),
+            f"{at}.{Document.DOCUMENT_ID}": section.node_id,
+            f"{at}.{Document.DOCUMENT_CONTENT}": bounded(text),
+            f"{at}.{Document.DOCUMENT_SCORE}": float(passage.score),
+            f"{at}.{Document.DOCUMENT_METADATA}": bounded_json(about),
         }
     return known
 

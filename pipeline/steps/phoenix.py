@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import httpx
+from openinference.semconv.resource import ResourceAttributes
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.resources import Resource
@@ -48,7 +49,7 @@ class PhoenixTracer:
         self._exporter = _Exporter(url)
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,
-            resource=Resource.create({"service.name": "athena", "openinference.project.name": PROJECT}),
+            resource=Resource.create({"service.name": "athena", ResourceAttributes.PROJECT_NAME: PROJECT}),
             shutdown_on_exit=False,
             span_limits=SpanLimits(max_span_attributes=MOST_ATTRIBUTES),
         )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.answering.turn import FinishedTurn
-from pipeline.steps.events import Step
 from pipeline.steps.openinference import Attributes, bounded, step_attributes, turn_attributes
+from pipeline.steps.records import Step
 
 TURN = "chat"
 NS_A_SECOND = 1_000_000_000

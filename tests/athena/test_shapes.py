@@ -7,10 +7,10 @@ import json
 from athena.shapes import answer_shape, search_shape, why_shape
 from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support
 from pipeline.finding.why import Place, Why
-from pipeline.steps.events import Step
+from pipeline.steps.records import SearchStep
 from tests.pipeline.passages import make_passage
 
-STEP = Step("search", 12.34567, "failed", "no words", {"secret": object()}, {"also": object()})
+STEP = SearchStep(ms=12.34567, status="failed", detail="no words", text="fan", hits=3)
 STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no words"}
 
 CITATION = Citation(

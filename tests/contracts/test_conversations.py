@@ -12,7 +12,10 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.answering.history import History
 from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import Conversations, ConversationStore
+from pipeline.steps.records import CondenseStep, SearchStep
+from pipeline.stores.base import Hit
+from pipeline.stores.conversations import Conversations
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.contracts.conftest import BACKENDS
 from tests.pipeline.answering.test_provenance import citing
 from tests.server_stores import server_addresses
@@ -23,7 +26,7 @@ def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Co
     """No conversations, on each backend in turn."""
     match request.param:
         case "embedded":
-            embedded = ConversationStore(tmp_path / "athena.sqlite")
+            embedded = EmbeddedConversations(tmp_path / "athena.sqlite")
             yield embedded
             embedded.close()
         case "server":
@@ -49,16 +52,17 @@ class TestConversations:
         assert kept.answer == answer(turn_id=turn, conversation_id=id_)
         assert conversations.get(id_).info.title == "Why?"
 
-    def test_what_arrives_is_kept_until_the_whole_is_written(self, conversations: Conversations) -> None:
+    def test_what_has_arrived_is_written_over_and_over(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
-        turn = conversations.save_turn(id_, answer(text="", status="stopped", notices=("n",)))
-        conversations.keep_text(turn, "The fan “")
-        conversations.keep_text(turn, "The fan “hums")
+        steps = (CondenseStep(message="Why?"), SearchStep(hits=3, dense_sections=(Hit("a", "a", 0.5),)))
+        so_far = answer(text="The fan “", status="stopped", steps=steps)
+        turn = conversations.save_turn(id_, so_far)
+        conversations.save_turn(id_, replace(so_far, turn_id=turn, text="The fan “hums"))
         (kept,) = conversations.get(id_).turns
-        assert kept.answer.text == "The fan “hums"
-        assert (kept.answer.status, kept.answer.notices) == ("stopped", ("n",))
+        assert (kept.answer.text, kept.answer.status) == ("The fan “hums", "stopped")
+        assert kept.answer.steps == steps
         conversations.save_turn(id_, answer(turn_id=turn, text="The fan hums [1]."))
-        assert conversations.get(id_).turns[0].answer.text == "The fan hums [1]."
+        assert [kept.answer.text for kept in conversations.get(id_).turns] == ["The fan hums [1]."]
 
     def test_they_are_listed_renamed_and_deleted(self, conversations: Conversations) -> None:
         first, second = conversations.create("First").info.id, conversations.create("Second").info.id
@@ -75,7 +79,6 @@ class TestConversations:
             lambda: conversations.rename("x", "y"),
             lambda: conversations.delete("x"),
             lambda: conversations.save_turn("x", answer()),
-            lambda: conversations.keep_text("x", "Text"),
             lambda: conversations.export_markdown("x"),
             lambda: conversations.set_feedback("x", 1),
         ):

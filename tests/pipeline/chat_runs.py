@@ -9,16 +9,19 @@ from typing import Any
 
 from llama_index.core.llms import LLM
 
-from pipeline.answer import Answer, Retrieval
+from pipeline.answer import Answer
 from pipeline.answering.persona import Persona
-from pipeline.chat import ChatRecipe
+from pipeline.chat import ChatParts, ChatRecipe
 from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.models.base import ModelChoice
+from pipeline.options import ChatOptions
 from pipeline.retrieve import HybridSearch
-from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, Step, StepFinished
-from pipeline.stores.conversations import ConversationStore, Turn
+from pipeline.steps.events import AnswerFinished, ChatEvent, Events, RunFailed, StepFinished
+from pipeline.steps.records import Step
+from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
-from tests.pipeline.searching import ENCODER, make_search
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from tests.pipeline.searching import make_search
 
 PERSONA = Persona(system_header="You answer from the ship's manuals.", tone="Be brief.")
 CONNECT = "Start Ollama and choose a model."
@@ -29,7 +32,7 @@ class Chat:
     """A chat with what a test looks at afterwards."""
 
     recipe: ChatRecipe
-    conversations: ConversationStore
+    conversations: EmbeddedConversations
 
     def ask(self, message: str, **given: Any) -> list[ChatEvent]:
         """All events of one run."""
@@ -61,20 +64,22 @@ class Chat:
         return self.conversations.get(self.recipe.conversation_id).turns
 
 
-def make_chat(store: Any, conversations: ConversationStore, *, llm: LLM | None = None, **given: Any) -> Chat:
+def make_chat(
+    store: Any, conversations: EmbeddedConversations, *, llm: LLM | None = None, **given: Any
+) -> Chat:
     """A chat; `given` are its other arguments."""
     name = llm.metadata.model_name if llm else ""
     hybrid_search = given.pop("hybrid_search", None) or make_search(store)
     known: dict[str, Any] = {
         "options": hybrid_search.options,
         "choice": ModelChoice("language model", name, "local" if llm else "none", "", "" if llm else CONNECT),
-        "store": store,
-        "encoder": ENCODER,
-        "conversation_id": None,
         "persona": PERSONA,
     }
-    recipe = ChatRecipe(hybrid_search=hybrid_search, llm=llm, conversations=conversations, **known | given)
-    return Chat(recipe, conversations)
+    limits = {name: given.pop(name) for name in ChatOptions.model_fields if name in given}
+    known["limits"] = ChatOptions(**limits)
+    conversation_id = given.pop("conversation_id", None)
+    parts = ChatParts(hybrid_search=hybrid_search, llm=llm, conversations=conversations, **known | given)
+    return Chat(ChatRecipe(parts, conversation_id), conversations)
 
 
 class Failing(HybridSearch):
@@ -82,7 +87,7 @@ class Failing(HybridSearch):
 
     error: BaseException
 
-    def search(self, question: str, **given: Any) -> Retrieval:
+    def run(self, question: str, **given: Any) -> Events[Any]:
         raise self.error
 
 
@@ -97,12 +102,6 @@ def failing(store: EmbeddedStore, error: BaseException) -> Failing:
 def steps_of(events: Sequence[ChatEvent]) -> list[Step]:
     """The finished steps, in order."""
     return [event.step for event in events if isinstance(event, StepFinished)]
-
-
-def step_named(answer: Answer, name: str) -> Step:
-    """The one step of this name."""
-    (found,) = [step for step in answer.steps if step.name == name]
-    return found
 
 
 def stop_after(recipe: ChatRecipe, message: str, kind: type, count: int = 1) -> list[ChatEvent]:

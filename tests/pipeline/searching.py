@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.answer import Answer, Retrieval
 from pipeline.finding.answerability import Calibration
 from pipeline.options import RetrievalOptions
 from pipeline.retrieve import HybridSearch
+from pipeline.steps.records import AnyStep, step_of
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import run_ingest
@@ -94,3 +96,9 @@ def section_named(store: EmbeddedStore, heading: str) -> str:
         if (section.metadata["heading_path"] or [""])[-1] == heading
     ]
     return found
+
+
+def the_step(answer: Answer | Retrieval, kind: type[AnyStep]) -> AnyStep:
+    """The step of a kind, which must have been taken."""
+    assert any(isinstance(step, kind) for step in answer.steps), kind
+    return step_of(answer.steps, kind)

@@ -1,46 +1,716 @@
-"""What the chat's prompt holds when a message is too long, and which turns it leaves out."""
+"""The chatting recipe: what it yields, what it stores, and every way in which it can end."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
+from pipeline.answer import Answer
 from pipeline.answering.context import count_tokens
 from pipeline.chat import MESSAGE_CUT
-from pipeline.stores.conversations import ConversationStore
+from pipeline.errors import (
+    ModelTimeout,
+    StoreError,
+    UnknownConversation,
+)
+from pipeline.messages import Message, Role
+from pipeline.models.generation import complete
+from pipeline.retrieve import RetrievalOptions
+from pipeline.steps.events import (
+    AnswerFinished,
+    ChatEvent,
+    RunFailed,
+    SourcesFound,
+    StepStarted,
+    TokenArrived,
+)
+from pipeline.steps.records import CondenseStep, GenerateStep, HydeStep, PromptStep
+from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
-from tests.pipeline.chatting import QUESTION, answered, make_recipe, open_conversations
+from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, steps_of, stop_after
+from tests.pipeline.searching import FILES, make_search, the_step
 
-REPLY = "The cabin fan moves the air [1]."
+ROLES: tuple[Role, ...] = ("user", "assistant")
+QUESTION = "At how many rpm does the cabin fan hum?"
+REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
+CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
+RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+LONG = "It hums at 4000 rpm [1]. " + "word " * 300
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
-    store = open_conversations(tmp_path)
+def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
     yield store
     store.close()
 
 
-def test_a_message_longer_than_the_window_is_cut_and_said(
-    manual: EmbeddedStore, conversations: ConversationStore
+class Going(FakeLLM):
+    """A model that is reachable until its nth call."""
+
+    calls_left: int = 0
+
+    def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
+        if self.calls_left == 0:
+            raise ConnectionError("the fake model went away")
+        self.calls_left -= 1
+        return super().stream_chat(messages, **kwargs)
+
+
+class Counting(FakeLLM):
+    """A model that tells at the end of its stream, as Ollama does, why it ended."""
+
+    reason: str = "stop"
+
+    def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
+        yield from super().stream_chat(messages, **kwargs)
+        message = ChatMessage("", role=MessageRole.ASSISTANT)
+        yield ChatResponse(message=message, delta="", raw={"done": True, "done_reason": self.reason})
+
+
+def assert_exact(answer: Answer) -> None:
+    """Every citation is the span that it says, in the section that it says."""
+    for citation in answer.citations:
+        text = FILES[citation.source]
+        assert text[citation.start : citation.end] == citation.quote
+        assert text[citation.section_start :].startswith(citation.section_text)
+        assert text.count("\n", 0, citation.start) + 1 == citation.start_line
+        assert text.count("\n", 0, citation.end) + 1 == citation.end_line
+        assert f"[{citation.marker}]" in answer.text
+        assert len(citation.file_hash) == 64
+
+
+# -- without a language model ---------------------------------------------------------------------------
+
+
+def test_quotes_are_exact_and_say_that_no_model_is_connected(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
-    llm = FakeLLM([REPLY])
-    recipe = make_recipe(manual, conversations, llm=llm, context_window=1024, max_answer_tokens=256)
-    answer = answered(recipe.run("The cabin fan moves the air. " * 400))
-    assert MESSAGE_CUT in answer.notices
-    assert sum(count_tokens(str(m.content)) for m in llm.messages[-1]) <= 1024 - 256
+    chat = make_chat(manual, conversations)
+    answer = chat.answer(QUESTION)
+    assert (answer.mode, answer.model, answer.status, answer.abstained) == ("quote", "", "complete", False)
+    assert_exact(answer)
+    assert any("4000 rpm" in citation.quote for citation in answer.citations)
+    assert all(citation.verified for citation in answer.citations)
+    assert "> " in answer.text
+    assert "**ECS › Cabin fan**" in answer.text
+    (notice,) = answer.notices
+    assert "No language model is connected" in notice
+    assert CONNECT in notice
+
+
+def test_the_events_of_a_run_without_a_model(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations)
+    events = chat.ask(QUESTION)
+    assert [step.name for step in steps_of(events)] == ["condense", *RETRIEVING, "quote"]
+    started = [event.name for event in events if isinstance(event, StepStarted)]
+    assert started == ["condense", *RETRIEVING, "quote"]
+    kinds = [type(event) for event in events]
+    assert kinds.count(SourcesFound) == 1
+    assert kinds[-1] is AnswerFinished
+    assert TokenArrived not in kinds
+    assert all(event.text for event in events if isinstance(event, StepStarted))
+
+
+def test_the_steps_of_the_answer_are_those_that_were_watched(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations)
+    events = chat.ask(QUESTION)
+    assert isinstance(events[-1], AnswerFinished)
+    assert list(events[-1].answer.steps) == steps_of(events)
+
+
+def test_searching_says_how_much(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+    events = make_chat(manual, conversations).ask(QUESTION)
+    (text,) = [event.text for event in events if isinstance(event, StepStarted) and event.name == "search"]
+    assert text == f"Searching {manual.sentences.count()} sentences"
+
+
+def test_what_is_stored_is_what_was_answered(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations)
+    answer = chat.answer(QUESTION)
+    (turn,) = chat.turns
+    assert turn.question == QUESTION
+    assert turn.id == answer.turn_id
+    assert (turn.answer.text, turn.answer.citations) == (answer.text, answer.citations)
+    assert [step.name for step in turn.answer.steps] == [step.name for step in answer.steps]
+    assert turn.answer.settings["top_k"] == chat.recipe.parts.options.top_k
+    assert answer.conversation_id == chat.recipe.conversation_id
+    assert conversations.list()[0].title == QUESTION
+
+
+def test_a_follow_up_carries_its_topic_by_rules(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations)
+    chat.answer("The LN2 tank shows OFFLINE, what do I check?")
+    answer = chat.answer("and if that does not help?")
+    assert "LN2 tank" in answer.condensed_question
+    assert answer.question == "and if that does not help?"
+    step = the_step(answer, CondenseStep)
+    assert step.by == "rules"
+    assert "LN2 tank" in step.carried
+
+
+def test_a_question_that_stands_alone_is_searched_as_it_is(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations)
+    chat.answer(QUESTION)
+    assert chat.answer("Which antenna points at Earth?").condensed_question == (
+        "Which antenna points at Earth?"
+    )
+
+
+# -- not in the documents -------------------------------------------------------------------------------
+
+
+def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    llm = FakeLLM()
+    chat = make_chat(manual, conversations, llm=llm)
+    answer = chat.answer("Who painted the Mona Lisa portrait?")
+    assert answer.abstained
+    assert "Who painted the Mona Lisa portrait?" in answer.text
+    assert answer.nearest
+    assert not answer.citations
+    assert (answer.mode, answer.status) == ("generate", "complete")
+    assert llm.messages == [], "what is not in the documents is not asked of a model"
+    assert chat.turns[0].answer.abstained
+    for citation in answer.nearest:
+        assert FILES[citation.source][citation.start : citation.end] == citation.quote
+
+
+# -- with a language model ------------------------------------------------------------------------------
+
+
+def test_a_generated_answer_is_streamed_cited_and_checked(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+    events = chat.ask(QUESTION)
+    assert [step.name for step in steps_of(events)] == [
+        "condense", *RETRIEVING, "prompt", "generate", "verify"
+    ]  # fmt: skip
+    assert "".join(event.text for event in events if isinstance(event, TokenArrived)) == REPLY
+    assert isinstance(events[-1], AnswerFinished)
+    answer = events[-1].answer
+    assert (answer.mode, answer.model, answer.status) == ("generate", "fake-llm", "complete")
+    assert_exact(answer)
+    assert [citation.quote for citation in answer.citations] == [
+        "It hums at 4000 rpm.", "A broken fan shows OFFLINE."
+    ]  # fmt: skip
+    assert answer.text == CITED
+    assert [support.markers for support in answer.support] == [(1,), (2,)]
+    assert answer.notices == ()
+    assert chat.turns[0].answer.text == answer.text
+
+
+def test_invented_markers_go(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM(["The cabin fan hums at 4000 rpm [77]."]))
+    answer = chat.answer(QUESTION)
+    assert answer.text == "The cabin fan hums at 4000 rpm."
+    assert answer.citations == ()
+    (support,) = answer.support
+    assert not support.supported
+    assert support.markers == ()
+
+
+def test_a_number_that_the_span_does_not_have_is_named(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM(["The fan hums at 5000 rpm [1]."]))
+    answer = chat.answer(QUESTION)
+    (support,) = answer.support
+    assert not support.supported
+    assert support.missing == ("5000 rpm",)
+    assert not any(citation.verified for citation in answer.citations)
+    assert answer.text[support.start : support.end] == answer.text
+
+
+def test_the_prompt_is_header_rules_sources_history_and_message(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    llm = FakeLLM([REPLY, QUESTION, REPLY])
+    chat = make_chat(manual, conversations, llm=llm)
+    first = chat.answer(QUESTION)
+    chat.answer(QUESTION)
+    system, earlier, reply, message = llm.messages[-1]
+    assert [m.role.value for m in llm.messages[-1]] == ["system", "user", "assistant", "user"]
+    assert (system.content or "").startswith(f"{PERSONA.system_header}\n\n{PERSONA.tone}\n\nRules:")
+    assert "[1] systems/ecs.md > ECS > Cabin fan\n" in (system.content or "")
+    assert (earlier.content, message.content) == (QUESTION, QUESTION)
+    assert reply.content == "The fan hums at 4000 rpm. A broken fan shows OFFLINE.", "without markers"
+    shown = the_step(first, PromptStep)
+    assert [message.role for message in shown.messages] == ["system", "user"]
+    assert shown.tokens > 0
+
+
+def test_the_model_condenses_where_there_is_a_history(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    llm = FakeLLM([REPLY, "Does the cabin fan show OFFLINE?", REPLY])
+    chat = make_chat(manual, conversations, llm=llm)
+    chat.answer(QUESTION)
+    answer = chat.answer("does it show OFFLINE?")
+    assert answer.condensed_question == "Does the cabin fan show OFFLINE?"
+    assert the_step(answer, CondenseStep).by == "model"
+    assert f"User: {QUESTION}" in llm.prompts[1]
+
+
+def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    llm = FakeLLM([REPLY, RuntimeError("no"), REPLY])
+    chat = make_chat(manual, conversations, llm=llm)
+    chat.answer(QUESTION)
+    answer = chat.answer("does it show OFFLINE?")
+    step = the_step(answer, CondenseStep)
+    assert step.status == "failed"
+    assert step.detail
+    assert step.by == "rules"
+    assert "cabin fan" in answer.condensed_question
+    assert answer.status == "complete"
+    (notice,) = answer.notices
+    assert notice.startswith("The follow-up was completed by rules, not by the model:")
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Who won the football world cup?"])
+def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
+    manual: EmbeddedStore, conversations: EmbeddedConversations, question: str
+) -> None:
+    def hypothesize(question: str, stop: threading.Event) -> str:
+        raise ModelTimeout("The model took too long.", "Choose a smaller one.")
+
+    hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize)
+    answer = make_chat(manual, conversations, llm=FakeLLM([REPLY]), hybrid_search=hybrid_search).answer(
+        question
+    )
+    assert answer.notices == (
+        "The search went without a hypothetical answer: The model took too long. Choose a smaller one.",
+    )
 
 
 def test_an_empty_turn_is_left_out_of_the_next_prompt(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     stop = threading.Event()
     stop.set()
-    recipe = make_recipe(manual, conversations, llm=FakeLLM([REPLY], repeat=True))
-    assert answered(recipe.run(QUESTION, stop=stop)).text == ""
-    for again in (recipe, make_recipe(manual, conversations, conversation_id=recipe.conversation_id)):
-        assert again.history.said() == []
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY], repeat=True))
+    assert chat.answer(QUESTION, stop=stop).text == ""
+    again = make_chat(manual, conversations, conversation_id=chat.recipe.conversation_id)
+    assert chat.recipe.history.said() == again.recipe.history.said() == []
+
+
+def test_braces_are_text(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+    message = "{context_str} {0} how does the cabin fan hum at 4000 rpm?"
+    llm = FakeLLM([REPLY, message, REPLY])
+    chat = make_chat(manual, conversations, llm=llm)
+    chat.answer(message)
+    chat.answer(message)
+    assert [m.content for m in llm.messages[-1] if m.role == MessageRole.USER] == [message, message]
+    assert f"Last message: {message}" in llm.prompts[1]
+
+
+def test_a_long_history_loses_its_oldest_turns(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    history = [Message(role, f"{role} {number} " + "word " * 100) for number in range(20) for role in ROLES]
+    llm = FakeLLM([QUESTION, REPLY])
+    chat = make_chat(manual, conversations, llm=llm, history_tokens=500)
+    answer = chat.answer(QUESTION, history=history)
+    sent = llm.messages[-1]
+    assert [message.content for message in sent[1:-1]] == [said.text for said in history[-4:]]
+    assert the_step(answer, PromptStep).history_left_out == 36
+
+
+def test_nothing_is_longer_than_the_models_context(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    llm = FakeLLM([QUESTION, REPLY])
+    chat = make_chat(manual, conversations, llm=llm, context_window=1500, max_answer_tokens=300)
+    history = [Message("user", "word " * 3000)]
+    answer = chat.answer(QUESTION + " please" * 4000, history=history)
+    assert sum(count_tokens(str(message.content)) for message in llm.messages[-1]) <= 1200
+    assert the_step(answer, PromptStep).tokens <= 1200
+    assert MESSAGE_CUT in answer.notices
+
+
+def test_an_answer_that_was_cut_off_is_said(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=Counting([REPLY], reason="length"))
+    assert any("ATHENA_MAX_ANSWER_TOKENS" in notice for notice in chat.answer(QUESTION).notices)
+
+
+# -- models that fail -----------------------------------------------------------------------------------
+
+
+def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=Going())
+    answer = chat.answer(QUESTION)
+    assert (answer.mode, answer.model, answer.status) == ("quote", "", "complete")
+    assert_exact(answer)
+    (notice,) = answer.notices
+    assert "fake-llm" in notice
+    assert "These are quotes from the documents instead." in notice
+    assert the_step(answer, GenerateStep).status == "failed"
+    assert [turn.answer.mode for turn in chat.turns] == ["quote"]
+
+
+def test_a_model_that_answers_nothing_is_replaced_by_quotes(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    answer = make_chat(manual, conversations, llm=FakeLLM([" \n"])).answer(QUESTION)
+    assert answer.mode == "quote"
+    assert answer.citations
+    assert "answered nothing" in answer.notices[0]
+
+
+def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY], fails_after=8))
+    failure = chat.failure(QUESTION)
+    assert failure.partial.startswith("The fan hums at 4000 rpm")
+    assert "fake-llm" in failure.message
+    assert failure.fix
+    (turn,) = chat.turns
+    assert turn.answer.status == "failed"
+    assert turn.answer.text.startswith("The fan hums at 4000 rpm [1].")
+    assert [citation.quote for citation in turn.answer.citations] == ["It hums at 4000 rpm."]
+    assert_exact(turn.answer)
+    assert failure.message in turn.answer.notices[-1]
+    assert turn.answer.condensed_question == QUESTION
+    assert [step.name for step in turn.answer.steps][:2] == ["condense", "hyde"]
+
+
+def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    broken = make_chat(
+        manual, conversations, hybrid_search=failing(manual, StoreError("Cannot read it.", "Mend it."))
+    )
+    failure = broken.failure("Why is it red?")
+    assert (failure.message, failure.fix, failure.partial) == ("Cannot read it.", "Mend it.", "")
+    (turn,) = broken.turns
+    assert (turn.answer.status, turn.answer.text) == ("failed", "")
+    assert turn.answer.notices == ("Cannot read it. Mend it.",)
+    assert broken.recipe.history.said() == []
+    again = make_chat(manual, conversations, conversation_id=broken.recipe.conversation_id)
+    assert again.recipe.history.said() == []
+    assert the_step(again.answer(QUESTION), CondenseStep).by == "as asked"
+    assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
+
+
+def test_a_fault_of_ours_is_raised_in_the_callers_thread(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, hybrid_search=failing(manual, ValueError("a bug")))
+    with pytest.raises(ValueError, match="a bug"):
+        chat.ask(QUESTION)
+    assert chat.recipe.history.said() == []
+    (turn,) = chat.turns
+    assert turn.answer.status == "failed"
+    assert "ended unexpectedly" in turn.answer.notices[-1]
+
+
+def test_a_conversation_that_is_deleted_meanwhile_is_said(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+    events: list[ChatEvent] = []
+    for event in chat.recipe.run(QUESTION):
+        if isinstance(event, StepStarted) and event.name == "generate":
+            conversations.delete(chat.recipe.conversation_id)
+        events.append(event)
+    assert isinstance(events[-1], RunFailed)
+    assert "may have been deleted" in events[-1].message
+    assert conversations.list() == []
+
+
+# -- stopping -------------------------------------------------------------------------------------------
+
+
+def test_a_stop_in_mid_answer_keeps_the_partial_text(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+    events = stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
+    assert isinstance(events[-1], AnswerFinished)
+    answer = events[-1].answer
+    assert answer.status == "stopped"
+    assert answer.text.startswith("It hums at 4000 rpm [1].")
+    assert len(answer.text) < len(LONG) / 2
+    assert_exact(answer)
+    assert [turn.answer.status for turn in chat.turns] == ["stopped"]
+    assert chat.turns[0].answer.text == answer.text
+
+
+def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.2))
+    events = stop_after(chat.recipe, QUESTION, SourcesFound)
+    assert isinstance(events[-1], AnswerFinished)
+    assert (events[-1].answer.status, events[-1].answer.text) == ("stopped", "")
+    assert [turn.answer.status for turn in chat.turns] == ["stopped"]
+    assert chat.recipe.history.said() == [], "a question without an answer is left out"
+
+
+def test_a_stop_while_the_model_condenses_takes_effect_at_once(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM(["word " * 1000], pause_s=0.1, repeat=True))
+    history = [Message("user", QUESTION), Message("assistant", "4000")]
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    started = time.monotonic()
+    answer = chat.answer("does it hum?", stop=stop, history=history)
+    assert time.monotonic() - started < 30, "1,000 words take 100 s"
+    assert answer.status == "stopped"
+    assert "word word" not in answer.condensed_question
+    assert (the_step(answer, CondenseStep).status, the_step(answer, CondenseStep).detail) == (
+        "skipped",
+        "stopped",
+    )
+
+
+def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    slow = FakeLLM(["word " * 1000], pause_s=0.1, repeat=True)
+    hybrid_search = make_search(
+        manual,
+        hyde=True,
+        hypothesize=lambda question, stop: complete(slow, question, timeout_s=60, stop=stop),
+    )
+    chat = make_chat(manual, conversations, llm=slow, hybrid_search=hybrid_search)
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    started = time.monotonic()
+    answer = chat.answer(QUESTION, stop=stop)
+    assert time.monotonic() - started < 30, "1,000 words take 100 s"
+    assert answer.status == "stopped"
+    assert (the_step(answer, HydeStep).status, the_step(answer, HydeStep).detail) == ("skipped", "stopped")
+
+
+def test_leaving_the_events_stops_the_run(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+    events = chat.recipe.run(QUESTION)
+    for event in events:
+        if isinstance(event, TokenArrived):
+            break
+    events.close()  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (chat.turns and chat.turns[0].answer.text):
+        time.sleep(0.02)
+    (turn,) = chat.turns
+    assert turn.answer.status == "stopped"
+    assert 0 < len(turn.answer.text) < len(LONG) / 2
+
+
+def test_ctrl_c_stops_the_run_and_keeps_what_there_was(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    heard: list[str] = []
+    chat = make_chat(
+        manual,
+        conversations,
+        hybrid_search=failing(manual, KeyboardInterrupt()),
+        listeners=[lambda turn: heard.append(turn.answer.status)],
+    )
+    with pytest.raises(KeyboardInterrupt):
+        chat.ask(QUESTION)
+    (turn,) = chat.turns
+    assert (turn.answer.status, turn.answer.text, turn.answer.notices) == ("stopped", "", ())
+    assert [step.name for step in turn.answer.steps] == ["condense"]
+    assert heard == ["stopped"]
+
+
+def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    threads = set(threading.enumerate())
+    chat = make_chat(manual, conversations)
+    events = chat.recipe.run(QUESTION)
+    assert next(events) == StepStarted("condense", "Reading the conversation")
+    assert chat.turns == ()
+    assert list(events)
+    assert set(threading.enumerate()) <= threads
+
+
+def test_a_run_that_ends_leaves_the_callers_event_alone(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    stop = threading.Event()
+    chat = make_chat(manual, conversations)
+    assert chat.answer(QUESTION, stop=stop).status == "complete"
+    assert not stop.is_set()
+    assert chat.answer("Which antenna points at Earth?", stop=stop).status == "complete"
+
+
+def test_what_is_written_is_kept_meanwhile(
+    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a kill leaves behind: the text so far, as stopped, and how it was found."""
+    monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+    written, kept = "", ""
+    for event in chat.recipe.run(QUESTION):
+        if isinstance(event, TokenArrived):
+            written += event.text
+            if len(written) > len(LONG) / 2:
+                kept = chat.turns[0].answer.text
+                assert chat.turns[0].answer.status == "stopped"
+                names = [step.name for step in chat.turns[0].answer.steps]
+                assert names == ["condense", *RETRIEVING, "prompt"], "how it was found"
+                break
+    assert len(kept) > len(LONG) / 4
+    assert LONG.startswith(kept)
+
+
+def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
+    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
+    chat = make_chat(manual, conversations, llm=FakeLLM([LONG * 40], pause_s=0.01))
+    started = time.monotonic()
+    events: list[ChatEvent] = []
+    for event in chat.recipe.run(QUESTION):
+        if isinstance(event, TokenArrived) and chat.recipe.conversation_id and conversations.list():
+            conversations.delete(chat.recipe.conversation_id)
+        events.append(event)
+    assert isinstance(events[-1], RunFailed)
+    assert time.monotonic() - started < 30, "12,000 words take 120 s"
+
+
+def test_a_character_that_the_server_cut_in_two_is_whole(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    class Cutting(FakeLLM):
+        def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
+            for delta in ("It hums at 4000 rpm [1]. \ud83d", "\ude80"):
+                yield ChatResponse(message=ChatMessage(delta, role=MessageRole.ASSISTANT), delta=delta)
+
+    chat = make_chat(manual, conversations, llm=Cutting())
+    assert chat.answer(QUESTION).text.endswith("\U0001f680")
+    assert chat.turns[0].answer.text.endswith("\U0001f680")
+
+
+def test_a_turn_is_kept_before_its_first_word(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+    seen = []
+    for event in chat.recipe.run(QUESTION):
+        if isinstance(event, TokenArrived) and not seen:
+            seen = [(turn.question, turn.answer.status) for turn in chat.turns]
+    assert seen == [(QUESTION, "stopped")]
+    assert [turn.answer.status for turn in chat.turns] == ["complete"], "the same turn, written over"
+
+
+# -- conversations --------------------------------------------------------------------------------------
+
+
+def test_a_stored_conversation_goes_on(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+    first = make_chat(manual, conversations)
+    first.answer("The LN2 tank shows OFFLINE, what do I check?")
+    second = make_chat(manual, conversations, conversation_id=first.recipe.conversation_id)
+    answer = second.answer("and if that does not help?")
+    assert "LN2 tank" in answer.condensed_question
+    assert len(second.turns) == 2
+    assert len(conversations.list()) == 1
+
+
+def test_an_unknown_conversation_is_an_error_at_once(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    with pytest.raises(UnknownConversation, match="'no-such-id'"):
+        make_chat(manual, conversations, conversation_id="no-such-id")
+
+
+def test_nothing_is_stored_before_there_is_a_message(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    make_chat(manual, conversations)
+    assert conversations.list() == []
+
+
+def test_half_a_surrogate_pair_is_no_crash(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
+    chat = make_chat(manual, conversations)
+    assert chat.answer(f"{QUESTION} \udcff").status == "complete"
+    assert chat.turns[0].question.startswith(QUESTION)
+
+
+def test_options_reach_the_search(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+    chat = make_chat(manual, conversations, options=RetrievalOptions(paths="comms.md"))
+    events = chat.ask("Which antenna points at Earth?")
+    (found,) = [event.retrieval for event in events if isinstance(event, SourcesFound)]
+    assert {passage.section.metadata["source"] for passage in found.passages} == {"comms.md"}
+
+
+# -- killed ---------------------------------------------------------------------------------------------
+
+WRITING = """
+import sys
+from pathlib import Path
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.steps.events import TokenArrived
+from tests.fake_llm import FakeLLM
+from tests.pipeline.chat_runs import make_chat
+from tests.pipeline.searching import make_store
+folder = Path(sys.argv[1])
+chat = make_chat(
+    make_store(folder), EmbeddedConversations(folder / "conversations.sqlite"),
+    llm=FakeLLM(["It hums at 4000 rpm [1]. " + "word " * 9000], pause_s=0.01),
+)
+for event in chat.recipe.run(sys.argv[2]):
+    if isinstance(event, TokenArrived):
+        print(event.text, flush=True)
+"""
+
+
+@pytest.mark.kill
+def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITING, str(tmp_path), QUESTION]
+    conversations = EmbeddedConversations(tmp_path / "conversations.sqlite")
+
+    def kept() -> Turn:
+        (info,) = conversations.list()
+        (turn,) = conversations.get(info.id).turns
+        return turn
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "It\n"
+        deadline = time.monotonic() + 60
+        while "word" not in kept().answer.text and time.monotonic() < deadline:  # it is kept every second
+            time.sleep(0.1)
+        process.kill()
+    assert (kept().question, kept().answer.status) == (QUESTION, "stopped")
+    assert kept().answer.text.startswith("It hums at 4000 rpm [1]. word")
+    assert [step.name for step in kept().answer.steps] == ["condense", *RETRIEVING, "prompt"]
+    conversations.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 
@@ -14,21 +13,38 @@ from pipeline.finding.answerability import judge
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import combine
 from pipeline.options import RetrievalOptions
-from pipeline.steps.events import Step, Trace
+from pipeline.steps.events import outcome
+from pipeline.steps.records import (
+    KEPT_RANKS,
+    AnswerableStep,
+    CondenseStep,
+    EmbedStep,
+    FuseStep,
+    HydeStep,
+    MergeStep,
+    Reranked,
+    RerankStep,
+    SearchStep,
+    SelectStep,
+)
+from pipeline.steps.trace import Trace
 from pipeline.stores.base import SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of
-from tests.pipeline.searching import CALIBRATION, ENCODER, FILES, make_search, make_store, section_named
+from tests.pipeline.searching import (
+    CALIBRATION,
+    ENCODER,
+    FILES,
+    make_search,
+    make_store,
+    section_named,
+    the_step,
+)
 
 STEPS = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 HYPOTHESIS = "The antenna points at Earth."
-
-
-def step(retrieval: Retrieval, name: str) -> Step:
-    (found,) = [step for step in retrieval.steps if step.name == name]
-    return found
 
 
 def headings(retrieval: Retrieval) -> list[str]:
@@ -42,16 +58,14 @@ def forbidden(question: str) -> str:
 # -- the whole ----------------------------------------------------------------------------------------
 
 
-def test_the_steps_in_order_with_details_that_are_json(manual: EmbeddedStore) -> None:
+def test_the_steps_in_order(manual: EmbeddedStore) -> None:
     hybrid_search = make_search(
         manual, hyde=True, hypothesize=lambda *_: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
     )
     retrieval = hybrid_search.search(QUESTION)
     assert [step.name for step in retrieval.steps] == STEPS
     assert {step.status for step in retrieval.steps} == {"ok"}
-    for found in retrieval.steps:
-        assert json.loads(json.dumps({"in": found.inputs, "out": found.outputs})), found.name
-        assert found.ms >= 0
+    assert all(step.ms >= 0 for step in retrieval.steps)
 
 
 def test_the_right_section_comes_first(manual: EmbeddedStore) -> None:
@@ -69,53 +83,68 @@ def test_a_question_of_other_words_is_not_answerable(manual: EmbeddedStore) -> N
 
 def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:
     retrieval = make_search(manual, top_k=2, candidates=5).search(QUESTION)
-    outputs = {found.name: found.outputs for found in retrieval.steps}
     tank = section_named(manual, "LN2 tank")
 
-    assert outputs["embed"] == {"dimensions": 32}
-    assert step(retrieval, "embed").inputs == {"model": "fake-encoder"}
-    search = step(retrieval, "search")
-    assert search.inputs == {"text": QUESTION, "alpha": 0.5, "candidates": 5, "paths": None}
-    assert outputs["search"]["sentences"] == manual.sentences.count()
-    for name in LISTS:
-        node_id, section_id, score = outputs["search"][name][0]
-        assert isinstance(score, float)
-        assert (node_id == section_id) is name.endswith("sections")
-        assert len(outputs["search"][name]) <= (5 if name.endswith("sections") else 10)
-    assert outputs["search"]["bm25_sections"][0][0] == tank
+    embed = the_step(retrieval, EmbedStep)
+    assert (embed.model, embed.dimensions) == ("fake-encoder", 32)
+    search = the_step(retrieval, SearchStep)
+    assert (search.text, search.alpha, search.candidates, search.paths) == (QUESTION, 0.5, 5, None)
+    assert search.sentences == manual.sentences.count()
+    assert list(search.lists) == list(LISTS)
+    for name, hits in search.lists.items():
+        assert isinstance(hits[0].score, float)
+        assert (hits[0].node_id == hits[0].section_id) is name.endswith("sections")
+        assert len(hits) <= (5 if name.endswith("sections") else 10)
+    assert search.bm25_sections[0].section_id == tank
+    assert search.hits == sum(len(hits) for hits in search.lists.values())
 
-    ranking = outputs["fuse"]["ranking"]
-    assert ranking[0][0] == tank
-    for _, score, contributions in ranking:
-        assert score == pytest.approx(sum(contributions.values()))
-        assert set(contributions) <= set(LISTS)
-    assert sum(step(retrieval, "fuse").inputs.values()) == pytest.approx(1)
+    fuse = the_step(retrieval, FuseStep)
+    assert fuse.ranking[0].id == tank
+    for item in fuse.ranking:
+        assert item.score == pytest.approx(sum(item.contributions.values()))
+        assert set(item.contributions) <= set(LISTS)
+    assert sum(fuse.weights.values()) == pytest.approx(1)
+    assert fuse.sections == len(fuse.ranking)
 
-    assert step(retrieval, "merge").inputs == {"simple_ratio_thresh": 0.5}
-    assert set(outputs["merge"]["nodes"]) == {section_id for section_id, _, _ in ranking}
-    assert outputs["merge"]["nodes"][tank] == {
-        "source": "systems/ecs.md", "heading_path": ["ECS", "LN2 tank"], "siblings": 6
-    }  # fmt: skip
-    (merge,) = [merge for merge in outputs["merge"]["merged"] if merge["section_id"] == tank]
-    assert set(merge) == {"section_id", "found", "siblings", "merged"}
+    merge = the_step(retrieval, MergeStep)
+    assert merge.simple_ratio_thresh == 0.5
+    assert [section.section_id for section in merge.sections] == [item.id for item in fuse.ranking]
+    (found,) = [section for section in merge.sections if section.section_id == tank]
+    assert (found.source, found.heading_path, found.siblings) == ("systems/ecs.md", ("ECS", "LN2 tank"), 6)
+    assert found.found > 0
 
-    assert outputs["answerable"]["probability"] == retrieval.answerability.probability
-    assert outputs["answerable"]["threshold"] == 0.5
-    assert "coverage" in outputs["answerable"]["signals"]
+    answerable = the_step(retrieval, AnswerableStep)
+    assert answerable.probability == retrieval.answerability.probability
+    assert answerable.threshold == 0.5
+    assert "coverage" in answerable.signals
 
-    assert outputs["select"]["selected"] == [passage.section.node_id for passage in retrieval.passages]
-    assert len(outputs["select"]["selected"]) == 2
-    assert {reason for _, reason in outputs["select"]["dropped"]} == {"beyond the first 2"}
-    assert outputs["select"]["tokens"] > 0
+    select = the_step(retrieval, SelectStep)
+    assert list(select.selected) == [passage.section.node_id for passage in retrieval.passages]
+    assert len(select.selected) == 2
+    assert {item.why for item in select.dropped} == {"beyond the first 2"}
+    assert select.tokens > 0
+
+
+def test_a_step_keeps_the_first_ranks_unless_all_are_asked_for(tmp_path: Path) -> None:
+    text = "\n".join(f"# Fan {number}\n\nFan {number} hums.\n" for number in range(40))
+    store = make_store(tmp_path, {"fans.md": text})
+    search = make_search(store, top_k=35)
+    kept, whole = search.search("fan"), search.search("fan", ranks=None)
+    assert len(the_step(whole, FuseStep).ranking) == 40
+    assert the_step(kept, FuseStep).ranking == the_step(whole, FuseStep).ranking[:KEPT_RANKS]
+    for name, hits in the_step(kept, SearchStep).lists.items():
+        assert hits == the_step(whole, SearchStep).lists[name][:KEPT_RANKS]
+    assert the_step(kept, FuseStep).sections == 40
+    assert the_step(kept, SearchStep).hits == the_step(whole, SearchStep).hits > 4 * KEPT_RANKS
+    assert kept.passages == whole.passages
+    store.close()
 
 
 def test_a_trace_given_goes_on_and_the_retrieval_has_its_own_steps(manual: EmbeddedStore) -> None:
-    heard: list[str] = []
-    trace = Trace(on_start=lambda step: heard.append(step.name))
-    with trace.step("condense"):
-        pass
-    retrieval = make_search(manual).search(QUESTION, trace=trace)
-    assert [step.name for step in trace.steps] == ["condense", *STEPS] == heard
+    trace = Trace()
+    outcome(trace.take(CondenseStep(), lambda step: None))
+    retrieval = outcome(make_search(manual).run(QUESTION, trace=trace))
+    assert [step.name for step in trace.steps] == ["condense", *STEPS]
     assert [step.name for step in retrieval.steps] == STEPS
 
 
@@ -179,8 +208,8 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
 
     retrieval = make_search(store, hyde=True, hypothesize=hypothesize).search(QUESTION)
     assert asked == [QUESTION]
-    assert step(retrieval, "hyde").outputs == {"hypothesis": HYPOTHESIS}
-    assert step(retrieval, "hyde").inputs == {"question": QUESTION}
+    hyde = the_step(retrieval, HydeStep)
+    assert (hyde.question, hyde.hypothesis) == (QUESTION, HYPOTHESIS)
     (request,) = store.requests
     expected = combine(ENCODER.encode_query(QUESTION), ENCODER.encode_passages([HYPOTHESIS])[0])
     assert request.vector == pytest.approx(expected)
@@ -199,13 +228,13 @@ def test_the_hypothesis_joins_the_words_where_it_should(manual: EmbeddedStore) -
         store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda *_: HYPOTHESIS
     )
     retrieval = hybrid_search.search(QUESTION)
-    assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == step(retrieval, "search").inputs["text"]
+    assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == the_step(retrieval, SearchStep).text
     assert "Radio" in headings(retrieval)
 
 
 def test_without_a_hypothesis_the_words_are_the_question(manual: EmbeddedStore) -> None:
     retrieval = make_search(manual, hyde=False, hyde_lexical=True).search(QUESTION)
-    assert step(retrieval, "search").inputs["text"].strip() == QUESTION
+    assert the_step(retrieval, SearchStep).text.strip() == QUESTION
 
 
 @pytest.mark.parametrize(
@@ -220,7 +249,7 @@ def test_hyde_is_skipped_and_says_why(
     manual: EmbeddedStore, options: dict[str, object], hypothesize: object, why: str
 ) -> None:
     retrieval = make_search(manual, hypothesize=hypothesize, **options).search(QUESTION)
-    assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == ("skipped", why)
+    assert (the_step(retrieval, HydeStep).status, the_step(retrieval, HydeStep).detail) == ("skipped", why)
     assert headings(retrieval)[0] == "LN2 tank"
 
 
@@ -239,7 +268,7 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
 
     failed = make_search(manual, hyde=True, hypothesize=hypothesize).search(QUESTION)
     plain = make_search(manual, hyde=False).search(QUESTION)
-    assert (step(failed, "hyde").status, step(failed, "hyde").detail) == ("failed", str(error))
+    assert (the_step(failed, HydeStep).status, the_step(failed, HydeStep).detail) == ("failed", str(error))
     assert [(p.section.node_id, p.score) for p in failed.passages] == [
         (p.section.node_id, p.score) for p in plain.passages
     ]
@@ -248,7 +277,7 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
 def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
     retrieval = make_search(store, hyde=True, hypothesize=lambda *_: " \n").search(QUESTION)
-    assert (step(retrieval, "hyde").status, step(retrieval, "hyde").detail) == (
+    assert (the_step(retrieval, HydeStep).status, the_step(retrieval, HydeStep).detail) == (
         "failed",
         "the model wrote nothing",
     )
@@ -264,10 +293,10 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
 
     reranker = FakeCrossEncoder(lambda _: 0.5)
     hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
-    retrieval = hybrid_search.search(QUESTION, stop=stop)
-    for name in ("hyde", "rerank"):
-        assert (step(retrieval, name).status, step(retrieval, name).detail) == ("skipped", "stopped")
-    assert "hypothesis" not in step(retrieval, "hyde").outputs
+    retrieval = outcome(hybrid_search.run(QUESTION, trace=Trace(), stop=stop))
+    for step in (the_step(retrieval, HydeStep), the_step(retrieval, RerankStep)):
+        assert (step.status, step.detail) == ("skipped", "stopped")
+    assert the_step(retrieval, HydeStep).hypothesis == ""
     assert retrieval.passages
 
 
@@ -275,8 +304,17 @@ def test_nothing_is_asked_of_the_model_after_a_stop(manual: EmbeddedStore) -> No
     stop, asked = threading.Event(), list[object]()
     stop.set()
     hybrid_search = make_search(manual, hyde=True, hypothesize=lambda *given: asked.append(given) or "")
-    assert step(hybrid_search.search(QUESTION, stop=stop), "hyde").detail == "stopped"
+    retrieval = outcome(hybrid_search.run(QUESTION, trace=Trace(), stop=stop))
+    assert the_step(retrieval, HydeStep).detail == "stopped"
     assert not asked
+
+
+@pytest.mark.parametrize("known", [HYPOTHESIS, ""])
+def test_a_known_hypothesis_is_used_and_none_is_written(manual: EmbeddedStore, known: str) -> None:
+    retrieval = make_search(manual, hyde=True, hypothesize=forbidden).search(QUESTION, hypothesis=known)
+    written = make_search(manual, hyde=bool(known), hypothesize=lambda *_: known).search(QUESTION)
+    assert the_step(retrieval, HydeStep).hypothesis == known
+    assert the_step(retrieval, FuseStep).ranking == the_step(written, FuseStep).ranking
 
 
 # -- lists and fusion ---------------------------------------------------------------------------------
@@ -287,11 +325,11 @@ def test_alpha_0_and_1_search_one_way_only(
     manual: EmbeddedStore, alpha: float, used: str, unused: str
 ) -> None:
     retrieval = make_search(manual, alpha=alpha).search(QUESTION)
-    outputs = step(retrieval, "search").outputs
-    assert outputs[f"{used}_sections"]
-    assert outputs[f"{used}_sentences"]
-    assert outputs[f"{unused}_sections"] == outputs[f"{unused}_sentences"] == []
-    assert {name for _, _, parts in step(retrieval, "fuse").outputs["ranking"] for name in parts} == {
+    lists = the_step(retrieval, SearchStep).lists
+    assert lists[f"{used}_sections"]
+    assert lists[f"{used}_sentences"]
+    assert lists[f"{unused}_sections"] == lists[f"{unused}_sentences"] == ()
+    assert {name for item in the_step(retrieval, FuseStep).ranking for name in item.contributions} == {
         f"{used}_sections", f"{used}_sentences"
     }  # fmt: skip
 
@@ -305,15 +343,15 @@ def test_the_shares_of_the_levels_weigh_the_lists(manual: EmbeddedStore) -> None
     retrieval = make_search(manual, alpha=0.4, bm25_section_share=1.0, dense_section_share=0.25).search(
         QUESTION
     )
-    assert step(retrieval, "fuse").inputs == pytest.approx(
+    assert the_step(retrieval, FuseStep).weights == pytest.approx(
         {"bm25_sections": 0.6, "bm25_sentences": 0.0, "dense_sections": 0.1, "dense_sentences": 0.3}
     )
 
 
 def test_candidates_bound_each_list(manual: EmbeddedStore) -> None:
-    outputs = step(make_search(manual, candidates=2).search(QUESTION), "search").outputs
-    assert len(outputs["dense_sections"]) == 2
-    assert len(outputs["dense_sentences"]) == 4  # twice as many: several belong to one section
+    search = the_step(make_search(manual, candidates=2).search(QUESTION), SearchStep)
+    assert len(search.dense_sections) == 2
+    assert len(search.dense_sentences) == 4  # twice as many: several belong to one section
 
 
 @pytest.mark.parametrize(
@@ -363,20 +401,20 @@ def test_the_cross_encoder_moves_what_it_prefers(manual: EmbeddedStore) -> None:
     retrieval = make_search(manual, cross_encoder=cross_encoder, rerank_weight=0.9).search(QUESTION)
     assert headings(retrieval)[0] == "Breakers"
     assert retrieval.passages[0].rerank_score == pytest.approx(1, abs=1e-3)
-    outputs = step(retrieval, "rerank").outputs
-    assert outputs["model"] == "fake-cross-encoder"
-    assert outputs["before"] == [row[0] for row in step(plain, "fuse").outputs["ranking"]]
-    assert outputs["after"][0] == [
+    step = the_step(retrieval, RerankStep)
+    assert step.model == "fake-cross-encoder"
+    assert step.before == tuple(item.id for item in the_step(plain, FuseStep).ranking)
+    assert step.after[0] == Reranked(
         section_named(manual, "Breakers"), retrieval.passages[0].score, retrieval.passages[0].rerank_score
-    ]  # fmt: skip
-    assert step(retrieval, "rerank").inputs == {"top_n": 20, "weight": 0.9}
+    )
+    assert (step.top_n, step.weight) == (20, 0.9)
 
 
 def test_it_reads_the_first_top_n_only(manual: EmbeddedStore) -> None:
     cross_encoder = FakeCrossEncoder(lambda _: 0.0)
     retrieval = make_search(manual, cross_encoder=cross_encoder, rerank_top_n=2).search(QUESTION)
     assert [len(texts) for _, texts in cross_encoder.calls] == [2]
-    scores = [score for _, _, score in step(retrieval, "rerank").outputs["after"]]
+    scores = [item.rerank_score for item in the_step(retrieval, RerankStep).after]
     assert scores == [0.5, 0.5, *[None] * (len(scores) - 2)]
 
 
@@ -388,7 +426,10 @@ def test_reranking_is_skipped_and_says_why(
     manual: EmbeddedStore, rerank: bool, cross_encoder: FakeCrossEncoder | None, why: str
 ) -> None:
     retrieval = make_search(manual, rerank=rerank, cross_encoder=cross_encoder).search(QUESTION)
-    assert (step(retrieval, "rerank").status, step(retrieval, "rerank").detail) == ("skipped", why)
+    assert (the_step(retrieval, RerankStep).status, the_step(retrieval, RerankStep).detail) == (
+        "skipped",
+        why,
+    )
     assert {passage.rerank_score for passage in retrieval.passages} == {None}
     assert cross_encoder is None or cross_encoder.calls == []
 
@@ -396,7 +437,10 @@ def test_reranking_is_skipped_and_says_why(
 def test_a_failing_cross_encoder_is_a_failed_step_and_not_an_error(manual: EmbeddedStore) -> None:
     error = ModelUnavailable("The file is gone.", "Download it again.")
     retrieval = make_search(manual, cross_encoder=FakeCrossEncoder(error)).search(QUESTION)
-    assert (step(retrieval, "rerank").status, step(retrieval, "rerank").detail) == ("failed", str(error))
+    assert (the_step(retrieval, RerankStep).status, the_step(retrieval, RerankStep).detail) == (
+        "failed",
+        str(error),
+    )
     assert headings(retrieval) == headings(make_search(manual).search(QUESTION))
 
 
@@ -406,7 +450,7 @@ def test_a_failing_cross_encoder_is_a_failed_step_and_not_an_error(manual: Embed
 def test_the_token_budget_drops_what_does_not_fit(manual: EmbeddedStore) -> None:
     retrieval = make_search(manual, context_tokens=1, top_k=5).search(QUESTION)
     assert headings(retrieval) == ["LN2 tank"]
-    assert all("do not fit" in reason for _, reason in step(retrieval, "select").outputs["dropped"])
+    assert all("do not fit" in item.why for item in the_step(retrieval, SelectStep).dropped)
 
 
 def test_the_verdict_is_on_all_that_was_found_and_not_on_what_was_selected(manual: EmbeddedStore) -> None:
@@ -420,7 +464,7 @@ def test_more_passages_than_are_fetched_by_default(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"fans.md": text})
     assert len(make_search(store, top_k=35).search("fan").passages) == 35
     few = make_search(store, top_k=3).search("fan")
-    assert len(step(few, "merge").outputs["nodes"]) == 20  # what is further down, nobody reads
+    assert len(the_step(few, MergeStep).sections) == 20  # what is further down, nobody reads
     store.close()
 
 

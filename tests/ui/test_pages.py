@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from pipeline.answer import Answer
-from pipeline.steps.events import Step
+from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests.ui.conftest import VALVES, answered, quoted
 from ui.shared.jobs import jobs
@@ -184,7 +184,7 @@ def test_an_upload_with_the_name_of_a_manual_is_refused(athena: Athena, run_app:
 
 
 def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run) -> None:
-    steps = (Step("hyde", 0.0, "skipped", "no language model is connected"), Step("search", 12.0))
+    steps = (HydeStep(status="skipped", detail="no language model is connected"), SearchStep(ms=12.0))
     store(athena, answered(steps=steps, condensed_question="Why is the LN2 tank OFFLINE?"))
     app = run_app(athena, page="inspector")
     (flow,) = component_data(app, "flow")
@@ -193,7 +193,7 @@ def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run
 
 
 def test_what_if_compares_two_searches(athena: Athena, run_app: Run) -> None:
-    store(athena, answered(steps=(Step("search", 12.0),)))
+    store(athena, answered(steps=(SearchStep(ms=12.0),)))
     app = run_app(athena, page="inspector")
     app.slider[0].set_value(0.0)
     _form_button(app).click().run()
@@ -207,7 +207,7 @@ def _form_button(app: AppTest) -> Any:
 
 
 def test_why_not_follows_a_section(athena: Athena, run_app: Run) -> None:
-    store(athena, answered(steps=(Step("search", 12.0),)))
+    store(athena, answered(steps=(SearchStep(ms=12.0),)))
     app = run_app(athena, page="inspector")
     app.selectbox(key="expected").set_value("valves.md › Valves › LN2 tank").run()
     assert "It was selected" in texts(app)

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.steps.events import Step
+from pipeline.steps.records import (
+    AnswerableStep,
+    CondenseStep,
+    EmbedStep,
+    FetchedSection,
+    FuseStep,
+    GenerateStep,
+    HydeStep,
+    MergeStep,
+    PromptStep,
+    QuoteStep,
+    RerankStep,
+    SearchStep,
+    SelectStep,
+    Step,
+    VerifyStep,
+    step_of,
+)
 
 View = dict[str, Any]
-Outputs = Mapping[str, Any]
 
 LISTS = {
     "bm25_sections": "BM25 sections",
@@ -34,17 +50,6 @@ LABELS = {
     "verify": "Verify",
 }
 DEPTH = 12  # ranks drawn; what stands lower is drawn below the last
-
-
-def step_named(steps: Sequence[Step], name: str) -> Step | None:
-    """The last step of that name."""
-    return next((step for step in reversed(steps) if step.name == name), None)
-
-
-def outputs(steps: Sequence[Step], name: str) -> Outputs:
-    """What a step put out; empty where it was not taken."""
-    step = step_named(steps, name)
-    return step.outputs if step else {}
 
 
 def flow_view(steps: Sequence[Step]) -> View:
@@ -75,51 +80,48 @@ def duration(ms: float) -> str:
 def _count(step: Step) -> str:
     if step.status != "ok":
         return step.detail
-    describe = COUNTS.get(step.name)
-    return describe(step.outputs) if describe else step.detail
+    match step:
+        case CondenseStep():
+            return {"rules": "by rules", "model": "by the model"}.get(step.by, "as asked")
+        case HydeStep():
+            return _plural(len(step.hypothesis.split()), "word")
+        case EmbedStep():
+            return f"{step.dimensions} dimensions" if step.dimensions else ""
+        case SearchStep():
+            return _searched(step)
+        case FuseStep():
+            return _plural(step.sections, "section")
+        case MergeStep():
+            return f"{_plural(sum(section.merged for section in step.sections), 'section')} merged"
+        case RerankStep():
+            return _moved(step)
+        case AnswerableStep():
+            return f"{step.probability:.0%}, needs {step.threshold:.0%}"
+        case SelectStep():
+            return f"{_plural(len(step.selected), 'passage')}, {step.tokens:,} tokens"
+        case PromptStep():
+            return f"{step.tokens:,} tokens" if step.tokens else ""
+        case GenerateStep():
+            return _plural(step.answer_tokens, "token") if step.answer_tokens else ""
+        case QuoteStep():
+            return _plural(len(step.quotes), "quote")
+        case VerifyStep():
+            return f"{step.supported} of {_plural(step.sentences, 'sentence')} supported"
+    return step.detail
 
 
 def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _searched(out: Outputs) -> str:
-    hits = sum(len(out.get(name, ())) for name in LISTS)
-    total = out.get("sentences")
-    return f"{_plural(hits, 'hit')} in {total:,} sentences" if total else _plural(hits, "hit")
+def _searched(step: SearchStep) -> str:
+    hits = _plural(step.hits, "hit")
+    return f"{hits} in {step.sentences:,} sentences" if step.sentences else hits
 
 
-def _merged(out: Outputs) -> str:
-    merges = [merge for merge in out.get("merged", ()) if merge.get("merged", True)]
-    return f"{_plural(len(merges), 'section')} merged"
-
-
-def _moved(out: Outputs) -> str:
-    before = list(out.get("before", ()))
-    after = [item[0] for item in out.get("after", ())]
-    moved = sum(1 for a, b in zip(before, after, strict=False) if a != b)
-    return f"{_plural(moved, 'passage')} moved"
-
-
-COUNTS: dict[str, Callable[[Outputs], str]] = {
-    "condense": lambda out: {"rules": "by rules", "model": "by the model"}.get(out.get("by", ""), "as asked"),
-    "hyde": lambda out: _plural(len(str(out.get("hypothesis", "")).split()), "word"),
-    "embed": lambda out: f"{out['dimensions']} dimensions" if "dimensions" in out else "",
-    "search": _searched,
-    "fuse": lambda out: _plural(len(out.get("ranking", ())), "section"),
-    "merge": _merged,
-    "rerank": _moved,
-    "answerable": lambda out: f"{out.get('probability', 0):.0%}, needs {out.get('threshold', 0):.0%}",
-    "select": lambda out: (
-        f"{_plural(len(out.get('selected', ())), 'passage')}, {out.get('tokens', 0):,} tokens"
-    ),
-    "quote": lambda out: _plural(len(out.get("quotes", ())), "quote"),
-    "verify": lambda out: (
-        f"{out.get('supported', 0)} of {_plural(out.get('sentences', 0), 'sentence')} supported"
-    ),
-    "generate": lambda out: _plural(out["answer_tokens"], "token") if out.get("answer_tokens") else "",
-    "prompt": lambda out: f"{out['tokens']:,} tokens" if out.get("tokens") else "",
-}
+def _moved(step: RerankStep) -> str:
+    pairs = zip(step.before, step.after, strict=False)
+    return f"{_plural(sum(before != after.section_id for before, after in pairs), 'passage')} moved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Ranks:
     """Each column's ranking of section ids, best first, by the column's name."""
 
     columns: Mapping[str, tuple[str, ...]]
-    labels: Mapping[str, Mapping[str, Any]]  # section id → source, heading_path
+    sections: Mapping[str, FetchedSection]  # by id
     selected: tuple[str, ...]
 
     def rank(self, column: str, section_id: str) -> int | None:
@@ -137,32 +139,38 @@ class Ranks:
 
     def name(self, section_id: str) -> str:
         """A section's own heading."""
-        label = self.labels.get(section_id)
-        if not label:
+        section = self.sections.get(section_id)
+        if section is None:
             return "a section further down"
-        path = list(label.get("heading_path") or [])
-        return str(path[-1] if path else label["source"])
+        return section.heading_path[-1] if section.heading_path else section.source
 
     def where(self, section_id: str) -> str:
         """A section's whole breadcrumb."""
-        label = self.labels.get(section_id)
-        return " › ".join([label["source"], *label["heading_path"]]) if label else section_id
+        section = self.sections.get(section_id)
+        return " › ".join([section.source, *section.heading_path]) if section else section_id
 
 
 def ranks(steps: Sequence[Step]) -> Ranks:
     """The rankings that the steps recorded, each as sections."""
-    search = outputs(steps, "search")
-    columns: dict[str, tuple[str, ...]] = {}
-    for name, label in LISTS.items():
-        if search.get(name):
-            columns[label] = tuple(dict.fromkeys(hit[1] for hit in search[name]))
-    columns["Fused"] = tuple(item[0] for item in outputs(steps, "fuse").get("ranking", ()))
-    after = tuple(item[0] for item in outputs(steps, "rerank").get("after", ()))
-    if after:
-        columns["Reranked"] = after
-    selected = tuple(outputs(steps, "select").get("selected", ()))
-    columns["Selected"] = selected
-    return Ranks(columns, outputs(steps, "merge").get("nodes", {}), selected)
+    search = step_of(steps, SearchStep)
+    columns = {
+        LISTS[name]: tuple(dict.fromkeys(hit.section_id for hit in hits))
+        for name, hits in search.lists.items()
+        if hits
+    }
+    fuse = step_of(steps, FuseStep)
+    columns["Fused"] = tuple(item.id for item in fuse.ranking)
+    rerank = step_of(steps, RerankStep)
+    if rerank.after:
+        columns["Reranked"] = tuple(item.section_id for item in rerank.after)
+    select = step_of(steps, SelectStep)
+    columns["Selected"] = select.selected
+    return Ranks(columns, {section.section_id: section for section in fetched(steps)}, select.selected)
+
+
+def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
+    """The sections that were fetched, in the order of the fused ranking."""
+    return step_of(steps, MergeStep).sections
 
 
 def bumps_view(found: Ranks, *, depth: int = DEPTH) -> View:
@@ -201,39 +209,37 @@ def story(names: Sequence[str], places: Sequence[int | None]) -> str:
 
 def contributions(steps: Sequence[Step], found: Ranks, *, depth: int = DEPTH) -> list[View]:
     """What each list gave to the first fused sections, one row a section."""
-    table = []
-    for rank, (section_id, score, parts) in enumerate(outputs(steps, "fuse").get("ranking", ())[:depth], 1):
-        row: View = {"#": rank, "Section": found.where(section_id), "Fused score": score}
-        row |= {label: parts.get(name, 0.0) for name, label in LISTS.items()}
-        table.append(row)
-    return table
+    fuse = step_of(steps, FuseStep)
+    return [
+        {"#": rank, "Section": found.where(item.id), "Fused score": item.score}
+        | {label: item.contributions.get(name, 0.0) for name, label in LISTS.items()}
+        for rank, item in enumerate(fuse.ranking[:depth], 1)
+    ]
 
 
 def merges(steps: Sequence[Step], found: Ranks) -> list[str]:
     """Merges in words: "3 of 4 sentences → section"."""
-    lines = []
-    for merge in outputs(steps, "merge").get("merged", ()):
-        if merge.get("merged", True):
-            name = found.where(merge["section_id"])
-            lines.append(f"{merge['found']} of {merge['siblings']} sentences → section: {name}")
-    return lines
+    return [
+        f"{section.found} of {section.siblings} sentences → section: {found.where(section.section_id)}"
+        for section in fetched(steps)
+        if section.merged
+    ]
 
 
 def rerank_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     """Rank before and after the cross-encoder, with its score."""
-    out = outputs(steps, "rerank")
-    before = list(out.get("before", ()))
+    step = step_of(steps, RerankStep)
     rows = []
-    for rank, (section_id, combined, cross) in enumerate(out.get("after", ())[:DEPTH], 1):
-        was = before.index(section_id) + 1 if section_id in before else None
+    for rank, item in enumerate(step.after[:DEPTH], 1):
+        was = step.before.index(item.section_id) + 1 if item.section_id in step.before else None
         rows.append(
             {
                 "#": rank,
                 "was": was,
                 "moved": movement(was, rank),
-                "Section": found.where(section_id),
-                "cross-encoder": cross,
-                "combined": combined,
+                "Section": found.where(item.section_id),
+                "cross-encoder": item.rerank_score,
+                "combined": item.score,
             }
         )
     return rows
@@ -253,8 +259,8 @@ def movement(before: int | None, after: int | None) -> str:
 def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str], depth: int = DEPTH) -> View:
     """Two final rankings side by side, as the same picture with two columns."""
     first, second = left.selected[:depth], right.selected[:depth]
-    labels = {**left.labels, **right.labels}
-    both = Ranks({names[0]: first, names[1]: second}, labels, second)
+    sections = {**left.sections, **right.sections}
+    both = Ranks({names[0]: first, names[1]: second}, sections, second)
     rows = []
     for section_id in dict.fromkeys([*second, *first]):
         places = [both.rank(name, section_id) for name in names]
@@ -280,15 +286,14 @@ def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str], depth:
 
 def sentence_rows(steps: Sequence[Step], found: Ranks, *, depth: int = 40) -> list[View]:
     """Each sentence that a list named, with its rank and score there, best rank first."""
-    search = outputs(steps, "search")
+    search = step_of(steps, SearchStep)
     rows: dict[str, View] = {}
-    for name in ("bm25_sentences", "dense_sentences"):
-        kind = "BM25" if name.startswith("bm25") else "Dense"
-        for rank, (node_id, section_id, score) in enumerate(search.get(name, ())[:depth], 1):
+    for kind, hits in (("BM25", search.bm25_sentences), ("Dense", search.dense_sentences)):
+        for rank, hit in enumerate(hits[:depth], 1):
             row = rows.setdefault(
-                node_id,
-                {"id": node_id, "Section": found.name(section_id)}
+                hit.node_id,
+                {"id": hit.node_id, "Section": found.name(hit.section_id)}
                 | {"BM25 rank": None, "BM25 score": None, "Dense rank": None, "Dense score": None},
             )
-            row[f"{kind} rank"], row[f"{kind} score"] = rank, score
+            row[f"{kind} rank"], row[f"{kind} score"] = rank, hit.score
     return sorted(rows.values(), key=lambda row: min(row["BM25 rank"] or depth, row["Dense rank"] or depth))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.answer import Answer
-from pipeline.steps.events import Step
+from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
 from ui.conversation.turns import one_line, shortened
 from ui.inspector import flow
 from ui.inspector.what_if import what_if
@@ -29,7 +29,7 @@ def page() -> None:
         if turn is None:
             return
         if not turn.answer.steps:
-            st.info("No steps were kept for this answer: it ended too early, or Athena was closed meanwhile.")
+            st.info("No steps were kept for this answer: it ended too early.")
             return
         found, other, missing = st.tabs(["How it was found", "What if", "Why not this page?"])
         with found:
@@ -95,12 +95,11 @@ def _question(answer: Answer) -> None:
             st.text(answer.condensed_question)
     with right:
         st.subheader("Hypothesis", anchor=False)
-        step = flow.step_named(answer.steps, "hyde")
-        text = str(step.outputs.get("hypothesis", "")) if step else ""
-        if text:
-            st.text(text)
+        step = step_of(answer.steps, HydeStep)
+        if step.hypothesis:
+            st.text(step.hypothesis)
         else:
-            st.caption(f"None was written: {step.detail}." if step and step.detail else "None was written.")
+            st.caption(f"None was written: {step.detail}." if step.detail else "None was written.")
 
 
 def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
@@ -118,13 +117,13 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
             st.caption("No section had enough of its sentences found to replace them.")
     with reranked:
         rows = flow.rerank_rows(steps, ranks)
-        step = flow.step_named(steps, "rerank")
+        step = step_of(steps, RerankStep)
         if rows:
             st.dataframe(
                 rows, column_config={"cross-encoder": BARS("cross-encoder", format="%.3f")}, hide_index=True
             )
         else:
-            st.caption(f"Not reranked: {step.detail}." if step and step.detail else "Not reranked.")
+            st.caption(f"Not reranked: {step.detail}." if step.detail else "Not reranked.")
     with sentences:
         _sentence_ranks(steps, ranks)
 
@@ -142,15 +141,15 @@ def _sentence_ranks(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
 
 
 def _prompt(steps: tuple[Step, ...]) -> None:
-    out = flow.outputs(steps, "prompt")
+    step = step_of(steps, PromptStep)
     st.subheader("Prompt", anchor=False)
-    if not out.get("messages"):
+    if not step.messages:
         st.caption("No prompt was written: without a language model the answer is made of quotes.")
         return
-    with st.expander(f"{len(out['messages'])} messages, {out.get('tokens', 0):,} tokens"):
-        for message in out["messages"]:
-            st.caption(str(message["role"]))
-            st.code(str(message["text"]), language=None, wrap_lines=True)
+    with st.expander(f"{len(step.messages)} messages, {step.tokens:,} tokens"):
+        for message in step.messages:
+            st.caption(message.role)
+            st.code(message.text, language=None, wrap_lines=True)
 
 
 def _settings(answer: Answer) -> None:

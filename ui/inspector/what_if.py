@@ -9,6 +9,7 @@ import streamlit as st
 
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import AthenaError
+from pipeline.steps.records import HydeStep, step_of
 from ui.inspector import flow
 from ui.shared import components, process
 from ui.shared.state import kept
@@ -30,14 +31,13 @@ class Comparison:
 def what_if(turn: Turn) -> None:
     """Draw the settings, and once they are searched with, the comparison."""
     last = kept(Comparison)
-    question = turn.answer.condensed_question or turn.question
-    before = _options_of(turn.answer)
+    before = options_of(turn.answer)
     with st.form("what_if_form"):
         options = _options_form(before)
         searched = st.form_submit_button("Search again", type="primary", icon=":material/search:")
     if searched:
         try:
-            found = _both(question, before, options)
+            found = _both(turn.answer, before, options)
         except AthenaError as error:
             st.error(plain(str(error)))
             return
@@ -48,12 +48,17 @@ def what_if(turn: Turn) -> None:
     _compare(*last.found)
 
 
-def _both(question: str, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
-    search = process.athena().hybrid_search.search
-    return search(question, options=before), search(question, options=after)
+def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
+    """The answer's search made again, and another; both with its hypothesis, where it had one."""
+    search, question = process.athena().hybrid_search.search, answer.condensed_question or answer.question
+    hypothesis = step_of(answer.steps, HydeStep).hypothesis
+    return (
+        search(question, options=before, hypothesis=hypothesis),
+        search(question, options=after, hypothesis=hypothesis or None),
+    )
 
 
-def _options_of(answer: Answer) -> RetrievalOptions:
+def options_of(answer: Answer) -> RetrievalOptions:
     """The options that the answer was found with, as far as it kept them."""
     default = process.athena().options
     known: dict[str, Any] = {n: answer.settings[n] for n in dict(default) if n in answer.settings}

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownDocument
 from ui.inspector import flow
+from ui.inspector.what_if import options_of
 from ui.shared import process
 from ui.shared.words import plain
 
@@ -30,9 +31,8 @@ def why_not(turn: Turn) -> None:
         st.caption("You see whether it is indexed, where each list ranked it, and the step that dropped it.")
         return
     source, heading = sections[label]
-    question = turn.answer.condensed_question or turn.question
     try:
-        why = process.athena().why(question, source, heading)
+        why = process.athena().why_answered(turn.answer, source, heading, options=options_of(turn.answer))
     except AthenaError as error:
         st.error(plain(str(error)))
         return

@@ -83,27 +83,17 @@ class ServerConversations:
             raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
-        """Write a turn, a new one or (by `answer.turn_id`) over what was kept of it; its id comes back.
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
         Raises `UnknownConversation`, also where it was deleted while the answer was being written.
         """
         now = time.time()
         is_new = not answer.turn_id
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
-        written = {"status": answer.status, "answer": _packed(answer_json(answer))}
+        written = {"status": answer.status, "answer": answer_json(answer)}
         if is_new or not self._write_over(answer, written, now):
             self._write_new(answer, written, now)
         return answer.turn_id
-
-    def keep_text(self, turn_id: str, text: str) -> None:
-        """Write what has arrived by now of an answer that is being written; nothing else of its turn changes.
-
-        Raises `UnknownConversation` where it was deleted meanwhile.
-        """
-        with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": turn_id}, {"$set": {"arrived": text}})
-        if done.matched_count == 0:
-            raise unknown_turn(turn_id)
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back.
@@ -121,13 +111,13 @@ class ServerConversations:
         info = conversation.info
         turns = [record_of(turn, info.id, number) for number, turn in enumerate(conversation.turns, start=1)]
         for turn in turns:
-            turn |= {"_id": turn.pop("id"), "answer": _packed(turn["answer"])}
+            turn["_id"] = turn.pop("id")
         kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
         with self._servers.mongo.database() as database:
             database["turns"].delete_many({"conversation": info.id})
             if turns:
                 database["turns"].insert_many(turns)
-            # Last: a copy that is broken off before has no conversation yet, and is made again.
+            # Last: a copy that is interrupted before this has no conversation yet, and is made again.
             database["conversations"].replace_one(
                 {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
             )
@@ -141,9 +131,9 @@ class ServerConversations:
         self._servers.close()
 
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
-        """Write over what was kept of a turn; False where nothing was."""
+        """Replace what is stored of a turn; False where nothing is."""
         with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": answer.turn_id}, {"$set": written, "$unset": {"arrived": ""}})
+            done = turns.update_one({"_id": answer.turn_id}, {"$set": written})
             if done.matched_count == 0:
                 return False
             try:
@@ -154,7 +144,7 @@ class ServerConversations:
         return True
 
     def _write_new(self, answer: Answer, written: Document, now: float) -> None:
-        """Write a turn of which nothing was kept."""
+        """Write a turn of which nothing is stored."""
         begun = {
             "conversation": answer.conversation_id,
             "position": self._use(answer, now, begun=1),
@@ -169,7 +159,7 @@ class ServerConversations:
                 raise unknown_conversation(answer.conversation_id)
 
     def _use(self, answer: Answer, now: float, *, begun: int = 0) -> int:
-        """Note that a conversation is used, and how many turns (`begun`) begin now; how many ever began.
+        """Note that a conversation is used and that `begun` turns begin now; returns how many ever began.
 
         Raises `UnknownConversation`.
         """
@@ -189,22 +179,14 @@ class ServerConversations:
         return int(record["begun"])
 
 
-def _packed(answer: str) -> bytes:
-    """An answer as it is stored: with all ranks of its steps it is some 100 kB, a third of that packed."""
-    return zlib.compress(answer.encode(), level=1)
-
-
-def _unpacked(stored: bytes | str) -> bytes | str:
-    """Answers that were stored before they were packed are read, too."""
-    return stored if isinstance(stored, str) else zlib.decompress(stored)
-
-
 def _info(record: Document, turns: int) -> ConversationInfo:
     return ConversationInfo(record["_id"], record["title"], record["created_at"], record["updated_at"], turns)
 
 
 def _turn(record: dict[str, Any]) -> Turn:
-    answer = answer_from(json.loads(_unpacked(record["answer"])))
+    """A turn, also of versions that packed the answer, and kept its text beside it until it was whole."""
+    stored = record["answer"]
+    answer = answer_from(json.loads(stored if isinstance(stored, str) else zlib.decompress(stored)))
     return Turn(
         id=record["_id"],
         question=record["question"],

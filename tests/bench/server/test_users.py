@@ -13,9 +13,10 @@ from bench.server import users
 from bench.server.users import ask, main, memory_mb, retrieval_ms, run
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
-from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, Step, TokenArrived
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
+from pipeline.steps.records import EmbedStep, GenerateStep, HydeStep, SearchStep, Step
 
-STEPS = (Step("hyde", 500.0), Step("embed", 3.0), Step("search", 20.0), Step("generate", 900.0))
+STEPS = (HydeStep(ms=500.0), EmbedStep(ms=3.0), SearchStep(ms=20.0), GenerateStep(ms=900.0))
 
 
 def an_answer(*steps: Step, status: str = "complete") -> Answer:
@@ -78,7 +79,7 @@ def test_an_answer_has_no_error() -> None:
     [
         ((RunFailed("The store is gone.", "Start it."),), "The store is gone."),
         ((), "The answer ended without a last event."),
-        ((AnswerFinished(an_answer(Step("search", 1.0, "failed", "no"))),), "search: no"),
+        ((AnswerFinished(an_answer(SearchStep(ms=1.0, status="failed", detail="no"))),), "search: no"),
         ((AnswerFinished(an_answer(status="interrupted")),), "the answer is interrupted"),
     ],
 )

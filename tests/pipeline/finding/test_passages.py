@@ -9,6 +9,7 @@ from llama_index.core.schema import TextNode
 
 from pipeline.finding.fusion import Fused
 from pipeline.finding.passages import Gathered, gather
+from pipeline.steps.records import FetchedSection
 from pipeline.stores.base import Hit, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, make_store, section_named
@@ -49,11 +50,8 @@ def test_passages_follow_the_ranking_with_their_sections_text_and_score(manual: 
         (fan, 0.4),
     ]
     assert gathered.passages[1].section.text.startswith("The cabin fan moves the air.")
-    assert gathered.labels[fan] == {
-        "source": "systems/ecs.md",
-        "heading_path": ["ECS", "Cabin fan"],
-        "siblings": 3,
-    }
+    assert [section.section_id for section in gathered.sections] == [radio, fan]
+    assert gathered.sections[1] == FetchedSection(fan, "systems/ecs.md", ("ECS", "Cabin fan"), siblings=3)
 
 
 def test_found_sentences_come_best_first_and_equal_ones_in_reading_order(manual: EmbeddedStore) -> None:
@@ -79,9 +77,8 @@ def test_enough_sentences_merge_into_their_section(
     (passage,) = gathered.passages
     assert passage.merged is merged
     assert passage.node.node_id == (tank if merged else leaves[0].node_id)
-    assert [(merge.section_id, merge.found, merge.siblings, merge.merged) for merge in gathered.merges] == [
-        (tank, 3, 6, merged)
-    ]
+    (section,) = gathered.sections
+    assert (section.section_id, section.found, section.siblings, section.merged) == (tank, 3, 6, merged)
 
 
 def test_a_section_found_by_its_own_lists_gets_its_nearest_sentence(manual: EmbeddedStore) -> None:
@@ -95,7 +92,7 @@ def test_a_section_found_by_its_own_lists_gets_its_nearest_sentence(manual: Embe
         float(vectors[sensor.node_id] @ ENCODER.encode_query("quantity sensor"))
     )
     assert not gathered.passages[0].merged
-    assert gathered.merges == []
+    assert gathered.sections[0].found == 0
 
 
 def test_without_a_query_vector_such_a_section_stands_for_itself(manual: EmbeddedStore) -> None:
@@ -110,7 +107,7 @@ def test_sentences_of_sections_further_down_are_left_out(manual: EmbeddedStore) 
     found = [(leaves_of(manual, radio)[0], radio, 0.9), (leaves_of(manual, tank)[0], tank, 0.5)]
     gathered = run(manual, [(tank, 1.0)], found)
     assert [[hit.score for hit in passage.sentences] for passage in gathered.passages] == [[0.5]]
-    assert [merge.section_id for merge in gathered.merges] == [tank]
+    assert [(section.section_id, section.found) for section in gathered.sections] == [(tank, 1)]
 
 
 def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
@@ -120,14 +117,13 @@ def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
     store.sections.delete_document("comms.md")
     gathered = run(store, [(radio, 1.0), (fan, 0.5)], found, query="radio")
     assert [passage.section.node_id for passage in gathered.passages] == [fan]
-    assert set(gathered.labels) == {fan}
-    assert {merge.section_id for merge in gathered.merges} <= {fan}  # what is named can be shown
+    assert [section.section_id for section in gathered.sections] == [fan]
     store.close()
 
 
 def test_no_ranking_no_passages(manual: EmbeddedStore) -> None:
     gathered = run(manual, [], query="fan")
-    assert (gathered.passages, gathered.merges, dict(gathered.labels)) == ([], [], {})
+    assert (gathered.passages, gathered.sections) == ([], ())
 
 
 class CountingStore:

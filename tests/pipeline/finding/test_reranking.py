@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answer import Passage
-from pipeline.finding.reranking import passage_text, rerank, sigmoid
+from pipeline.finding.reranking import passage_text, rerank
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.passages import ids, make_passage
 
@@ -106,11 +105,6 @@ def test_scores_fall_and_nothing_is_lost(
     assert values == sorted(values, reverse=True)
     assert all(0 <= value <= 1 for value in values)
     assert set(ids(reranked)[: len(logits)]) == set(ids(passages)[: len(logits)])
-
-
-def test_sigmoid() -> None:
-    assert sigmoid(np.array([0.0, math.log(3), -math.log(3)])) == pytest.approx([0.5, 0.75, 0.25])
-    assert sigmoid(np.array([1e6, -1e6])) == pytest.approx([1.0, 0.0])
 
 
 def test_found_sentences_are_read_in_reading_order() -> None:

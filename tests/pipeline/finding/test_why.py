@@ -6,24 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answer import Retrieval
+from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.why import Place, Why, why
+from pipeline.finding.why import CHANGED, Place, Why, why, why_answered
+from pipeline.steps.records import FuseStep, RerankStep, SearchStep
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
-from tests.pipeline.searching import make_search, make_store, section_named
+from tests.pipeline.searching import make_search, make_store, section_named, the_step
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 
 
 def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUESTION, **given: object) -> Why:
-    retrieval = make_search(store, **given).search(question)
+    retrieval = make_search(store, **given).search(question, ranks=None)
     return why(retrieval, sections=store.sections, source=source, heading=heading)
-
-
-def outputs(retrieval: Retrieval, name: str) -> dict:
-    (found,) = [step for step in retrieval.steps if step.name == name]
-    return dict(found.outputs)
 
 
 def test_a_selected_section(manual: EmbeddedStore) -> None:
@@ -41,14 +37,14 @@ def test_its_ranks_are_those_of_the_steps(manual: EmbeddedStore) -> None:
     fan = section_named(manual, "Cabin fan")
     assert set(reason.lists) == set(LISTS)
     for name, place in reason.lists.items():
-        hits = outputs(retrieval, "search")[name]
-        ranks = [rank for rank, (_, section_id, _) in enumerate(hits, start=1) if section_id == fan]
-        assert place == (Place(ranks[0], hits[ranks[0] - 1][2]) if ranks else Place())
-    fused = [row[0] for row in outputs(retrieval, "fuse")["ranking"]]
+        hits = the_step(retrieval, SearchStep).lists[name]
+        ranks = [rank for rank, hit in enumerate(hits, start=1) if hit.section_id == fan]
+        assert place == (Place(ranks[0], hits[ranks[0] - 1].score) if ranks else Place())
+    fused = [item.id for item in the_step(retrieval, FuseStep).ranking]
     assert reason.fused.rank == fused.index(fan) + 1
-    after = outputs(retrieval, "rerank")["after"]
+    after = the_step(retrieval, RerankStep).after
     assert [reason.reranked.rank, reason.reranked.score] == next(
-        [rank, row[1]] for rank, row in enumerate(after, start=1) if row[0] == fan
+        [rank, item.score] for rank, item in enumerate(after, start=1) if item.section_id == fan
     )
     assert reason.final_rank == [p.section.node_id for p in retrieval.passages].index(fan) + 1
 
@@ -121,10 +117,10 @@ def test_too_far_down_to_be_fetched(tmp_path: Path) -> None:
     store = make_store(
         tmp_path, {"fans.md": "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))}
     )
-    retrieval = make_search(store, top_k=3).search("fan")
-    ranking = outputs(retrieval, "fuse")["ranking"]
-    for place, heading in ((21, "merge"), (20, "select"), (4, "select"), (3, "")):
-        section = store.sections.get_many([ranking[place - 1][0]])[ranking[place - 1][0]]
+    retrieval = make_search(store, top_k=3).search("fan", ranks=None)
+    ranking = [item.id for item in the_step(retrieval, FuseStep).ranking]
+    for place, heading in ((40, "merge"), (21, "merge"), (20, "select"), (4, "select"), (3, "")):
+        section = store.sections.get_many([ranking[place - 1]])[ranking[place - 1]]
         reason = why(
             retrieval, sections=store.sections, source="fans.md", heading=section.metadata["heading_path"][-1]
         )
@@ -169,3 +165,37 @@ def test_outside_of_the_searched_paths(manual: EmbeddedStore) -> None:
 def test_the_text_before_the_first_heading_can_be_asked_for(manual: EmbeddedStore) -> None:
     reason = ask(manual, "systems/power.md", "", question="Batteries through the night")
     assert (reason.heading_path, reason.dropped_by) == ((), "")
+
+
+# -- of a stored answer ---------------------------------------------------------------------------------
+
+FANS = "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))
+
+
+def test_the_rank_of_a_stored_answer_is_computed_again_beyond_what_its_steps_kept(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"fans.md": FANS})
+    search = make_search(store, hyde=True, hypothesize=lambda *_: "Fan 7 hums.")
+    found = search.search("fan")
+    answer = Answer("And that?", "fan", "", "quote", "", abstained=False, steps=found.steps)
+    whole = [item.id for item in the_step(search.search("fan", ranks=None), FuseStep).ranking]
+    last = store.sections.get_many([whole[39]])[whole[39]].metadata["heading_path"][-1]
+    again = make_search(store, hyde=True)  # no model is there any more
+    reason = why_answered(answer, hybrid_search=again, options=again.options, source="fans.md", heading=last)
+    assert reason.fused.rank == 40
+    assert CHANGED not in reason.explanation
+    store.close()
+
+
+def test_an_index_that_has_changed_since_the_answer_is_said(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"fans.md": FANS})
+    search = make_search(store)
+    answer = Answer("fan", "fan", "", "quote", "", abstained=False, steps=search.search("fan").steps)
+    store.close()
+    store = make_store(tmp_path / "new", {"fans.md": FANS, "more.md": "# Fan\n\nFan fan fan.\n"})
+    search = make_search(store)
+    for source, heading in (("more.md", "Fan"), ("gone.md", "Fan")):
+        reason = why_answered(
+            answer, hybrid_search=search, options=search.options, source=source, heading=heading
+        )
+        assert reason.explanation.endswith(CHANGED)
+    store.close()

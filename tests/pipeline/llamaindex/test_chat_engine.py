@@ -14,8 +14,8 @@ from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgent
 
 from pipeline.errors import AthenaError, ModelUnavailable, StoreError, UnknownConversation
 from pipeline.steps.events import AnswerFinished, SourcesFound
-from pipeline.stores.conversations import ConversationStore
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import Chat, failing, make_chat
 
@@ -25,8 +25,8 @@ CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
-    store = ConversationStore(tmp_path / "conversations.sqlite")
+def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
     yield store
     store.close()
 
@@ -36,7 +36,7 @@ def roles(chat: Chat) -> list[str]:
 
 
 def test_chat_gives_the_answer_and_its_sources(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     response = chat.engine.chat(QUESTION)
@@ -48,7 +48,7 @@ def test_chat_gives_the_answer_and_its_sources(
     assert chat.engine.chat_history == []
 
 
-def test_chat_takes_a_history(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_chat_takes_a_history(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     chat = make_chat(manual, conversations)
     history = [
         ChatMessage("The LN2 tank shows OFFLINE, what do I check?", role=MessageRole.USER),
@@ -60,7 +60,7 @@ def test_chat_takes_a_history(manual: EmbeddedStore, conversations: Conversation
 
 
 def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
     response = chat.engine.stream_chat(QUESTION)
@@ -73,14 +73,14 @@ def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(
     assert roles(chat) == ["user", "assistant"]
 
 
-def test_quotes_stream_in_one_piece(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_quotes_stream_in_one_piece(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     chat = make_chat(manual, conversations)
     (piece,) = chat.engine.stream_chat(QUESTION).response_gen
     assert "4000 rpm" in piece
     assert piece == chat.turns[0].answer.text
 
 
-def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY]))
 
     async def both() -> tuple[str, str]:
@@ -97,7 +97,7 @@ def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: Conve
 @pytest.mark.parametrize("way", ["chat", "stream"])
 @pytest.mark.parametrize("kind", [ModelUnavailable, StoreError, UnknownConversation])
 def test_failures_are_raised_as_they_are_and_leave_no_orphan(
-    manual: EmbeddedStore, conversations: ConversationStore, way: str, kind: type[AthenaError]
+    manual: EmbeddedStore, conversations: EmbeddedConversations, way: str, kind: type[AthenaError]
 ) -> None:
     chat = make_chat(manual, conversations, hybrid_search=failing(manual, kind("It is gone.", "Start it.")))
     with pytest.raises(kind, match=r"It is gone\. Start it\."):
@@ -109,7 +109,7 @@ def test_failures_are_raised_as_they_are_and_leave_no_orphan(
 
 
 def test_it_is_llama_indexs_engine_and_its_run_the_same(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     chat = make_chat(manual, conversations, llm=FakeLLM([QUESTION, REPLY]))
     engine = chat.engine

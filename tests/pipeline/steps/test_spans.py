@@ -8,7 +8,6 @@ import logging
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -25,16 +24,17 @@ from pipeline.answer import Answer
 from pipeline.answering.turn import FinishedTurn
 from pipeline.chat import UNEXPECTED
 from pipeline.errors import ConfigurationError, ModelError, StoreError
-from pipeline.steps.events import AnswerFinished, Step, TokenArrived
-from pipeline.steps.openinference import LIMIT, step_attributes
+from pipeline.steps.events import AnswerFinished, TokenArrived
+from pipeline.steps.openinference import LIMIT, inputs, outputs, step_attributes
 from pipeline.steps.phoenix import PhoenixTracer, check_phoenix
-from pipeline.stores.conversations import ConversationStore
+from pipeline.steps.records import GenerateStep, SelectStep
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.chat_runs import Chat, make_chat, stop_after
 from tests.pipeline.otlp_receiver import OtlpReceiver, Received, ReceivedSpan
-from tests.pipeline.searching import make_search
+from tests.pipeline.searching import make_search, the_step
 
 ROOT = Path(__file__).parents[3]
 QUESTION = "At how many rpm does the cabin fan hum?"
@@ -43,23 +43,23 @@ RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable"
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[ConversationStore]:
-    store = ConversationStore(tmp_path / "conversations.sqlite")
+def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
     yield store
     store.close()
 
 
 @contextmanager
 def traced(
-    store: EmbeddedStore, conversations: ConversationStore, **given: Any
+    store: EmbeddedStore, conversations: EmbeddedConversations, **given: Any
 ) -> Iterator[tuple[Chat, Received]]:
     """A chat whose turns go to a receiver; they have arrived when the block is left."""
     with OtlpReceiver() as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
-        yield make_chat(store, conversations, on_end=tracer.record, **given), receiver.received
+        yield make_chat(store, conversations, listeners=[tracer.record], **given), receiver.received
 
 
 def one_turn(
-    store: EmbeddedStore, conversations: ConversationStore, message: str = QUESTION, **given: Any
+    store: EmbeddedStore, conversations: EmbeddedConversations, message: str = QUESTION, **given: Any
 ) -> Received:
     with traced(store, conversations, **given) as (chat, received):
         chat.ask(message)
@@ -81,7 +81,7 @@ def nobody() -> str:
 
 
 def test_a_turn_is_a_root_with_its_steps_below(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     received = one_turn(manual, conversations)
     root, steps = received.root, received.steps()
@@ -93,7 +93,7 @@ def test_a_turn_is_a_root_with_its_steps_below(
 
 
 def test_the_root_says_what_was_asked_and_answered(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     with traced(manual, conversations) as (chat, received):
         answer = chat.answer(QUESTION)
@@ -113,7 +113,7 @@ def test_the_root_says_what_was_asked_and_answered(
 
 
 def test_steps_lie_within_the_turn_one_after_the_other_as_long_as_they_took(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     before = time.time_ns()
     with traced(manual, conversations, llm=FakeLLM([REPLY], pause_s=0.02)) as (chat, received):
@@ -130,7 +130,7 @@ def test_steps_lie_within_the_turn_one_after_the_other_as_long_as_they_took(
 
 
 def test_turns_of_a_conversation_are_traces_of_a_session(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     with traced(manual, conversations) as (chat, received):
         chat.ask(QUESTION)
@@ -144,7 +144,7 @@ def test_turns_of_a_conversation_are_traces_of_a_session(
 # -- kinds and what they have of their own -----------------------------------------------------------------
 
 
-def test_kinds_without_a_model(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_kinds_without_a_model(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     steps = one_turn(manual, conversations).steps()
     assert {name: span.kind for name, span in steps.items()} == {
         "condense": "CHAIN",
@@ -164,7 +164,7 @@ def test_kinds_without_a_model(manual: EmbeddedStore, conversations: Conversatio
     assert steps["embed"].attributes["embedding.embeddings.0.embedding.text"] == QUESTION
 
 
-def test_kinds_with_models(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_kinds_with_models(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     reranker = FakeCrossEncoder(lambda text: 3.0 if "4000" in text else -3.0)
     hybrid_search = make_search(
         manual,
@@ -191,7 +191,7 @@ def test_kinds_with_models(manual: EmbeddedStore, conversations: ConversationSto
 
 
 def test_the_generation_has_its_prompt_and_its_words(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     llm = FakeLLM([REPLY])
     said = one_turn(manual, conversations, llm=llm).steps()["generate"].attributes
@@ -206,7 +206,7 @@ def test_the_generation_has_its_prompt_and_its_words(
 
 
 def test_tokens_are_those_that_the_model_counted() -> None:
-    step = Step("generate", 1.0, outputs={"prompt_tokens": 12, "answer_tokens": 5, "finish_reason": "length"})
+    step = GenerateStep(prompt_tokens=12, answer_tokens=5, finish_reason="length")
     answer = Answer("q", "q", "a", "generate", "ollama/x", False)
     said = step_attributes(step, FinishedTurn(answer, (step,), (), "a", "ollama/x", 0.0, 1.0))
     assert said["llm.token_count.prompt"] == 12
@@ -215,12 +215,12 @@ def test_tokens_are_those_that_the_model_counted() -> None:
     assert said["llm.finish_reason"] == "length"
 
 
-def test_the_selection_has_the_passages(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_the_selection_has_the_passages(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     with traced(manual, conversations) as (chat, received):
         answer = chat.answer(QUESTION)
     said = received.steps()["select"].attributes
     ids = [said[name] for name in sorted(said) if name.endswith(".document.id")]
-    assert ids == next(step for step in answer.steps if step.name == "select").outputs["selected"]
+    assert ids == list(the_step(answer, SelectStep).selected)
     assert "4000 rpm" in said["retrieval.documents.0.document.content"]
     assert 0 <= said["retrieval.documents.0.document.score"] <= 1
     metadata = json.loads(said["retrieval.documents.0.document.metadata"])
@@ -229,13 +229,13 @@ def test_the_selection_has_the_passages(manual: EmbeddedStore, conversations: Co
 
 
 def test_what_went_in_and_out_of_a_step_is_json(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     with traced(manual, conversations) as (chat, received):
         answer = chat.answer(QUESTION)
     for step in answer.steps:
         span = received.steps()[step.name]
-        for side, content in (("input", step.inputs), ("output", step.outputs)):
+        for side, content in (("input", inputs(step)), ("output", outputs(step))):
             if content:
                 assert value(span, side) == json.loads(json.dumps(content))
             else:
@@ -245,13 +245,15 @@ def test_what_went_in_and_out_of_a_step_is_json(
 # -- other ends --------------------------------------------------------------------------------------------
 
 
-def test_an_abstention_says_so(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_an_abstention_says_so(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     root = one_turn(manual, conversations, "Who won the chess championship?").root
     assert root.attributes["athena.abstained"] is True
     assert root.status == "OK"
 
 
-def test_a_stopped_turn_has_what_had_arrived(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_a_stopped_turn_has_what_had_arrived(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     with traced(manual, conversations, llm=FakeLLM(["It hums " + "on and on " * 200], pause_s=0.01)) as (
         chat,
         received,
@@ -267,7 +269,7 @@ def test_a_stopped_turn_has_what_had_arrived(manual: EmbeddedStore, conversation
 
 
 def test_a_turn_that_breaks_off_is_an_error_with_its_reason(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     with traced(manual, conversations, llm=FakeLLM([REPLY], fails_after=3)) as (chat, received):
         failure = chat.failure(QUESTION)
@@ -281,7 +283,7 @@ def test_a_turn_that_breaks_off_is_an_error_with_its_reason(
 
 
 def test_a_step_that_fails_in_a_turn_that_goes_on(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     hybrid_search = make_search(manual, cross_encoder=FakeCrossEncoder(ModelError("The reranker is gone.")))
     received = one_turn(manual, conversations, hybrid_search=hybrid_search)
@@ -299,14 +301,14 @@ def test_a_step_that_fails_in_a_turn_that_goes_on(
     ],
 )
 def test_a_turn_that_never_found_anything(
-    manual: EmbeddedStore, conversations: ConversationStore, error: Exception, message: str
+    manual: EmbeddedStore, conversations: EmbeddedConversations, error: Exception, message: str
 ) -> None:
     hybrid_search = make_search(manual)
 
     def fail(*args: object, **given: object) -> None:
         raise error
 
-    hybrid_search.search = fail  # type: ignore[method-assign, assignment]
+    hybrid_search.run = fail  # type: ignore[method-assign, assignment]
     with traced(manual, conversations, hybrid_search=hybrid_search) as (chat, received), suppress(KeyError):
         chat.ask(QUESTION)
     assert (received.root.status, received.root.message) == ("ERROR", message)
@@ -314,7 +316,7 @@ def test_a_turn_that_never_found_anything(
 
 
 def test_a_turn_that_could_not_be_stored_is_traced_as_failed(
-    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: object, **given: object) -> None:
         raise StoreError("The disk is full.")
@@ -328,7 +330,9 @@ def test_a_turn_that_could_not_be_stored_is_traced_as_failed(
 # -- size --------------------------------------------------------------------------------------------------
 
 
-def test_no_value_is_longer_than_the_limit(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_no_value_is_longer_than_the_limit(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     received = one_turn(manual, conversations, "The cabin fan moves the air. é " * 5000, llm=FakeLLM([REPLY]))
     texts = [item for span in received.spans for item in span.attributes.values() if isinstance(item, str)]
     assert max(len(text.encode()) for text in texts) <= LIMIT
@@ -342,12 +346,12 @@ def test_no_value_is_longer_than_the_limit(manual: EmbeddedStore, conversations:
 
 
 def test_a_dead_phoenix_neither_slows_nor_breaks_a_turn_and_is_said_once(
-    manual: EmbeddedStore, conversations: ConversationStore, caplog: pytest.LogCaptureFixture
+    manual: EmbeddedStore, conversations: EmbeddedConversations, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     make_chat(manual, conversations).ask(QUESTION)
     tracer = PhoenixTracer(nobody())
-    chat = make_chat(manual, conversations, on_end=tracer.record)
+    chat = make_chat(manual, conversations, listeners=[tracer.record])
     tracer_seconds = 0.0
     for _ in range(3):
         assert chat.answer(QUESTION).text
@@ -370,7 +374,7 @@ def test_a_dead_phoenix_neither_slows_nor_breaks_a_turn_and_is_said_once(
 
 
 def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
-    manual: EmbeddedStore, conversations: ConversationStore
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
     with OtlpReceiver(delay_s=1.0) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
         times = []
@@ -380,7 +384,7 @@ def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
             tracer.record(turn)
             times.append(time.perf_counter() - started)
 
-        chat = make_chat(manual, conversations, on_end=timed)
+        chat = make_chat(manual, conversations, listeners=[timed])
         for _ in range(3):
             chat.ask(QUESTION)
     assert len(times) == 3
@@ -388,10 +392,10 @@ def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
     assert len(receiver.received.roots) == 3  # closing waited for them
 
 
-def test_closing_does_not_wait_for_ever(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_closing_does_not_wait_for_ever(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         tracer = PhoenixTracer(f"http://127.0.0.1:{silent.getsockname()[1]}")
-        make_chat(manual, conversations, on_end=tracer.record).ask(QUESTION)
+        make_chat(manual, conversations, listeners=[tracer.record]).ask(QUESTION)
         started = time.perf_counter()
         tracer.close()
         tracer.close()
@@ -399,11 +403,11 @@ def test_closing_does_not_wait_for_ever(manual: EmbeddedStore, conversations: Co
 
 
 def test_a_phoenix_that_comes_back_is_used_again(
-    manual: EmbeddedStore, conversations: ConversationStore, caplog: pytest.LogCaptureFixture
+    manual: EmbeddedStore, conversations: EmbeddedConversations, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "pipeline.steps.phoenix")
     with OtlpReceiver(status=500) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
-        chat = make_chat(manual, conversations, on_end=tracer.record)
+        chat = make_chat(manual, conversations, listeners=[tracer.record])
         for receiver.status in (500, 500, 200, 200, 500):
             chat.ask(QUESTION)
             tracer._provider.force_flush()
@@ -412,22 +416,23 @@ def test_a_phoenix_that_comes_back_is_used_again(
 
 
 def test_a_listener_that_fails_takes_no_answer_along(
-    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+    manual: EmbeddedStore, conversations: EmbeddedConversations
 ) -> None:
-    ended: list[threading.ExceptHookArgs] = []
-    monkeypatch.setattr(threading, "excepthook", ended.append)
-
     def fail(turn: FinishedTurn) -> None:
         raise RuntimeError("no")
 
-    assert make_chat(manual, conversations, on_end=fail).answer(QUESTION).text
-    assert [item.exc_type for item in ended] == [RuntimeError]
+    events = make_chat(manual, conversations, listeners=[fail]).recipe.run(QUESTION)
+    assert next(event for event in events if isinstance(event, AnswerFinished)).answer.text
+    with pytest.raises(RuntimeError, match="no"):
+        next(events)
 
 
 # -- its own, and only where it is asked for ---------------------------------------------------------------
 
 
-def test_the_provider_is_not_the_global_one(manual: EmbeddedStore, conversations: ConversationStore) -> None:
+def test_the_provider_is_not_the_global_one(
+    manual: EmbeddedStore, conversations: EmbeddedConversations
+) -> None:
     provider = global_trace.get_tracer_provider()
     with traced(manual, conversations) as (chat, received):
         with global_trace.use_span(global_trace.NonRecordingSpan(_FOREIGN)):
@@ -445,7 +450,7 @@ _FOREIGN = global_trace.SpanContext(
 
 
 def test_phoenixs_key_goes_along(
-    manual: EmbeddedStore, conversations: ConversationStore, monkeypatch: pytest.MonkeyPatch
+    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer k")
     with traced(manual, conversations) as (chat, received):
@@ -510,7 +515,7 @@ for command in ("ingest manual --json", "ask hums? --json", "doctor --json"):
         cli.app(command.split())
     except SystemExit as end:
         assert not end.code, end.code
-print("LOADED", *[name for name in sys.modules if name.split(".")[0] == "opentelemetry"][:1])
+print("LOADED", *{{name.split(".")[0] for name in sys.modules}} & {{"opentelemetry", "openinference"}})
 """
 
 
@@ -533,6 +538,6 @@ def test_a_short_command_sends_its_turn_and_loads_nothing_without_an_address(
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     loaded = done.stdout.rpartition("LOADED")[2].split()
-    assert loaded == (["opentelemetry"] if switched_on else [])
+    assert sorted(loaded) == (["openinference", "opentelemetry"] if switched_on else [])
     assert ("takes traces" in done.stdout) is switched_on
     assert [root.attributes["input.value"] for root in receiver.received.roots] == ["hums?"] * switched_on

@@ -11,8 +11,9 @@ import pytest
 
 from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import DocumentStore, NewDocument
-from pipeline.stores.conversations import Conversations, ConversationStore
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.migration import Migration, migrate
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.documents import MANIFEST, make_document
@@ -30,7 +31,7 @@ def source(tmp_path: Path) -> Iterator[Pair]:
     """A store of two documents and a conversation with a rated answer."""
     store = EmbeddedStore(tmp_path / "source")
     write(store, FAN, TANK)
-    conversations = ConversationStore(tmp_path / "source" / "athena.sqlite")
+    conversations = EmbeddedConversations(tmp_path / "source" / "athena.sqlite")
     turn = conversations.save_turn(conversations.create("About fans").info.id, answer())
     conversations.set_feedback(turn, 1, "helped")
     yield store, conversations
@@ -43,7 +44,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """An empty store of each backend in turn."""
     if request.param == "embedded":
         yield from _closed(
-            EmbeddedStore(tmp_path / "target"), ConversationStore(tmp_path / "target" / "athena.sqlite")
+            EmbeddedStore(tmp_path / "target"), EmbeddedConversations(tmp_path / "target" / "athena.sqlite")
         )
         return
     from pipeline.stores.server import ServerStore

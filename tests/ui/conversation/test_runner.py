@@ -16,11 +16,11 @@ from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
-    Step,
     StepFinished,
     StepStarted,
     TokenArrived,
 )
+from pipeline.steps.records import SearchStep
 from ui.conversation.runner import UNEXPECTED, Run, Runner
 from ui.shared.jobs import Job, Jobs
 
@@ -60,7 +60,7 @@ def finished(*script: Any) -> Run:
 
 def test_collects_text_and_answer() -> None:
     now = finished(
-        StepStarted("search", "Searching"), StepFinished(Step("search", 3.0)),
+        StepStarted("search", "Searching"), StepFinished(SearchStep(ms=3.0)),
         TokenArrived("It is "), TokenArrived("shut."),
         AnswerFinished(answer()),
     ).snapshot()  # fmt: skip

@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
-from pipeline.steps.events import Step
+from pipeline.finding.fusion import Fused
+from pipeline.steps.records import (
+    KINDS,
+    FetchedSection,
+    FuseStep,
+    HydeStep,
+    MergeStep,
+    Reranked,
+    RerankStep,
+    SearchStep,
+    SelectStep,
+    Step,
+)
+from pipeline.stores.base import Hit
 from ui.inspector import flow
 
-LABELS = {name: {"source": "ecs.md", "heading_path": ["ECS", name], "siblings": 4} for name in "ABC"}
 
-
-def hits(*sections: str) -> list[list[object]]:
-    return [[f"{section}-leaf", section, 9.0 - rank] for rank, section in enumerate(sections)]
+def hits(*sections: str) -> tuple[Hit, ...]:
+    return tuple(Hit(f"{section}-leaf", section, 9.0 - rank) for rank, section in enumerate(sections))
 
 
 def steps(*, selected: list[str], after: list[str] | None = None) -> tuple[Step, ...]:
-    lists = {
-        "bm25_sections": hits("A", "B"),
-        "bm25_sentences": hits("B", "B", "A"),
-        "dense_sections": [],
-        "dense_sentences": hits("C"),
-    }
-    ranking = [["A", 0.9, {"bm25_sections": 0.5, "bm25_sentences": 0.4}], ["B", 0.5, {}], ["C", 0.1, {}]]
-    merged = [
-        {"section_id": "A", "found": 3, "siblings": 4, "merged": True},
-        {"section_id": "B", "found": 1, "siblings": 4, "merged": False},
-    ]
-    rerank = {"before": ["A", "B", "C"], "after": [[s, 0.5, 0.9] for s in after or []]}
+    search = SearchStep(
+        ms=20.0,
+        sentences=4210,
+        hits=600,
+        bm25_sections=hits("A", "B"),
+        bm25_sentences=hits("B", "B", "A"),
+        dense_sentences=hits("C"),
+    )
+    ranking = (
+        Fused("A", 0.9, {"bm25_sections": 0.5, "bm25_sentences": 0.4}),
+        Fused("B", 0.5, {}),
+        Fused("C", 0.1, {}),
+    )
+    found = {"A": 3, "B": 1, "C": 0}
     return (
-        Step("hyde", 0.0, "skipped", "no language model is connected"),
-        Step("search", 20.0, outputs={**lists, "sentences": 4210}),
-        Step("fuse", 1.0, outputs={"ranking": ranking}),
-        Step("merge", 2.0, outputs={"merged": merged, "nodes": LABELS}),
-        Step("rerank", 1500.0, outputs=rerank),
-        Step("select", 1.0, outputs={"selected": selected, "tokens": 1200, "dropped": []}),
+        HydeStep(status="skipped", detail="no language model is connected"),
+        search,
+        FuseStep(ms=1.0, sections=250, ranking=ranking),
+        MergeStep(
+            ms=2.0,
+            sections=tuple(
+                FetchedSection(name, "ecs.md", ("ECS", name), siblings=4, found=count, merged=count > 2)
+                for name, count in found.items()
+            ),
+        ),
+        RerankStep(
+            ms=1500.0,
+            before=("A", "B", "C"),
+            after=tuple(Reranked(section, 0.5, 0.9) for section in after or []),
+        ),
+        SelectStep(ms=1.0, selected=tuple(selected), tokens=1200),
     )
 
 
@@ -39,7 +62,8 @@ def test_the_flow_counts_and_times_each_step() -> None:
     boxes = {
         box["label"]: box for box in flow.flow_view(steps(selected=["A"], after=["B", "A", "C"]))["steps"]
     }
-    assert boxes["Search"]["count"] == "6 hits in 4,210 sentences"
+    assert boxes["Search"]["count"] == "600 hits in 4,210 sentences"
+    assert boxes["Fuse"]["count"] == "250 sections"
     assert boxes["Hypothesis"]["time"] == "skipped"
     assert boxes["Rerank"]["time"] == "1.5 s"
     assert boxes["Rerank"]["count"] == "2 passages moved"
@@ -90,3 +114,9 @@ def test_sentences_have_their_rank_in_both_lists() -> None:
 def test_no_steps_make_an_empty_picture() -> None:
     assert flow.flow_view(()) == {"steps": []}
     assert flow.bumps_view(flow.ranks(()))["rows"] == []
+
+
+def test_every_kind_of_step_has_a_label_and_a_count() -> None:
+    boxes = flow.flow_view([kind(name=name) for name, kind in KINDS.items()])["steps"]
+    assert [box["label"] for box in boxes] == list(flow.LABELS.values())
+    assert all(isinstance(box["count"], str) for box in boxes)

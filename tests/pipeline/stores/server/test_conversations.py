@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from contextlib import closing
 
 import pytest
@@ -16,15 +17,19 @@ from tests.contracts.test_conversations import answer
 pytestmark = pytest.mark.server
 
 
-def test_an_answer_that_was_stored_as_it_is_can_be_read(addresses: ServerAddresses) -> None:
+def test_what_earlier_versions_packed_and_kept_beside_it_can_be_read(addresses: ServerAddresses) -> None:
+    """They packed the answer, and kept the text that had arrived before a kill in a field of its own."""
     with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
         id_ = conversations.create().info.id
-        turn = conversations.save_turn(id_, answer())
-        (packed,) = conversations.get(id_).turns
+        turn = conversations.save_turn(id_, answer(text=""))
+        (kept,) = conversations.get(id_).turns
+        packed = zlib.compress(answer_json(kept.answer).encode(), level=1)
         with servers.mongo.collection("turns") as turns:
-            assert isinstance(turns.find_one({"_id": turn})["answer"], bytes)
-            turns.update_one({"_id": turn}, {"$set": {"answer": answer_json(packed.answer)}})
-        assert conversations.get(id_).turns == (packed,)
+            assert isinstance(turns.find_one({"_id": turn})["answer"], str)
+            turns.update_one({"_id": turn}, {"$set": {"answer": packed}})
+            assert conversations.get(id_).turns == (kept,)
+            turns.update_one({"_id": turn}, {"$set": {"arrived": "The fan"}})
+        assert [turn.answer.text for turn in conversations.get(id_).turns] == ["The fan"]
 
 
 def test_a_turn_whose_conversation_is_just_being_deleted_is_not_left_behind(

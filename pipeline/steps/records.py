@@ -1,0 +1,285 @@
+"""The record of each step: one frozen class a step, with what went in and what came out.
+
+A list of ranks keeps its first `KEPT_RANKS`: with all of them an answer was 100 kB. Whoever needs more
+searches again (`pipeline/finding/why.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple, TypeVar
+
+from pipeline.finding.fusion import LISTS, Fused
+from pipeline.messages import Message
+from pipeline.stores.base import Hit
+
+KEPT_RANKS = 30
+STOPPED = "stopped"  # why a step was skipped once the user had stopped the answer
+
+StepStatus = Literal["ok", "skipped", "failed"]
+AnyStep = TypeVar("AnyStep", bound="Step")
+
+
+class Reranked(NamedTuple):
+    """One section after reranking; `rerank_score` is None where the cross-encoder did not read it."""
+
+    section_id: str
+    score: float
+    rerank_score: float | None
+
+
+class Dropped(NamedTuple):
+    """One section that was not selected, and why."""
+
+    section_id: str
+    why: str
+
+
+class Quoted(NamedTuple):
+    """One quote by its first sentence; the score is that of its best."""
+
+    node_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedSection:
+    """One fetched section: how many of its sentences were found, and whether it replaced them."""
+
+    section_id: str
+    source: str
+    heading_path: tuple[str, ...]
+    siblings: int
+    found: int = 0
+    merged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What every step says: how long it took, and how it ended."""
+
+    name: str = ""
+    ms: float = 0.0
+    status: StepStatus = "ok"
+    detail: str = ""  # why it was skipped or failed
+    started_at: float = 0.0  # Unix seconds; 0 = not known, as in turns of older versions
+    WORKING: ClassVar[str] = ""  # what a page shows meanwhile
+    INPUTS: ClassVar[tuple[str, ...]] = ()  # the fields that are known before; the others come out
+    RANKED: ClassVar[tuple[str, ...]] = ()  # the fields of which the first ranks are kept
+
+    @property
+    def working(self) -> str:
+        """What it does, in a few words."""
+        return self.WORKING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CondenseStep(Step):
+    """History and message became one question."""
+
+    name: Literal["condense"] = "condense"
+    message: str = ""
+    messages: int = 0  # of the history
+    question: str = ""
+    carried: str = ""  # the topic that rules took from the history
+    by: str = ""  # "as asked", "rules", "model"
+    WORKING: ClassVar[str] = "Reading the conversation"
+    INPUTS: ClassVar[tuple[str, ...]] = ("message", "messages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydeStep(Step):
+    """A hypothetical answer was written."""
+
+    name: Literal["hyde"] = "hyde"
+    question: str = ""
+    hypothesis: str = ""
+    WORKING: ClassVar[str] = "Writing a hypothetical answer"
+    INPUTS: ClassVar[tuple[str, ...]] = ("question",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitStep(Step):
+    """The search waited until others had ended."""
+
+    name: Literal["wait"] = "wait"
+    places: int = 0
+    WORKING: ClassVar[str] = "Waiting for other searches"
+    INPUTS: ClassVar[tuple[str, ...]] = ("places",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedStep(Step):
+    """Question and hypothesis became a vector."""
+
+    name: Literal["embed"] = "embed"
+    model: str = ""
+    dimensions: int = 0
+    WORKING: ClassVar[str] = "Embedding the question"
+    INPUTS: ClassVar[tuple[str, ...]] = ("model",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchStep(Step):
+    """Four lists were searched."""
+
+    name: Literal["search"] = "search"
+    text: str = ""
+    alpha: float = 0.0
+    candidates: int = 0
+    paths: str | None = None
+    sentences: int = 0  # searched
+    hits: int = 0  # of all four lists
+    bm25_sections: tuple[Hit, ...] = ()
+    bm25_sentences: tuple[Hit, ...] = ()
+    dense_sections: tuple[Hit, ...] = ()
+    dense_sentences: tuple[Hit, ...] = ()
+    INPUTS: ClassVar[tuple[str, ...]] = ("text", "alpha", "candidates", "paths")
+    RANKED: ClassVar[tuple[str, ...]] = LISTS
+
+    @property
+    def working(self) -> str:
+        """What it does, in a few words."""
+        return f"Searching {self.sentences:,} sentences"
+
+    @property
+    def lists(self) -> Mapping[str, tuple[Hit, ...]]:
+        """The four lists by name, best first."""
+        return {name: getattr(self, name) for name in LISTS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuseStep(Step):
+    """Four lists became one ranking of sections."""
+
+    name: Literal["fuse"] = "fuse"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    sections: int = 0
+    ranking: tuple[Fused, ...] = ()
+    WORKING: ClassVar[str] = "Fusing the rankings"
+    INPUTS: ClassVar[tuple[str, ...]] = ("weights",)
+    RANKED: ClassVar[tuple[str, ...]] = ("ranking",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeStep(Step):
+    """The best sections were fetched; some replaced their sentences."""
+
+    name: Literal["merge"] = "merge"
+    simple_ratio_thresh: float = 0.0
+    sections: tuple[FetchedSection, ...] = ()  # in the order of the fused ranking
+    WORKING: ClassVar[str] = "Merging sentences into sections"
+    INPUTS: ClassVar[tuple[str, ...]] = ("simple_ratio_thresh",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankStep(Step):
+    """A cross-encoder reordered the best passages."""
+
+    name: Literal["rerank"] = "rerank"
+    top_n: int = 0
+    weight: float = 0.0
+    model: str = ""
+    before: tuple[str, ...] = ()  # ids of sections
+    after: tuple[Reranked, ...] = ()
+    WORKING: ClassVar[str] = "Reranking"
+    INPUTS: ClassVar[tuple[str, ...]] = ("top_n", "weight")
+    RANKED: ClassVar[tuple[str, ...]] = ("before", "after")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerableStep(Step):
+    """It was judged whether the passages answer the question."""
+
+    name: Literal["answerable"] = "answerable"
+    probability: float = 0.0
+    threshold: float = 0.0
+    signals: Mapping[str, float] = field(default_factory=dict)
+    WORKING: ClassVar[str] = "Judging whether this answers it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectStep(Step):
+    """The passages that the answer may rest on were chosen."""
+
+    name: Literal["select"] = "select"
+    top_k: int = 0
+    context_tokens: int = 0
+    selected: tuple[str, ...] = ()  # ids of sections
+    dropped: tuple[Dropped, ...] = ()
+    tokens: int = 0
+    WORKING: ClassVar[str] = "Selecting passages"
+    INPUTS: ClassVar[tuple[str, ...]] = ("top_k", "context_tokens")
+    RANKED: ClassVar[tuple[str, ...]] = ("dropped",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptStep(Step):
+    """The prompt was put together."""
+
+    name: Literal["prompt"] = "prompt"
+    messages: tuple[Message, ...] = ()
+    tokens: int = 0
+    history_left_out: int = 0  # messages
+    WORKING: ClassVar[str] = "Writing the prompt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateStep(Step):
+    """A language model wrote the answer."""
+
+    name: Literal["generate"] = "generate"
+    model: str = ""
+    characters: int = 0
+    finish_reason: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    prompt_truncated: bool = False
+    seconds: float = 0.0
+    WORKING: ClassVar[str] = "Writing the answer"
+    INPUTS: ClassVar[tuple[str, ...]] = ("model",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuoteStep(Step):
+    """Quotes were chosen as the answer."""
+
+    name: Literal["quote"] = "quote"
+    limit: int = 0
+    quotes: tuple[Quoted, ...] = ()
+    WORKING: ClassVar[str] = "Choosing quotes"
+    INPUTS: ClassVar[tuple[str, ...]] = ("limit",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyStep(Step):
+    """Every sentence of the answer was checked against what it cites."""
+
+    name: Literal["verify"] = "verify"
+    sentences: int = 0
+    supported: int = 0
+    WORKING: ClassVar[str] = "Checking the citations"
+
+
+KINDS: Mapping[str, type[Step]] = {
+    "condense": CondenseStep,
+    "hyde": HydeStep,
+    "wait": WaitStep,
+    "embed": EmbedStep,
+    "search": SearchStep,
+    "fuse": FuseStep,
+    "merge": MergeStep,
+    "rerank": RerankStep,
+    "answerable": AnswerableStep,
+    "select": SelectStep,
+    "prompt": PromptStep,
+    "generate": GenerateStep,
+    "quote": QuoteStep,
+    "verify": VerifyStep,
+}
+
+
+def step_of(steps: Iterable[Step], kind: type[AnyStep]) -> AnyStep:
+    """The last step of a kind; an empty record where it was not taken."""
+    return next((step for step in reversed([*steps]) if isinstance(step, kind)), kind())

@@ -1,0 +1,161 @@
+"""Conversations in the SQLite file: a row each, and one for each turn."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.answer import Answer
+from pipeline.stores.conversations import (
+    Conversation,
+    ConversationInfo,
+    Turn,
+    answer_from,
+    answer_json,
+    exported,
+    record_of,
+    title_of,
+    unknown_conversation,
+    unknown_turn,
+)
+from pipeline.stores.embedded.database import ConnectionPool, transaction
+
+_INFO = """
+    SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id)
+    FROM conversation LEFT JOIN turn ON turn.conversation_id = conversation.id
+"""
+_TURNS = """
+    SELECT id, question, answer, created_at, feedback, feedback_text
+    FROM turn WHERE conversation_id = ? ORDER BY position
+"""
+
+
+class EmbeddedConversations:
+    """Fulfils `Conversations` on one SQLite database."""
+
+    def __init__(self, path: Path) -> None:
+        self._pool = ConnectionPool(path)
+
+    def create(self, title: str = "") -> Conversation:
+        """A new, empty conversation; without a title it gets one from its first question."""
+        now = time.time()
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        with self._pool.borrow() as connection:
+            connection.execute("INSERT INTO conversation VALUES (?, ?, ?, ?)", (info.id, title, now, now))
+        return Conversation(info, ())
+
+    def list(self) -> list[ConversationInfo]:
+        """All conversations, the latest used first."""
+        with self._pool.borrow() as connection:
+            rows = connection.execute(f"{_INFO} GROUP BY conversation.id ORDER BY updated_at DESC").fetchall()
+        return [ConversationInfo(*row) for row in rows]
+
+    def get(self, conversation_id: str) -> Conversation:
+        """One conversation whole; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            row = connection.execute(
+                f"{_INFO} WHERE conversation.id = ? GROUP BY conversation.id", (conversation_id,)
+            ).fetchone()
+            if row is None:
+                raise unknown_conversation(conversation_id)
+            turns = connection.execute(_TURNS, (conversation_id,)).fetchall()
+        return Conversation(ConversationInfo(*row), tuple(_turn(*turn) for turn in turns))
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give it another title; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            done = connection.execute(
+                "UPDATE conversation SET title = ? WHERE id = ?", (title.strip(), conversation_id)
+            )
+            if done.rowcount == 0:
+                raise unknown_conversation(conversation_id)
+
+    def delete(self, conversation_id: str) -> None:
+        """Remove it with all its turns; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            done = connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
+            if done.rowcount == 0:
+                raise unknown_conversation(conversation_id)
+
+    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
+
+        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
+        """
+        now = time.time()
+        answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
+        with self._pool.borrow() as connection, transaction(connection):
+            row = connection.execute(
+                "SELECT title FROM conversation WHERE id = ?", (conversation_id,)
+            ).fetchone()
+            if row is None:
+                raise unknown_conversation(conversation_id)
+            connection.execute(
+                """
+                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at)
+                VALUES (:id, :conversation, (SELECT count(*) FROM turn WHERE conversation_id = :conversation),
+                        :question, :status, :answer, :now)
+                ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
+                """,
+                {
+                    "id": answer.turn_id,
+                    "conversation": conversation_id,
+                    "question": answer.question,
+                    "status": answer.status,
+                    "answer": answer_json(answer),
+                    "now": now,
+                },
+            )
+            connection.execute(
+                "UPDATE conversation SET updated_at = ?, title = ? WHERE id = ?",
+                (now, row[0] or title_of(answer.question), conversation_id),
+            )
+        return answer.turn_id
+
+    def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
+
+        Raises `UnknownConversation` where the answer is not stored any more.
+        """
+        with self._pool.borrow() as connection:
+            done = connection.execute(
+                "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)
+            )
+            if done.rowcount == 0:
+                raise unknown_turn(turn_id)
+
+    def restore(self, conversation: Conversation) -> None:
+        """Write a conversation whole, with its ids and times, in the place of one of the same id."""
+        info = conversation.info
+        with self._pool.borrow() as connection, transaction(connection):
+            connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
+            connection.execute(
+                "INSERT INTO conversation VALUES (?, ?, ?, ?)",
+                (info.id, info.title, info.created_at, info.updated_at),
+            )
+            connection.executemany(
+                """
+                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
+                                  feedback, feedback_text)
+                VALUES (:id, :conversation, :position, :question, :status, :answer, :created_at,
+                        :feedback, :feedback_text)
+                """,
+                [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
+            )
+
+    def export_markdown(self, conversation_id: str) -> str:
+        """The conversation as Markdown, citations as footnotes."""
+        return exported(self.get(conversation_id))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._pool.close()
+
+
+def _turn(
+    turn_id: str, question: str, answer: str, created_at: float, feedback: int | None, feedback_text: str
+) -> Turn:
+    return Turn(turn_id, question, answer_from(json.loads(answer)), created_at, feedback, feedback_text)
