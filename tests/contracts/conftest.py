@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,18 +17,26 @@ from tests.server_stores import server_addresses
 BACKENDS = ["embedded", pytest.param("server", marks=pytest.mark.server)]
 
 
+OpenStore = Callable[..., DocumentStore]
+
+
 @pytest.fixture(params=BACKENDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DocumentStore]:
-    """An empty store of each backend in turn."""
-    match request.param:
-        case "embedded":
-            embedded = EmbeddedStore(tmp_path / "store")
-            yield embedded
-            embedded.close()
-        case "server":
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+    """Opens stores over the same data, empty at first, a backend in turn; they are closed at the end."""
+    with ExitStack() as stack:
+        make: OpenStore = partial(EmbeddedStore, tmp_path / "store")
+        if request.param == "server":
             from pipeline.stores.server import ServerStore
 
-            with server_addresses() as addresses:
-                server = ServerStore(addresses)
-                yield server
-                server.close()
+            make = partial(ServerStore, stack.enter_context(server_addresses()))
+
+        def opened(**options: Any) -> DocumentStore:
+            return stack.enter_context(closing(make(**options)))
+
+        yield opened
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> DocumentStore:
+    """An empty store of each backend in turn."""
+    return open_store()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from pipeline.errors import ManifestMismatch, StoreError, UnknownDocument
 from pipeline.stores.base import DocumentStore, SearchRequest
+from tests.contracts.conftest import OpenStore
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
 from tests.fakes import FakeEncoder
 
@@ -171,3 +173,70 @@ class TestRebuild:
         with store.writing(MANIFEST, rebuild=True):
             store.replace(make_document("a.md", {"A": ["Alpha."]}))
         assert found(store, "alpha") == {make_id("a.md", "A")}
+
+
+class TestTogether:
+    """Several stores over the same data, and several threads at one."""
+
+    def test_a_search_with_another_model_than_the_index_has_is_refused(self, open_store: OpenStore) -> None:
+        writer, reader = open_store(), open_store(manifest=MANIFEST)
+        request = SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)
+        write(writer, "a.md", {"A": ["Alpha."]})
+        assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
+        with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            writer.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
+            assert reader.sentences.search(request).dense_sections
+            writing.publish()
+        with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
+            reader.sentences.search(request)
+
+    @pytest.mark.parametrize("change", OUTDATED)
+    def test_a_search_in_an_outdated_index_is_refused_with_the_command(
+        self, open_store: OpenStore, change: dict[str, Any]
+    ) -> None:
+        write(open_store(), "a.md", {"A": ["Alpha."]})
+        newer = open_store(manifest=replace(MANIFEST, **change))
+        with pytest.raises(ManifestMismatch, match=r"outdated.*`athena ingest FOLDER`"):
+            newer.sentences.search(SearchRequest("alpha", None, 5))
+
+    def test_a_second_writer_in_the_same_program_is_told_so(self, open_store: OpenStore) -> None:
+        store, failures = open_store(lock_wait_s=0.1), list[str]()
+
+        def second() -> None:
+            try:
+                with store.writing(MANIFEST):
+                    failures.append("got in")
+            except StoreError as error:
+                failures.append(str(error))
+
+        with store.writing(MANIFEST):
+            thread = threading.Thread(target=second)
+            thread.start()
+            thread.join()
+        assert len(failures) == 1 and "this program itself" in failures[0]
+
+    def test_many_threads_search_while_one_writes(self, store: DocumentStore) -> None:
+        failures: list[BaseException] = []
+        done = threading.Event()
+
+        def search() -> None:
+            vector = ENCODER.encode_query("marker")
+            try:
+                while not done.is_set():
+                    response = store.sentences.search(SearchRequest("marker", vector, 50))
+                    found = store.sections.get_many([hit.node_id for hit in response.dense_sections])
+                    assert all("Marker" in node.text for node in found.values())
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        threads = [threading.Thread(target=search) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for version in range(5):
+            with store.writing(MANIFEST):
+                for number in range(5):
+                    store.replace(make_document(f"{number}.md", {"A": [f"Marker {version}."]}))
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert failures == []

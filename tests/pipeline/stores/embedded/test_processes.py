@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ManifestMismatch, StoreError
-from pipeline.stores.base import SearchRequest
+from pipeline.errors import StoreError
 from pipeline.stores.embedded import EmbeddedStore
-from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
-from tests.contracts.test_document_store import OTHER_ENCODER, OTHER_MANIFEST
+from tests.contracts.documents import MANIFEST, make_document
 
 WRITE = """
 import sys
@@ -112,72 +109,6 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
         pass
     assert [info.source for info in store.sections.documents()] == ["held.md"]
     store.close()
-
-
-def test_a_second_writer_in_the_same_program_is_told_so(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path, lock_wait_s=0.1)
-    failures: list[str] = []
-
-    def write() -> None:
-        try:
-            with store.writing(MANIFEST):
-                failures.append("got in")
-        except StoreError as error:
-            failures.append(str(error))
-
-    with store.writing(MANIFEST):
-        thread = threading.Thread(target=write)
-        thread.start()
-        thread.join()
-    assert len(failures) == 1 and "this program itself" in failures[0]
-    store.close()
-
-
-def test_many_threads_search_while_one_writes(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path)
-    failures: list[BaseException] = []
-    done = threading.Event()
-
-    def search() -> None:
-        vector = ENCODER.encode_query("marker")
-        try:
-            while not done.is_set():
-                response = store.sentences.search(SearchRequest("marker", vector, 50))
-                found = store.sections.get_many([hit.node_id for hit in response.dense_sections])
-                assert all("Marker" in node.text for node in found.values())
-        except BaseException as error:  # noqa: BLE001
-            failures.append(error)
-
-    threads = [threading.Thread(target=search) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for version in range(6):
-        with store.writing(MANIFEST):
-            for number in range(5):
-                store.replace(make_document(f"{number}.md", {"A": [f"Marker {version}."]}))
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    store.close()
-
-
-def test_a_reader_with_the_former_model_is_stopped_by_a_rebuild(tmp_path: Path) -> None:
-    writer, reader = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path, manifest=MANIFEST)
-    request = SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)
-    with writer.writing(MANIFEST):
-        writer.replace(make_document("a.md", {"A": ["Alpha."]}))
-    assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
-    with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
-        writer.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
-        assert reader.sentences.search(request).dense_sections
-        writing.publish()
-    with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
-        EmbeddedStore(tmp_path, manifest=MANIFEST).sentences.search(SearchRequest("alpha", None, 5))
-    with pytest.raises(ManifestMismatch):
-        reader.sentences.search(request)
-    writer.close()
-    reader.close()
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 from contextlib import closing
 
@@ -17,7 +16,7 @@ from pipeline.stores.server import ServerAddresses, ServerStore
 from pipeline.stores.server.lease import STATE_ID
 from pipeline.stores.server.servers import Servers
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
-from tests.contracts.test_document_store import OTHER_ENCODER, OTHER_MANIFEST, write
+from tests.contracts.test_document_store import OTHER_ENCODER, write
 
 pytestmark = pytest.mark.server
 
@@ -146,22 +145,6 @@ def test_a_build_is_swapped_while_others_read(addresses: ServerAddresses, store:
     assert store.find_orphans().is_clean
 
 
-def test_a_reader_with_the_former_model_is_stopped_by_a_rebuild(addresses: ServerAddresses) -> None:
-    request = SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)
-    with (
-        closing(ServerStore(addresses)) as writer,
-        closing(ServerStore(addresses, manifest=MANIFEST)) as reader,
-    ):
-        write(writer, "a.md", {"A": ["Alpha."]})
-        assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
-        with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            writer.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
-            assert reader.sentences.search(request).dense_sections
-            writing.publish()
-        with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
-            reader.sentences.search(request)
-
-
 def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
     addresses: ServerAddresses, store: ServerStore
 ) -> None:
@@ -210,51 +193,6 @@ def test_a_writer_who_was_away_for_too_long_shows_nothing(addresses: ServerAddre
         assert [info.source for info in second.sections.documents()] == ["a.md", "c.md"]
         write(second, "c.md", {"C": ["Gamma."]})
         assert second.find_orphans().is_clean
-
-
-def test_a_second_writer_in_the_same_program_is_told_so(addresses: ServerAddresses) -> None:
-    failures: list[str] = []
-    with closing(ServerStore(addresses, lock_wait_s=0.1)) as store:
-
-        def second() -> None:
-            try:
-                with store.writing(MANIFEST):
-                    failures.append("got in")
-            except StoreError as error:
-                failures.append(str(error))
-
-        with store.writing(MANIFEST):
-            thread = threading.Thread(target=second)
-            thread.start()
-            thread.join()
-    assert len(failures) == 1 and "this program itself" in failures[0]
-
-
-def test_many_threads_search_while_one_writes(store: ServerStore) -> None:
-    failures: list[BaseException] = []
-    done = threading.Event()
-
-    def search() -> None:
-        vector = ENCODER.encode_query("marker")
-        try:
-            while not done.is_set():
-                response = store.sentences.search(SearchRequest("marker", vector, 50))
-                found = store.sections.get_many([hit.node_id for hit in response.dense_sections])
-                assert all("Marker" in node.text for node in found.values())
-        except BaseException as error:  # noqa: BLE001
-            failures.append(error)
-
-    threads = [threading.Thread(target=search) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for version in range(5):
-        with store.writing(MANIFEST):
-            for number in range(5):
-                store.replace(make_document(f"{number}.md", {"A": [f"Marker {version}."]}))
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 def test_clients_are_shared_and_closed_with_their_last_owner(addresses: ServerAddresses) -> None:
