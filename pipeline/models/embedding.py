@@ -22,7 +22,6 @@ from pipeline.models.onnx import (
     core_count,
     equal_length_batches,
     map_batches,
-    model_inputs,
     open_session,
     open_tokenizer,
     tokenize,
@@ -43,11 +42,8 @@ class OnnxEncoder:
     """A sentence-embedding model in a folder with `model-int8.onnx` and `tokenizer.json`.
 
     Mean over tokens, then unit length. Files are read at the first use; it may be called from any thread.
-
-    int8 activations are quantised per batch, so the company of a text changes its vector a little: cosine
-    .993 in the mean (least .971 of 600 sentences) to the vector of the text alone. Both are as near to
-    the float32 model (.9928 and .9929), which is why it does no harm. `batch_tokens=1` embeds every text
-    alone: the same text then always gives the same vector, 15 to 30 % slower (the most for short ones).
+    The same text gives the same vector, bit for bit, whatever is embedded beside it, in whatever order and on
+    however many threads: the model rounds every token by itself (`docs/decisions/vectors.md`).
     """
 
     def __init__(
@@ -59,7 +55,6 @@ class OnnxEncoder:
         max_tokens: int = 256,
         opening_tokens: int = 128,
         threads: int = 0,
-        batch_tokens: int = BATCH_TOKENS,
     ) -> None:
         self.name = name
         self.dimensions = dimensions
@@ -67,7 +62,6 @@ class OnnxEncoder:
         self._opening_tokens = opening_tokens
         self._folder = folder
         self._threads = threads or core_count()
-        self._batch_tokens = batch_tokens
         self._loading = threading.Lock()
 
     @cached_property
@@ -82,7 +76,7 @@ class OnnxEncoder:
     def opening(self, text: str) -> str:
         """As much of a section's beginning as the model was trained to read at once (MiniLM: 128 tokens).
 
-        It can read `max_tokens`, for an eighth more time of an ingest and no better ranking.
+        It can read `max_tokens`, but an ingest then takes an eighth longer and ranks no better.
         """
         limit = self._opening_tokens
         if len(text) < limit:  # a token has a character at least
@@ -103,14 +97,14 @@ class OnnxEncoder:
         import numpy as np
 
         ids = tokenize(self._tokenizer, texts)
-        batches = equal_length_batches([len(row) for row in ids], batch_tokens=self._batch_tokens)
+        batches = equal_length_batches([len(row) for row in ids])
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
 
         def embed(batch: list[int]) -> NDArray[np.float32]:
             return self._embed_batch([ids[index] for index in batch])
 
         done = 0
-        is_little = sum(map(len, ids)) <= self._batch_tokens  # not worth a thread
+        is_little = sum(map(len, ids)) <= BATCH_TOKENS  # not worth a thread
         for batch, rows in map_batches(embed, batches, threads=1 if is_little else self._threads):
             vectors[batch] = rows
             done += len(batch)
@@ -122,8 +116,8 @@ class OnnxEncoder:
         """Vectors of texts of one length."""
         import numpy as np
 
-        inputs = model_inputs(self._session, np.stack(rows))
-        hidden = np.asarray(self._session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
+        output = self._session.run(["last_hidden_state"], {"input_ids": np.stack(rows)})[0]
+        hidden = np.asarray(output, dtype=np.float32)
         means = hidden.mean(axis=1)
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
 

@@ -1,4 +1,4 @@
-"""A torch network as an int8 ONNX file; torch is imported when it is called, and needed for nothing else."""
+"""A torch network as an int8 ONNX file; torch is imported only here, when it is called."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from typing import Any
 OPSET = 17
 
 
-RUNTIME_OPERATORS = "com.microsoft"
-"""The domain of ONNX Runtime's own operators."""
-
-
 def export(network: Any, path: Path, *, inputs: tuple[str, ...], output: tuple[str, int]) -> None:
     """Trace a network into an ONNX file, batch and length dynamic.
 
     `output` is the name of the network's output, and how many of its axes (batch, length) are dynamic.
-    The network may have operators of ONNX Runtime's own.
     """
     import torch
 
@@ -35,7 +30,7 @@ def export(network: Any, path: Path, *, inputs: tuple[str, ...], output: tuple[s
     example = torch.ones((2, 8), dtype=torch.long)
     axes = {0: "batch", 1: "length"}
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns of what tracing does by its nature
+        warnings.simplefilter("ignore")  # tracing cannot do without what the exporter warns of
         torch.onnx.export(
             Plain().eval(),
             (example,) * len(inputs),
@@ -45,12 +40,11 @@ def export(network: Any, path: Path, *, inputs: tuple[str, ...], output: tuple[s
             dynamic_axes=dict.fromkeys(inputs, axes) | {output[0]: dict(list(axes.items())[: output[1]])},
             opset_version=OPSET,
             dynamo=False,
-            custom_opsets={RUNTIME_OPERATORS: 1},
         )
 
 
 def quantize(source: Path, target: Path) -> None:
-    """Weights as signed 8-bit integers, a scale a channel; activations are quantised while it runs."""
+    """Weights as signed 8-bit integers, a scale a channel; activations as it runs, one range a batch."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True)
