@@ -1,6 +1,6 @@
 """Whether two stores find the same: the overlap of their first ten, and nDCG@10 of each.
 
-`python -m bench.embedded.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in
+`python -m bench.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in
 the servers that `--mongodb` and `--weaviate` name, each text embedded once, and asks both the judged
 questions.
 """

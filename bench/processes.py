@@ -1,4 +1,4 @@
-"""Run a command to its end and measure it: wall time and the peak memory of all its processes."""
+"""Run a command to its end and measure it: wall time, processor time, and peak memory of all processes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+import psutil
 
 from pipeline.errors import AthenaError
 
-PROC = Path("/proc")
 SAMPLE_SECONDS = 0.05
 LAST_WORDS = 2000  # characters of a failed command's output that are shown
 
@@ -40,16 +42,10 @@ def run_measured(
     accepted: Sequence[int] = (0,),
 ) -> Finished:
     """Run `command`; raises `BenchmarkError` with its last words where the exit code is not `accepted`."""
+    words = [str(part) for part in command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.perf_counter()
-        process = subprocess.Popen(
-            [str(part) for part in command],
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-        )
+        process = subprocess.Popen(words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         memory = _MemorySampler(process.pid)
         try:
             _, status, usage = os.wait4(process.pid, 0)
@@ -61,38 +57,32 @@ def run_measured(
             memory.stop()
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-        output, errors = (_content(file) for file in (out, err))
+        output, errors = _content(out), _content(err)
     if process.returncode not in accepted:
-        words = (errors or output).strip()[-LAST_WORDS:]
+        last = (errors or output).strip()[-LAST_WORDS:]
         raise BenchmarkError(
-            f"`{' '.join(map(str, command))}` ended with exit code {process.returncode}:\n{words}\n",
+            f"`{' '.join(words)}` ended with exit code {process.returncode}:\n{last}\n",
             "Mend that and measure again.",
         )
-    return Finished(
-        seconds,
-        usage.ru_utime + usage.ru_stime,
-        memory.peak_bytes / 1e6 or usage.ru_maxrss * 1024 / 1e6,
-        output,
-    )
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, memory.peak_bytes / 1e6, output)
 
 
-def _content(file: object) -> str:
-    assert hasattr(file, "seek") and hasattr(file, "read")
+def _content(file: IO[bytes]) -> str:
     file.seek(0)
-    return str(file.read().decode("utf-8", errors="replace"))
+    return file.read().decode("utf-8", errors="replace")
 
 
 class _MemorySampler:
-    """Watches a process and its descendants in /proc, in a thread.
+    """Adds up the memory of a process and its descendants every 50 ms, in a thread.
 
-    Not `ru_maxrss` alone: a child's begins with what its parent had in memory when it was started, and
-    several processes' are not added up. The kernel's high-water mark catches spikes between two looks.
+    Not `ru_maxrss`: a child's begins with what its parent had in memory when it was started, and several
+    processes' are not added up.
     """
 
     def __init__(self, pid: int) -> None:
-        self.peak_bytes = 0
         self._pid = pid
         self._stopped = threading.Event()
+        self.peak_bytes = resident_bytes(pid)
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
@@ -106,32 +96,17 @@ class _MemorySampler:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory of a process and its descendants now, or its own peak where that is more; 0 if gone."""
-    pids = _family(pid)
-    resident = sum(_status(member).get("VmRSS", 0) for member in pids)
-    return max(resident, _status(pid).get("VmHWM", 0))
-
-
-def _family(pid: int) -> list[int]:
-    family = [pid]
-    for member in family:
-        for children in (PROC / str(member) / "task").glob("*/children"):
-            family += [int(child) for child in _read(children).split()]
-    return family
-
-
-def _status(pid: int) -> dict[str, int]:
-    """The sizes of /proc/PID/status in bytes, by name."""
-    sizes = {}
-    for line in _read(PROC / str(pid) / "status").splitlines():
-        name, _, value = line.partition(":")
-        if value.endswith(" kB"):
-            sizes[name] = int(value.split()[0]) * 1024
-    return sizes
-
-
-def _read(path: Path) -> str:
+    """Resident memory of a process and its descendants now; 0 if it is gone."""
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError:  # it has ended meanwhile
-        return ""
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    return sum(_resident(member) for member in family)
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:  # it has ended meanwhile
+        return 0

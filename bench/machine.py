@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 CPUINFO = Path("/proc/cpuinfo")
-MEMINFO = Path("/proc/meminfo")
-STAT = Path("/proc/stat")
 STOLEN_MOST = 0.05
-"""The share of the work that may wait for the host of a virtual machine: with more, times are the host's."""
+"""Share of the work that may wait for the host of a virtual machine: above it, the times are the host's."""
 
 VNNI_FLAGS = {"avx512_vnni", "avx_vnni"}
 ATHENA_PACKAGES = ("llama-index-core", "numpy", "onnxruntime", "tantivy", "tokenizers")
@@ -39,19 +39,17 @@ class Machine:
         return f"{self.cpu}, {self.cores} cores, {vnni}, {self.memory_gb:.0f} GB of memory, {self.system}"
 
 
-def this_machine(baseline_versions: Mapping[str, str]) -> Machine:
-    """The machine that this runs on; the baseline's versions are from its own environment."""
-    cpu, flags = read_cpuinfo(_read(CPUINFO))
+def this_machine() -> Machine:
+    """The machine that this runs on, with Athena's versions."""
+    cpu, flags = read_cpuinfo(CPUINFO.read_text(encoding="utf-8") if CPUINFO.exists() else "")
     versions = {"python": platform.python_version(), "athena": _commit()}
-    versions |= {f"athena/{name}": metadata.version(name) for name in ATHENA_PACKAGES}
-    versions |= {f"baseline/{name}": version for name, version in baseline_versions.items()}
     return Machine(
         cpu=cpu or platform.processor() or platform.machine(),
         cores=_cores(),
         vnni=bool(flags & VNNI_FLAGS),
-        memory_gb=round(read_meminfo(_read(MEMINFO)) / 1e9, 1),
+        memory_gb=round(psutil.virtual_memory().total / 1e9, 1),
         system=f"{platform.system()} {platform.machine()}",
-        versions=versions,
+        versions=versions | {name: metadata.version(name) for name in ATHENA_PACKAGES},
     )
 
 
@@ -60,30 +58,23 @@ def load_average() -> float:
     return round(os.getloadavg()[0], 2)
 
 
-class ProcessorTime(NamedTuple):
-    """What all cores together had to do since the machine was started, in ticks of its clock."""
+class Work(NamedTuple):
+    """What all cores together had to do since the machine was started, in seconds."""
 
-    done: int
-    stolen: int  # something was to be done, but the host of this virtual machine ran another one
+    done: float
+    stolen: float  # work that waited because the host of this virtual machine ran another one
 
-    def stolen_since(self, before: ProcessorTime) -> float:
-        """The share of the work between that had to wait for the host, 0..1: much of it spoils a time."""
+    def stolen_since(self, before: Work) -> float:
+        """The share of the work between that had to wait for the host, 0..1."""
         done, stolen = self.done - before.done, self.stolen - before.stolen
         return stolen / (done + stolen) if stolen > 0 else 0.0
 
 
-def processor_time() -> ProcessorTime:
-    """As of now; nothing where the system does not tell."""
-    return read_stat(_read(STAT))
-
-
-def read_stat(text: str) -> ProcessorTime:
-    """The first line of /proc/stat's format: user, nice, system, idle, iowait, irq, softirq, steal."""
-    ticks = [int(field) for field in text.partition("\n")[0].split()[1:9]]
-    if len(ticks) < 8:
-        return ProcessorTime(0, 0)
-    user, nice, system, _idle, _iowait, irq, softirq, steal = ticks
-    return ProcessorTime(user + nice + system + irq + softirq, steal)
+def work_so_far() -> Work:
+    """As of now; nothing is stolen where the system does not tell."""
+    times = psutil.cpu_times()
+    names = ("user", "nice", "system", "irq", "softirq")
+    return Work(sum(getattr(times, name, 0.0) for name in names), getattr(times, "steal", 0.0))
 
 
 def read_cpuinfo(text: str) -> tuple[str, set[str]]:
@@ -95,21 +86,8 @@ def read_cpuinfo(text: str) -> tuple[str, set[str]]:
     return fields.get("model name", ""), set(fields.get("flags", "").split())
 
 
-def read_meminfo(text: str) -> int:
-    """All memory in bytes, from /proc/meminfo's format; 0 where it does not say."""
-    return next((int(line.split()[1]) * 1024 for line in _lines(text) if line.startswith("MemTotal:")), 0)
-
-
-def _lines(text: str) -> Iterable[str]:
-    return text.splitlines()
-
-
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _commit() -> str:

@@ -1,16 +1,19 @@
-"""What was measured: raw numbers by benchmark, kept in `benchmarks.json` from run to run."""
+"""What was measured: raw numbers by benchmark, kept in a JSON file from run to run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.embedded.machine import Machine
+from bench.machine import Machine, load_average, work_so_far
+from bench.processes import Finished
 
 Fact = str | int | float | bool
+Say = Callable[[str], None]
 DIGITS = 4
 
 
@@ -18,7 +21,7 @@ DIGITS = 4
 class Record:
     """One benchmark: every run's raw numbers by name, and what else is to be known about them.
 
-    A run's name says whose it is and its unit: `athena.ingest_seconds`, `baseline.query_ms`.
+    A run's name ends in its unit: `ingest_seconds`, `query_ms`.
     """
 
     name: str
@@ -47,6 +50,35 @@ class Results:
         return self.records.get(name, Record(name, ""))
 
 
+class Runs:
+    """The raw numbers of one benchmark while it runs."""
+
+    def __init__(self, name: str, say: Say) -> None:
+        self.facts: dict[str, Fact] = {"load_before": load_average()}
+        self._before = work_so_far()
+        self._name = name
+        self.say = say
+        self._runs: dict[str, list[float]] = {}
+
+    def add(self, name: str, *values: float) -> None:
+        """Keep numbers, and say them where there is just one."""
+        self._runs.setdefault(name, []).extend(values)
+        if len(values) == 1:
+            self.say(f"{self._name}: {name} {values[0]:,.3f}")
+
+    def add_process(self, name: str, done: Finished) -> None:
+        """Keep a process's time by the clock, its processors' time and its peak memory."""
+        self.add(f"{name}_seconds", done.seconds)
+        self.add(f"{name}_cpu_seconds", done.cpu_seconds)
+        self.add(f"{name}_peak_mb", done.peak_mb)
+
+    def record(self, *, commit: str) -> Record:
+        """What is kept of them."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        stolen = round(work_so_far().stolen_since(self._before), 3)
+        return Record(self._name, now, self.facts | {"commit": commit, "stolen": stolen}, self._runs)
+
+
 def load_results(path: Path, machine: Machine) -> Results:
     """What `path` has from the same machine, so that benchmarks can be run one by one; else nothing yet.
 
@@ -58,6 +90,15 @@ def load_results(path: Path, machine: Machine) -> Results:
     if _hardware(stored["machine"]) != _hardware(asdict(machine)):
         return Results(machine)
     return Results(machine, {name: Record(**record) for name, record in stored["benchmarks"].items()})
+
+
+def save(results: Results, path: Path, *, page: str) -> None:
+    """Write the JSON file and, beside it, the page, each at once: a killed run leaves the former ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for target, text in ((path, to_json(results)), (path.with_suffix(".md"), page)):
+        draft = target.with_suffix(".tmp")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(target)
 
 
 def to_json(results: Results) -> str:
