@@ -1,32 +1,16 @@
-"""What a list of raw numbers comes to: median, percentile, ratio, and intervals."""
+"""What a list of raw numbers comes to: median, percentile, ratio, and the interval over runs."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
+from evals.intervals import NOTHING, Interval
 from evals.metrics import percentile
 
-NOTHING = math.nan
-"""Where nothing was measured; every comparison with it is false, so that no target holds by accident."""
-
-RESAMPLES = 10_000
-SEED = 13
 T_975 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Student's t, two-sided 95 %, by degrees of freedom; more than nine count as nine, which is wider."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """An estimate with its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 def median(values: Sequence[float]) -> float:
@@ -57,27 +41,6 @@ def highest(values: Sequence[float]) -> float:
 def ratio(numerator: float, denominator: float) -> float:
     """How many times the denominator fits; `NOTHING` where it is 0 or either is missing."""
     return numerator / denominator if denominator else NOTHING
-
-
-def bootstrap(values: Sequence[float]) -> Interval:
-    """The mean over questions and its 95 % percentile bootstrap interval (Efron, 1979); seeded."""
-    if not values:
-        return Interval(NOTHING, NOTHING, NOTHING)
-    sample = np.asarray(values, dtype=np.float64)
-    chance = np.random.default_rng(SEED)
-    means = [chance.choice(sample, sample.size).mean() for _ in range(RESAMPLES)]
-    low, high = np.percentile(means, (2.5, 97.5))
-    return Interval(float(sample.mean()), float(low), float(high))
-
-
-def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """The mean of ours − theirs, question by question, with its bootstrap interval.
-
-    Both lists are over the same questions in the same order; `NOTHING` where they are not as long.
-    """
-    if len(ours) != len(theirs):
-        return Interval(NOTHING, NOTHING, NOTHING)
-    return bootstrap([one - other for one, other in zip(ours, theirs, strict=True)])
 
 
 def over_runs(ratios: Sequence[float]) -> Interval:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.datasets import Query, load_corpus, load_qrels, load_queries
+from evals.datasets import Question, load_corpus, load_qrels, load_queries
 from evals.metrics import mean, ndcg_at, percentile
 from evals.runs.indexing import index_corpus
 from pipeline.finding.fusion import fuse_sections, list_weights
@@ -99,7 +99,7 @@ def compare(
 
 def judge(
     store: DocumentStore,
-    queries: Sequence[Query],
+    queries: Sequence[Question],
     qrels: Mapping[str, Mapping[str, int]],
     names: Mapping[str, str],
     *,

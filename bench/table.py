@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bench.machine import STOLEN_MOST, Machine
 from bench.results import Results
-from bench.statistics import Interval
+from evals.intervals import Interval
 
 MARKS = {True: "✓", False: "✗", None: ""}
 

@@ -10,7 +10,7 @@ from bench import corpora
 from bench.embedded.contenders import ATHENA, PEERS, TITLES
 from bench.embedded.method import CHOICES, METHOD
 from bench.results import Record, Results
-from bench.statistics import average, bootstrap, highest, median, p50, p95, paired_difference, ratio
+from bench.statistics import average, highest, median, p50, p95, ratio
 from bench.table import (
     Target,
     holds,
@@ -26,6 +26,7 @@ from bench.table import (
     versions,
     with_interval,
 )
+from evals.intervals import bootstrap, paired_difference
 
 EMBEDDING_TIMES_VNNI = 5.0
 EMBEDDING_TIMES_AVX2 = 3.0
@@ -99,9 +100,13 @@ def to_markdown(results: Results) -> str:
         measured_on(results.machine),
         measured_when(results),
         METHOD,
-        versions(results.machine),
+        f"{versions(results.machine)} {_peer_versions()}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _peer_versions() -> str:
+    return "The others: " + ", ".join(f"{peer.title} {peer.version()}" for peer in PEERS.values()) + "."
 
 
 def targets(results: Results) -> Iterator[Target]:

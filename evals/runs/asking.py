@@ -9,11 +9,11 @@ from pipeline.answering.quotes import choose_quotes
 
 if TYPE_CHECKING:
     from athena.assembly import Athena
-    from evals.datasets import Query
+    from evals.datasets import Question
     from pipeline.answer import Retrieval
 
 
-def condensed(query: Query) -> str:
+def condensed(query: Question) -> str:
     """The question with its history as one that stands alone."""
     history = [condensing.Said(turn.role == "user", turn.text) for turn in query.history]
     return condensing.condense(history, query.text).question

@@ -5,11 +5,9 @@ import time
 
 import pytest
 
-from bench.embedded.environment import requirements_digest
-from bench.embedded.processes import PROC, BenchmarkError, run_measured
+from bench.processes import BenchmarkError, resident_bytes, run_measured
 
 MEGABYTE = 1_000_000
-needs_proc = pytest.mark.skipif(not PROC.exists(), reason="needs Linux's /proc")
 
 
 def python(code: str) -> list[str]:
@@ -30,13 +28,11 @@ def test_waiting_takes_no_processor_and_computing_does(tmp_path):
     assert computing.cpu_seconds > waiting.cpu_seconds
 
 
-@needs_proc
 def test_memory_is_the_peak_and_not_what_is_left(tmp_path):
     code = "import time; block = bytearray(b'x') * 80_000_000; time.sleep(0.3); del block; time.sleep(0.2)"
     assert 80 < run_measured(python(code), cwd=tmp_path).peak_mb < 200
 
 
-@needs_proc
 def test_memory_of_processes_it_starts_is_added(tmp_path):
     code = "import time; block = bytearray(b'x') * 60_000_000; time.sleep(0.8)"
     both = (
@@ -46,7 +42,6 @@ def test_memory_of_processes_it_starts_is_added(tmp_path):
     assert 120 < run_measured(python(both), cwd=tmp_path).peak_mb < 250
 
 
-@needs_proc
 def test_memory_of_the_one_who_measures_does_not_count(tmp_path):
     ballast = bytearray(b"x") * (200 * MEGABYTE)
     assert run_measured(python("import time; time.sleep(0.2)"), cwd=tmp_path).peak_mb < 100
@@ -62,10 +57,6 @@ def test_an_exit_code_may_be_accepted(tmp_path):
     assert run_measured(python("raise SystemExit(3)"), cwd=tmp_path, accepted=(0, 3)).output == ""
 
 
-def test_other_requirements_have_another_digest(tmp_path):
-    path = tmp_path / "requirements.txt"
-    path.write_text("torch==1\n")
-    first = requirements_digest(path)
-    assert requirements_digest(path) == first
-    path.write_text("torch==2\n")
-    assert requirements_digest(path) != first
+def test_a_process_that_is_gone_has_no_memory(tmp_path):
+    done = run_measured(python("import os; print(os.getpid())"), cwd=tmp_path)
+    assert resident_bytes(int(done.output)) == 0

@@ -3,8 +3,9 @@
 import json
 from dataclasses import replace
 
-from bench.embedded.machine import Machine, read_cpuinfo, read_meminfo
-from bench.embedded.results import Record, Results, load_results, to_json
+from bench.machine import Machine
+from bench.processes import Finished
+from bench.results import Record, Results, Runs, load_results, save, to_json
 
 MACHINE = Machine("Some CPU", 2, True, 24.0, "Linux x86_64", {"python": "3.11.7"})
 ASK = Record("ask", "2026-01-02", {"commit": "abc"}, {"athena.ask_seconds": [2.0, 3.123456]})
@@ -40,12 +41,25 @@ def test_a_benchmark_that_runs_again_replaces_its_former_record():
     assert results.record("ask").run("athena.ask_seconds") == [1.0]
 
 
-def test_the_first_cpu_is_read_with_its_flags():
-    text = "processor\t: 0\nmodel name\t: A CPU\nflags\t\t: fpu avx2 avx_vnni\n"
-    text += "\nmodel name\t: Another\nflags\t\t: x\n"
-    assert read_cpuinfo(text) == ("A CPU", {"fpu", "avx2", "avx_vnni"})
-    assert read_cpuinfo("") == ("", set())
+def test_runs_become_a_record_with_what_disturbed_them():
+    said = []
+    runs = Runs("ask", said.append)
+    runs.add_process("ask", Finished(2.0, 1.5, 300.0, ""))
+    runs.add("ms", 1.0, 2.0)
+    runs.facts["passages"] = 7
+    record = runs.record(commit="abc")
+    assert record.runs == {
+        "ask_seconds": [2.0],
+        "ask_cpu_seconds": [1.5],
+        "ask_peak_mb": [300.0],
+        "ms": [1.0, 2.0],
+    }
+    assert (record.facts["commit"], record.facts["passages"]) == ("abc", 7)
+    assert {"load_before", "stolen"} <= set(record.facts)
+    assert said == ["ask: ask_seconds 2.000", "ask: ask_cpu_seconds 1.500", "ask: ask_peak_mb 300.000"]
 
 
-def test_memory_is_in_bytes():
-    assert read_meminfo("MemTotal:       1000 kB\nMemFree: 10 kB\n") == 1_024_000
+def test_both_files_are_written_and_no_draft_is_left(tmp_path):
+    save(Results(MACHINE, {"ask": ASK}), tmp_path / "docs" / "b.json", page="# Page")
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["b.json", "b.md"]
+    assert (tmp_path / "docs" / "b.md").read_text() == "# Page"
