@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -79,8 +79,8 @@ class Runs:
         return Record(self._name, now, self.facts | {"commit": commit, "stolen": stolen}, self._runs)
 
 
-def load_results(path: Path, machine: Machine) -> Results:
-    """What `path` has from the same machine, so that benchmarks can be run one by one; else nothing yet.
+def load_results(path: Path, machine: Machine, *, known: Collection[str]) -> Results:
+    """The `known` benchmarks that `path` has from the same machine, so that they can be run one by one.
 
     The versions are this run's: each record keeps the commit that it was measured at.
     """
@@ -89,7 +89,8 @@ def load_results(path: Path, machine: Machine) -> Results:
     stored = json.loads(path.read_text(encoding="utf-8"))
     if _hardware(stored["machine"]) != _hardware(asdict(machine)):
         return Results(machine)
-    return Results(machine, {name: Record(**record) for name, record in stored["benchmarks"].items()})
+    records = {name: Record(**record) for name, record in stored["benchmarks"].items() if name in known}
+    return Results(machine, records)
 
 
 def save(results: Results, path: Path, *, page: str) -> None:

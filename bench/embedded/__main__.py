@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.athena import ROOT, AthenaSide
 from bench.corpora import existing
 from bench.embedded.page import to_markdown
-from bench.embedded.plan import QUICK, Bench, Effort, chosen, run
+from bench.embedded.plan import BENCHMARKS, QUICK, Bench, Effort, chosen, run
 from bench.machine import this_machine
 from bench.results import Results, load_results, save
 from pipeline.errors import AthenaError
@@ -61,7 +61,7 @@ def measure(options: argparse.Namespace) -> Results:
     names = chosen(options.only)
     data = existing(options.data).resolve()
     machine = this_machine()
-    results = load_results(options.out / NAME, machine) if options.out else Results(machine)
+    results = load_results(options.out / NAME, machine, known=BENCHMARKS) if options.out else Results(machine)
     with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch:
         work = Path(scratch).resolve()
         effort = QUICK if options.quick else Effort()

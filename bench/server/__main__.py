@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> Results:
     effort = Effort(**{field.name: getattr(options, field.name) for field in fields(Effort)})
     with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch, own_corner() as addresses:
         machine = _machine(addresses)
-        results = load_results(options.out / NAME, machine)
+        results = load_results(options.out / NAME, machine, known=BENCHMARKS)
         work = Path(scratch).resolve()
         bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say)
         for name in options.only or BENCHMARKS:

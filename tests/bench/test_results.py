@@ -14,7 +14,7 @@ ASK = Record("ask", "2026-01-02", {"commit": "abc"}, {"athena.ask_seconds": [2.0
 def test_results_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "benchmarks.json"
     path.write_text(to_json(Results(MACHINE, {"ask": ASK})), encoding="utf-8")
-    again = load_results(path, MACHINE)
+    again = load_results(path, MACHINE, known={"ask"})
     assert again.record("ask").facts == {"commit": "abc"}
     assert again.record("ask").run("athena.ask_seconds") == [2.0, 3.1235]
 
@@ -28,12 +28,20 @@ def test_the_file_is_json_with_a_line_for_each_list():
 def test_another_version_keeps_what_was_measured_and_another_machine_does_not(tmp_path):
     path = tmp_path / "benchmarks.json"
     path.write_text(to_json(Results(MACHINE, {"ask": ASK})), encoding="utf-8")
-    assert load_results(path, replace(MACHINE, versions={"python": "3.12"})).records.keys() == {"ask"}
-    assert load_results(path, replace(MACHINE, cores=8)).records == {}
+    assert load_results(
+        path, replace(MACHINE, versions={"python": "3.12"}), known={"ask"}
+    ).records.keys() == {"ask"}
+    assert load_results(path, replace(MACHINE, cores=8), known={"ask"}).records == {}
+
+
+def test_a_benchmark_that_is_no_more_is_forgotten(tmp_path):
+    path = tmp_path / "benchmarks.json"
+    path.write_text(to_json(Results(MACHINE, {"ask": ASK})), encoding="utf-8")
+    assert load_results(path, MACHINE, known={"other"}).records == {}
 
 
 def test_without_a_file_there_is_nothing_yet(tmp_path):
-    assert load_results(tmp_path / "none.json", MACHINE).records == {}
+    assert load_results(tmp_path / "none.json", MACHINE, known={"ask"}).records == {}
 
 
 def test_a_benchmark_that_runs_again_replaces_its_former_record():
