@@ -162,6 +162,9 @@ def _ingest_targets(results: Results, book: Record) -> Iterator[Target]:
 
 
 def _setup_targets(setup: Record) -> Iterator[Target]:
+    if "error" in setup.facts:
+        yield Target("core environment", f"could not be measured: {setup.facts['error']}")
+        return
     size = median(setup.run("megabytes"))
     yield Target("core environment", megabytes(size), "≤ 800 MB", holds(size, at_most=CORE_MB))
     yield Target("… set up in", seconds(median(setup.run("seconds"))))

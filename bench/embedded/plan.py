@@ -10,12 +10,20 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from bench import corpora
 from bench.athena import ROOT, AthenaSide
-from bench.corpora import KnownItem
-from bench.embedded.contenders import ATHENA, PEERS, Peer
+from bench.corpora import (
+    OPENSEARCH,
+    RUST_BOOK,
+    SCIFACT,
+    KnownItem,
+    existing,
+    known_items,
+    scifact_as_markdown,
+)
+from bench.embedded.contenders import ATHENA, PEERS, Peer, Report
 from bench.processes import BenchmarkError, run_measured
 from bench.results import Runs, Say
 from evals.datasets import load_qrels, load_queries
@@ -55,15 +63,15 @@ class Bench:
 
     def folder(self, collection: str) -> Path:
         """The Markdown of a collection; raises `DatasetError` saying what is missing."""
-        if collection != corpora.SCIFACT:
-            return corpora.existing(self.data / "docs" / collection)
+        if collection != SCIFACT:
+            return existing(self.data / "docs" / collection)
         written = self.work / "scifact-md"
-        return written if written.is_dir() else corpora.scifact_as_markdown(self.scifact, written)
+        return written if written.is_dir() else scifact_as_markdown(self.scifact, written)
 
     @property
     def scifact(self) -> Path:
         """SciFact in BEIR's layout."""
-        return corpora.existing(self.data / corpora.SCIFACT)
+        return existing(self.data / SCIFACT)
 
     def empty(self, name: str) -> Path:
         """A path at which there is nothing."""
@@ -78,21 +86,21 @@ class Bench:
         return path
 
 
-def athena_on_folder(bench: Bench, runs: Runs, collection: str) -> None:
+def athena_on_folder(bench: Bench, runs: Runs, *, collection: str) -> None:
     """First and second ingests, then searches for known headings."""
     folder, store = bench.folder(collection), bench.work / f"athena-{collection}"
-    for _ in range(bench.effort.ingests if collection == corpora.RUST_BOOK else 1):
+    for _ in range(bench.effort.ingests if collection == RUST_BOOK else 1):
         bench.empty(store.name)
         runs.add_process("ingest", bench.athena.ingest(folder, store))
         runs.add("again_seconds", bench.athena.ingest(folder, store).seconds)
-    items = corpora.known_items(folder, count=bench.effort.questions)
+    items = known_items(folder, count=bench.effort.questions)
     done, report = bench.athena.search(store, bench.write([item.text for item in items]))
     runs.facts |= {"passages": report["passages"], "unit": "sentences"}
     runs.add("query_peak_mb", done.peak_mb)
     _keep_search(runs, report, items)
 
 
-def peer_on_folder(bench: Bench, runs: Runs, collection: str, peer: Peer) -> None:
+def peer_on_folder(bench: Bench, runs: Runs, *, collection: str, peer: Peer) -> None:
     """The same of a peer; questions are the first of Athena's where a folder is large."""
     folder, store = bench.folder(collection), bench.empty(f"{peer.environment.name}-{collection}")
     peer.environment.python()
@@ -101,20 +109,18 @@ def peer_on_folder(bench: Bench, runs: Runs, collection: str, peer: Peer) -> Non
     runs.facts |= {"passages": report["passages"], "unit": report["unit"]}
     runs.add("again_seconds", peer.ingest(folder, store)[0].seconds)
     effort = bench.effort
-    count = effort.questions if collection == corpora.RUST_BOOK else effort.slow_questions
-    items = corpora.known_items(folder, count=count)
+    count = effort.questions if collection == RUST_BOOK else effort.slow_questions
+    items = known_items(folder, count=count)
     done, report = peer.search(folder, store, bench.write([item.text for item in items]))
     runs.add("query_peak_mb", done.peak_mb)
     runs.add("environment_mb", peer.environment.megabytes())
     _keep_search(runs, report, items)
 
 
-def _keep_search(runs: Runs, report: Mapping[str, list[float]], items: Sequence[KnownItem]) -> None:
-    sources: Sequence[Sequence[str]] = report["sources"]  # type: ignore[assignment]
-    ranks = [
-        reciprocal_rank_at(found, [item.source], RANKS) for found, item in zip(sources, items, strict=True)
-    ]
-    runs.add("import_seconds", float(report["import_seconds"]))  # type: ignore[arg-type]
+def _keep_search(runs: Runs, report: Report, items: Sequence[KnownItem]) -> None:
+    found = zip(report["sources"], items, strict=True)
+    ranks = [reciprocal_rank_at(sources, [item.source], RANKS) for sources, item in found]
+    runs.add("import_seconds", report["import_seconds"])
     runs.add("query_ms", *report["ms"])
     runs.add("reciprocal_rank", *ranks)
 
@@ -124,9 +130,9 @@ def athena_on_scifact(bench: Bench, runs: Runs) -> None:
     _keep_judged(bench, runs, bench.athena.rank(bench.scifact))
 
 
-def peer_on_scifact(bench: Bench, runs: Runs, peer: Peer) -> None:
+def peer_on_scifact(bench: Bench, runs: Runs, *, peer: Peer) -> None:
     """The same questions to a peer that was given a file an abstract, each file one passage."""
-    folder, store = bench.folder(corpora.SCIFACT), bench.empty(f"{peer.environment.name}-scifact")
+    folder, store = bench.folder(SCIFACT), bench.empty(f"{peer.environment.name}-scifact")
     judged = load_qrels(bench.scifact, "test")
     queries = [query for query in load_queries(bench.scifact) if query.id in judged]
     peer.ingest(folder, store, whole=True)
@@ -166,24 +172,14 @@ Benchmark = Callable[[Bench, Runs], None]
 def _benchmarks() -> Iterator[tuple[str, Benchmark]]:
     yield "setup", setup
     yield "ask", ask
-    yield f"scifact:{ATHENA}", athena_on_scifact
-    for collection in (corpora.RUST_BOOK, corpora.OPENSEARCH):
-        yield (
-            f"{collection}:{ATHENA}",
-            lambda bench, runs, name=collection: athena_on_folder(bench, runs, name),  # type: ignore[misc]
-        )
+    yield f"{SCIFACT}:{ATHENA}", athena_on_scifact
+    for collection in (RUST_BOOK, OPENSEARCH):
+        yield f"{collection}:{ATHENA}", partial(athena_on_folder, collection=collection)
     for name, peer in PEERS.items():
-        yield (
-            f"{corpora.RUST_BOOK}:{name}",
-            lambda bench, runs, peer=peer: peer_on_folder(bench, runs, corpora.RUST_BOOK, peer),  # type: ignore[misc]
-        )
-        yield f"scifact:{name}", lambda bench, runs, peer=peer: peer_on_scifact(bench, runs, peer)  # type: ignore[misc]
+        yield f"{RUST_BOOK}:{name}", partial(peer_on_folder, collection=RUST_BOOK, peer=peer)
+        yield f"{SCIFACT}:{name}", partial(peer_on_scifact, peer=peer)
     for name in OPENSEARCH_PEERS:
-        peer = PEERS[name]
-        yield (
-            f"{corpora.OPENSEARCH}:{name}",
-            lambda bench, runs, peer=peer: peer_on_folder(bench, runs, corpora.OPENSEARCH, peer),  # type: ignore[misc]
-        )
+        yield f"{OPENSEARCH}:{name}", partial(peer_on_folder, collection=OPENSEARCH, peer=PEERS[name])
 
 
 BENCHMARKS: Mapping[str, Benchmark] = dict(_benchmarks())
@@ -205,12 +201,12 @@ def _means(name: str, known: str) -> bool:
 
 
 def run(name: str, bench: Bench) -> Runs:
-    """One benchmark's numbers; of a peer that cannot be installed or run, why."""
+    """One benchmark's numbers; where a peer cannot be installed or run, or the core not be set up, why."""
     runs = Runs(name, bench.say)
     try:
         BENCHMARKS[name](bench, runs)
     except BenchmarkError as error:
-        if name.partition(":")[2] not in PEERS:
+        if name != "setup" and name.partition(":")[2] not in PEERS:
             raise
         runs.facts["error"] = str(error)[:MOST_WORDS]
         bench.say(f"{name}: {error}")

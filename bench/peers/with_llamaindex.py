@@ -20,7 +20,7 @@ from llama_index.core import (
 )
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
-from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import MarkdownNodeParser
 from llama_index.core.node_parser.text.utils import split_by_sentence_tokenizer
@@ -44,7 +44,10 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
     )
     seen = options.store / "seen.json"
     known = SimpleDocumentStore.from_persist_path(str(seen)) if seen.exists() else SimpleDocumentStore()
-    changed = IngestionPipeline(transformations=[], docstore=known).run(documents=reader.load_data())
+    by_hash = IngestionPipeline(
+        transformations=[], docstore=known, docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY
+    )
+    changed = by_hash.run(documents=reader.load_data())
     if not changed:
         return {}
     sections, leaves = cut(changed, whole=options.whole)

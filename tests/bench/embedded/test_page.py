@@ -86,6 +86,11 @@ def test_setting_up_is_shown_whatever_of_it_was_measured():
     assert (rows["… set up in"].measured, rows["… set up in"].holds) == ("", None)
 
 
+def test_a_core_that_could_not_be_set_up_says_why():
+    rows = found(Record("setup", WHEN, {"error": "No package index."}, {}))
+    assert rows["core environment"].measured == "could not be measured: No package index."
+
+
 def test_what_was_not_measured_neither_holds_nor_fails():
     assert {target.holds for target in targets(results())} == {None}
 

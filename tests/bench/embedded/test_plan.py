@@ -1,6 +1,7 @@
 """The benchmarks with Athena and a peer faked: in which order things run, and what is kept."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,11 +76,9 @@ def peer(monkeypatch):
     fake = FakePeer()
     monkeypatch.setattr(plan, "PEERS", {"haystack": fake, "llamaindex": fake})
     names = {
-        "rust-book:haystack": lambda bench, runs: plan.peer_on_folder(bench, runs, "rust-book", fake),
-        "opensearch-docs:llamaindex": lambda bench, runs: plan.peer_on_folder(
-            bench, runs, "opensearch-docs", fake
-        ),
-        "scifact:haystack": lambda bench, runs: plan.peer_on_scifact(bench, runs, fake),
+        "rust-book:haystack": partial(plan.peer_on_folder, collection="rust-book", peer=fake),
+        "opensearch-docs:llamaindex": partial(plan.peer_on_folder, collection="opensearch-docs", peer=fake),
+        "scifact:haystack": partial(plan.peer_on_scifact, peer=fake),
     }
     monkeypatch.setattr(plan, "BENCHMARKS", dict(plan.BENCHMARKS) | names)
     return fake
@@ -167,6 +166,14 @@ def test_a_peer_that_fails_is_noted_and_athena_is_not_excused(bench, peer, monke
     assert "No wheel" in str(record.facts["error"])
     with pytest.raises(BenchmarkError):
         run("ask", bench)
+
+
+def test_a_core_that_cannot_be_set_up_here_stops_nothing(bench, monkeypatch):
+    def fail(*_, **__):
+        raise BenchmarkError("No package index.", "Connect.")
+
+    monkeypatch.setattr(plan, "run_measured", fail)
+    assert "No package index" in str(run("setup", bench).facts["error"])
 
 
 def test_benchmarks_are_chosen_by_name_collection_and_library():
