@@ -191,9 +191,8 @@ def _collection(results: Results, collection: str, measures: Sequence[Measure], 
     rows = [_embedded_row(records)] if any("passages" in r.facts for r in records.values()) else []
     rows += [_row(measure, records) for measure in measures]
     yield markdown_table(("", *(TITLES[name] for name in records)), rows)
-    yield markdown_table(
-        ("", "mean [95 %]", "Athena − this [95 %]"), list(_intervals(records, metric))
-    ).replace("| |", f"| {metric.replace('reciprocal_rank', 'MRR@10')} |", 1)
+    title = metric.replace("reciprocal_rank", "MRR@10")
+    yield markdown_table((title, "mean [95 %]", "Athena − this [95 %]"), _intervals(records, metric))
     yield _better(measures, records)
     errors = {TITLES[name]: known[name].facts["error"] for name in known if "error" in known[name].facts}
     yield "\n".join(f"{title} could not be measured: {error}" for title, error in errors.items())
