@@ -17,7 +17,7 @@ How it was measured:
 - **Everyone** has the same model, all-MiniLM-L6-v2, on the CPU, no language model and no reranker: Athena
   its bundled int8 ONNX file, the others but for the tuned one the float32 weights in torch. Each has an
   environment of its own, reads and cuts the files itself, and is used as its documentation teaches;
-  `bench/peers/` is all there is of it.
+  `bench/peers/` has the code.
 - **What is embedded** differs, and with it the work: Athena embeds every sentence *and* every section,
   Haystack only sections, haiku.rag chunks of 256 tokens, txtai paragraphs, LlamaIndex sentences of sections
   that `AutoMergingRetriever` puts together again. Fewer passages are ingested faster and cite less exactly.
@@ -40,7 +40,7 @@ How it was measured:
   is CUDA's libraries, which torch brings along on Linux even where there is no GPU. Athena's is the core's,
   by `python -m bench.setup_cost`.
 - **SciFact**: the 300 judged test claims; `athena eval retrieval`, and for the others a file an abstract,
-  whole where the library lets us say so.
+  which is one passage but for haiku.rag's chunks.
 - **Intervals** are 95 % percentile bootstrap intervals over questions, 10,000 resamples, seeded; a
-  difference is paired by question. They tell nothing of times, which one machine gave.
+  difference is paired by question. They say nothing about times, which come from one machine.
 - **Bold** is the best of a row. Every single number is in `benchmarks.json`."""

@@ -63,8 +63,13 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def cut(documents: Sequence[BaseNode], *, whole: bool) -> tuple[list[BaseNode], list[BaseNode]]:
-    """Sections, and their sentences as leaves; of whole documents, no sections and a leaf each."""
+    """Sections, and their sentences as leaves; of whole documents, no sections and a leaf each.
+
+    By default a node is embedded with its file's path; of whole documents that is a path of the benchmark's own.
+    """
     if whole:
+        for document in documents:
+            document.excluded_embed_metadata_keys.append("file_path")
         return [], list(documents)
     sections = MarkdownNodeParser().get_nodes_from_documents(
         [d for d in documents if isinstance(d, Document)]

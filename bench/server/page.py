@@ -26,26 +26,25 @@ MEMORY_GROWTH = 0.05
 METHOD = """\
 How it was measured:
 
-- **The servers** are those of `scripts/servers.sh`, on the same machine as everything else, and get nothing
-  that the product does not give them. FerretDB on SQLite stands in the place of MongoDB, so no number here
-  is MongoDB's: every query of FerretDB's reads a whole collection.
-- **Users** are threads of one app process. Each asks about a heading in a new conversation, as soon as his
+- **The servers** are those of `scripts/servers.sh`, on the same machine as everything else, with nothing
+  added that the product does not set up itself. FerretDB on SQLite stands in for MongoDB and reads a whole
+  collection for every query, so no number here is MongoDB's.
+- **Users** are threads of one app process. Each asks about a heading in a new conversation, as soon as the
   last answer is complete, with every setting at its default and no cross-encoder. Hypothesis and answer
   come from a process that streams words at a fixed rate by Ollama's protocol; most sentences cite.
-- **A round** is one user, then many, then one user again, each in a process of its own. The many come
-  within six seconds and get 45 to 135 words, 30 a second. The one gets his words at 300 a second, so that
-  he asks often enough for a percentile: his search never meets an answer of his own.
-- **The ratio** of a round is p95 of the many's searches over p95 of the one's, before and after together.
-  Shown are the rounds' geometric mean and Student's 95 % interval over the rounds; the target is met only
-  where the whole interval is below it, and missed only where the whole interval is above: else it has no
-  mark.
-- **In step**, the many come at once and get 90 words each, so that all search in the same moment, which two
-  cores can only do one after the other. There is no target for that.
+- **A round** is one user, then many, then one user again, each in a process of its own. The many arrive
+  within six seconds and get 45 to 135 words, 30 a second. The single user gets 300 words a second, to ask
+  often enough for a percentile; one user's search never runs beside an answer anyway.
+- **The ratio** of a round is p95 of the many users' searches over p95 of the single user's, before and
+  after together. The table has the rounds' geometric mean and Student's 95 % interval over the rounds. The
+  target has a mark only where the whole interval is on one side of it.
+- **In step**, the many arrive at once and get 90 words each, so that all search at the same moment; two
+  cores can only do that one after the other. There is no target for it.
 - **A search** is waiting for a place among the searches at work, embedding, the queries to both servers,
   fusing, merging, judging and selecting, without the hypothesis.
-- **Errors** are answers that failed, broke off, or had a failed step, of all rounds.
+- **Errors** are answers that failed, broke off, or had a failed step, in all rounds.
 - **Memory** is resident memory of the app's process with many users, every two seconds: the median of the
-  second fifth of the rounds' time beside that of the last fifth.
+  second fifth of the time beside that of the last fifth, all rounds together.
 - **Ingest** is `athena ingest` from start to end, imports included, into an empty store."""
 
 

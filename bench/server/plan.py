@@ -73,8 +73,8 @@ class ServerBench:
     def round(self) -> tuple[Pattern, ...]:
         """One user; many who come one after the other, with answers of different lengths; one user again.
 
-        The single user's answers are streamed fast, so that his questions are many enough for a
-        percentile: a search of his own never meets one.
+        The single user's answers are streamed fast, so that there are enough questions for a percentile;
+        one user's search never runs beside an answer anyway.
         """
         effort = self.effort
         single = Pattern("single", 1, effort.single_seconds, SINGLE_WORDS_PER_SECOND)
@@ -83,7 +83,7 @@ class ServerBench:
 
     @property
     def together(self) -> Pattern:
-        """Many in step: they come at once and get answers of one length."""
+        """Many in step: they come at once, and their answers are of one length."""
         effort = self.effort
         return Pattern("together", effort.users, effort.together_seconds, effort.words_per_second, spread=0.0)
 
@@ -153,7 +153,7 @@ def _answered(report: Report) -> list[Any]:
 
 
 def _load(bench: ServerBench, questions: Path, pattern: Pattern) -> Report:
-    """What a pattern's users met."""
+    """The report of a pattern's users."""
     bench.say(f"{pattern.name}: {pattern.users} at once for {pattern.seconds:g} s")
     report = bench.work / "users-report.json"
     numbers = {"users": pattern.users, "seconds": pattern.seconds, "ramp-seconds": pattern.ramp_seconds}

@@ -34,7 +34,7 @@ PAUSE_AFTER_ERROR_S = 1.0  # else one failure would be counted thousands of time
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question and what became of it; `error` is empty where it was answered."""
+    """One question with its times; `error` is empty where it was answered."""
 
     retrieval_ms: float = 0.0
     first_word_s: float = 0.0
@@ -44,7 +44,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a number of users met: every question, and the process's memory every two seconds."""
+    """Every question that was asked, and the process's memory every two seconds."""
 
     asked: list[Asked]
     memory_mb: list[float]
