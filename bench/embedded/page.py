@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from bench import corpora
 from bench.embedded.contenders import ATHENA, PEERS, TITLES
 from bench.embedded.method import CHOICES, METHOD
+from bench.embedded.targets import records_of, targets
 from bench.results import Record, Results
-from bench.statistics import average, highest, median, p50, p95, ratio
+from bench.statistics import average, highest, median, p50, p95
 from bench.table import (
-    Target,
-    holds,
     markdown_table,
     measured_on,
     measured_when,
@@ -22,22 +21,10 @@ from bench.table import (
     number,
     seconds,
     target_table,
-    times,
     versions,
     with_interval,
 )
 from evals.intervals import bootstrap, paired_difference
-
-EMBEDDING_TIMES_VNNI = 5.0
-EMBEDDING_TIMES_AVX2 = 3.0
-AGAIN_SHARE = 0.03
-QUERY_P95_MS = 40.0
-QUERY_TIMES = 20.0
-PEAK_MB = 900.0
-ASK_SECONDS = 3.5
-CORE_MB = 800.0
-NDCG_AT_10 = 0.735
-RECALL_AT_100 = 0.955
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,81 +96,9 @@ def _peer_versions() -> str:
     return "The others: " + ", ".join(f"{peer.title} {peer.version()}" for peer in PEERS.values()) + "."
 
 
-def targets(results: Results) -> Iterator[Target]:
-    """Athena's targets, of what was measured."""
-    book, large = (_on(results, name)[ATHENA] for name in (corpora.RUST_BOOK, corpora.OPENSEARCH))
-    yield from _ingest_targets(results, book)
-    high = p95(large.run("query_ms"))
-    over = f"over {large.facts.get('passages', 0):,} sentences"
-    yield Target(f"search, p95, {over}", milliseconds(high), "≤ 40 ms", holds(high, at_most=QUERY_P95_MS))
-    documented = p95(_on(results, corpora.OPENSEARCH)["llamaindex"].run("query_ms"))
-    faster = ratio(documented, high)
-    yield Target(
-        "… as fast as LlamaIndex, as documented", times(faster), "≥ 20×", holds(faster, at_least=QUERY_TIMES)
-    )
-    peak = highest([*large.run("ingest_peak_mb"), *large.run("query_peak_mb")])
-    yield Target(f"peak memory, {over}", megabytes(peak), "≤ 900 MB", holds(peak, at_most=PEAK_MB))
-    took = median(results.record("ask").run("ask_seconds"))
-    yield Target(
-        "`athena ask` on the manuals, a new process",
-        seconds(took),
-        "≤ 3.5 s",
-        holds(took, at_most=ASK_SECONDS),
-    )
-    yield from _setup_targets(results.record("setup"))
-    for metric, wanted in (("nDCG@10", NDCG_AT_10), ("Recall@100", RECALL_AT_100)):
-        interval = bootstrap(_on(results, corpora.SCIFACT)[ATHENA].run(metric))
-        met = holds(interval.value, at_least=wanted)
-        yield Target(f"SciFact test, {metric}", with_interval(interval, "{:.3f}"), f"≥ {wanted:.3f}", met)
-
-
-def _ingest_targets(results: Results, book: Record) -> Iterator[Target]:
-    """By passages embedded a second: others embed fewer of a folder."""
-    wanted = EMBEDDING_TIMES_VNNI if results.machine.vnni else EMBEDDING_TIMES_AVX2
-    other = _on(results, corpora.RUST_BOOK)["llamaindex"]
-    speeds = [
-        ratio(float(record.facts.get("passages", math.nan)), median(record.run("ingest_seconds")))
-        for record in (book, other)
-    ]
-    faster = ratio(*speeds)
-    yield Target(
-        "ingest of rust-book, passages a second, times LlamaIndex's, as documented",
-        times(faster),
-        f"≥ {wanted:g}×",
-        holds(faster, at_least=wanted),
-    )
-    again = ratio(median(book.run("again_seconds")), median(book.run("ingest_seconds")))
-    yield Target(
-        "rust-book again, nothing changed, of the first ingest",
-        number(again * 100, "{:.1f} %"),
-        "≤ 3 %",
-        holds(again, at_most=AGAIN_SHARE),
-    )
-
-
-def _setup_targets(setup: Record) -> Iterator[Target]:
-    if "error" in setup.facts:
-        yield Target("core environment", f"could not be measured: {setup.facts['error']}")
-        return
-    size = median(setup.run("megabytes"))
-    yield Target("core environment", megabytes(size), "≤ 800 MB", holds(size, at_most=CORE_MB))
-    yield Target("… set up in", seconds(median(setup.run("seconds"))))
-    yield Target("… imports in", seconds(median(setup.run("import_seconds"))))
-
-
-def _on(results: Results, collection: str) -> Mapping[str, Record]:
-    """The records of a collection by who was measured; Athena's has the size of its core environment."""
-    records = {name: results.record(f"{collection}:{name}") for name in (ATHENA, *PEERS)}
-    if records[ATHENA].runs:
-        athena, size = records[ATHENA], results.record("setup").run("megabytes")
-        runs = {**athena.runs, "environment_mb": size}
-        records[ATHENA] = Record(athena.name, athena.measured_at, athena.facts, runs)
-    return records
-
-
 def _collection(results: Results, collection: str, measures: Sequence[Measure], metric: str) -> Iterator[str]:
     """A heading, the table, the differences with their intervals, and where a peer is better."""
-    known = _on(results, collection)
+    known = records_of(results, collection)
     records = {name: record for name, record in known.items() if record.runs}
     if not records:
         return

@@ -65,7 +65,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 def cut(documents: Sequence[BaseNode], *, whole: bool) -> tuple[list[BaseNode], list[BaseNode]]:
     """Sections, and their sentences as leaves; of whole documents, no sections and a leaf each.
 
-    By default a node is embedded with its file's path; of whole documents that is a path of the benchmark's own.
+    A node is embedded with its file's path by default; that of a whole document is the benchmark's own.
     """
     if whole:
         for document in documents:

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.embedded.page import targets, to_markdown
+from bench.embedded.page import to_markdown
+from bench.embedded.targets import targets
 from bench.machine import Machine
 from bench.results import Record, Results
 from bench.table import Target
