@@ -97,7 +97,7 @@ def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
     storage = StorageContext.from_defaults(persist_dir=str(options.store), **_stored_vectors(options))
     index = load_index_from_storage(storage, embed_model=embedding(options))
     lexical = BM25Retriever.from_persist_dir(str(options.store / "bm25"))
-    lexical.similarity_top_k = TOP_K
+    lexical.similarity_top_k = min(TOP_K, len(lexical.corpus))  # more is an error
     fusion = QueryFusionRetriever(
         [index.as_retriever(similarity_top_k=TOP_K), lexical],
         llm=MockLLM(),  # asked for no further queries
