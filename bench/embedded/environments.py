@@ -18,6 +18,7 @@ from bench.processes import LAST_WORDS, BenchmarkError
 
 FOLDER = ROOT / ".bench-venv"
 REQUIREMENTS = ROOT / "bench" / "peers"
+BLOCK = 512  # bytes of which the system counts
 STAMP = "athena-benchmarks.stamp"
 PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 CAN = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
@@ -55,9 +56,9 @@ class Environment:
         return python
 
     def megabytes(self) -> float:
-        """What it takes on the disk, 10^6 bytes, byte code and pip included; links are not followed."""
+        """What it takes on the disk, of 2^20 bytes as `du -sm` counts, byte code and pip included."""
         files = (path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink())
-        return sum(path.stat().st_size for path in files) / 1e6
+        return sum(path.stat().st_blocks for path in files) * BLOCK / 2**20
 
 
 def digest(requirements: Path) -> str:

@@ -37,8 +37,8 @@ How it was measured:
   opensearch-docs.
 - **Memory** is the peak of the process and those it starts, looked at every 50 ms. **Environment** is every
   file of the virtual environment as pip makes it from PyPI, pip and byte code included; most of the peers'
-  is CUDA's libraries, which torch brings along on Linux even where there is no GPU. Athena's is the core's,
-  by `python -m bench.setup_cost`.
+  is CUDA's libraries, which torch brings along on Linux even where there is no GPU. Athena's is
+  what `make run` makes, by `python -m bench.setup_cost`; all in 2^20 bytes, as `du -sm` counts.
 - **SciFact**: the 300 judged test claims; `athena eval retrieval`, and for the others a file an abstract,
   which is one passage but for haiku.rag's chunks.
 - **Intervals** are 95 % percentile bootstrap intervals over questions, 10,000 resamples, seeded; a

@@ -159,11 +159,12 @@ def ask(bench: Bench, runs: Runs) -> None:
 
 
 def setup(bench: Bench, runs: Runs) -> None:
-    """What setting up the core environment takes, by a program of its own: every number that it prints."""
+    """What setting up the core environment takes: every number that a program of its own prints, by way."""
     done = run_measured([sys.executable, "-m", SETUP], cwd=ROOT, env=bench.athena.environment())
-    for name, value in json.loads(done.output).items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            runs.add(name, float(value))
+    for way, figures in json.loads(done.output).items():
+        for name, value in figures.items() if isinstance(figures, dict) else ():
+            if isinstance(value, int | float):
+                runs.add(f"{way}.{name}", float(value))
 
 
 Benchmark = Callable[[Bench, Runs], None]

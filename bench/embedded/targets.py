@@ -80,17 +80,17 @@ def _setup_targets(setup: Record) -> Iterator[Target]:
     if "error" in setup.facts:
         yield Target("core environment", f"could not be measured: {setup.facts['error']}")
         return
-    size = median(setup.run("megabytes"))
+    size = median(setup.run("run.megabytes"))
     yield Target("core environment", megabytes(size), "≤ 800 MB", holds(size, at_most=CORE_MB))
-    yield Target("… set up in", seconds(median(setup.run("seconds"))))
-    yield Target("… imports in", seconds(median(setup.run("import_seconds"))))
+    yield Target("… set up in", seconds(median(setup.run("run.seconds"))))
+    yield Target("… imports in", seconds(median(setup.run("run.import_seconds"))))
 
 
 def records_of(results: Results, collection: str) -> Mapping[str, Record]:
     """The records of a collection by who was measured; Athena's has the size of its core environment."""
     records = {name: results.record(f"{collection}:{name}") for name in (ATHENA, *PEERS)}
     if records[ATHENA].runs:
-        athena, size = records[ATHENA], results.record("setup").run("megabytes")
+        athena, size = records[ATHENA], results.record("setup").run("run.megabytes")
         runs = {**athena.runs, "environment_mb": size}
         records[ATHENA] = Record(athena.name, athena.measured_at, athena.facts, runs)
     return records

@@ -82,7 +82,7 @@ def test_peak_memory_is_the_higher_one_of_ingest_and_search():
 
 
 def test_setting_up_is_shown_whatever_of_it_was_measured():
-    rows = found(record("setup", {"megabytes": [806.0]}))
+    rows = found(record("setup", {"run.megabytes": [806.0]}))
     assert (rows["core environment"].measured, rows["core environment"].holds) == ("806 MB", False)
     assert (rows["… set up in"].measured, rows["… set up in"].holds) == ("", None)
 
@@ -137,7 +137,7 @@ def test_a_peer_that_could_not_be_measured_is_named_with_the_reason():
 
 
 def test_athenas_environment_is_the_core_that_was_set_up():
-    page = to_markdown(results(*BOOK, record("setup", {"megabytes": [700.0]})))
+    page = to_markdown(results(*BOOK, record("setup", {"run.megabytes": [700.0]})))
     assert "| environment | **700 MB** | 6,000 MB |" in page
 
 

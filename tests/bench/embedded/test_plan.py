@@ -149,10 +149,12 @@ def test_ask_is_a_new_process_each_time(bench):
 
 
 def test_every_number_that_setting_up_prints_is_kept(bench, monkeypatch):
-    output = '{"seconds": 60.5, "megabytes": 700, "import_seconds": 0.4, "python": "3.11", "warm": true}'
+    ways = {name: {"seconds": 60.5, "megabytes": 700, "python": "3.11.7"} for name in ("run", "pip")}
+    output = json.dumps(ways | {"machine": "Linux"})
     monkeypatch.setattr(plan, "run_measured", lambda *_, **__: Finished(61.0, 1.0, 1.0, output))
     record = run("setup", bench).record(commit="abc")
-    assert record.runs == {"seconds": [60.5], "megabytes": [700.0], "import_seconds": [0.4]}
+    run_alone = {"run.seconds": [60.5], "run.megabytes": [700.0]}
+    assert record.runs == run_alone | {"pip.seconds": [60.5], "pip.megabytes": [700.0]}
 
 
 def test_a_peer_that_fails_is_noted_and_athena_is_not_excused(bench, peer, monkeypatch):
