@@ -41,10 +41,10 @@ format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
 	@.venv/bin/ruff check --fix --quiet $(paths)
 
-bench: setup  ## measure, and write docs/benchmarks.json and docs/benchmarks.md (an hour)
-	@$(python) -m bench.embedded
+bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
+	@$(python) -m bench.embedded $(options)
 
-bench-server: setup  ## 20 users at once on the servers, ten minutes; writes docs/benchmarks-server.*
+bench-server: setup  ## 20 users at once on the servers, three times; writes docs/benchmarks-server.*
 	@scripts/servers.sh start weaviate mongodb
 	@eval "$$(scripts/servers.sh env)"; $(python) -m bench.server $(options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ HEADERS = ("query-id", "query_id", "qid", "query")  # how the first line of qrel
 MEND = "Mend the line and evaluate again."
 
 
-class Turn(BaseModel):
+class HistoryTurn(BaseModel):
     """One earlier message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -50,7 +51,7 @@ class Document(_Row):
     text: str
 
 
-class Query(_Row):
+class Question(_Row):
     """One question, with what was said before, and what a right answer contains.
 
     MTRAG-UN says `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
@@ -58,7 +59,7 @@ class Query(_Row):
 
     id: str = Field(validation_alias="_id")
     text: str
-    history: tuple[Turn, ...] = ()
+    history: tuple[HistoryTurn, ...] = ()
     answer: str | None = None
     answerable: bool = True
 
@@ -79,9 +80,9 @@ def load_corpus(folder: Path) -> list[Document]:
     return [_parse(Document, line, place) for line, place in _lines(folder / "corpus.jsonl")]
 
 
-def load_queries(folder: Path) -> list[Query]:
+def load_queries(folder: Path) -> list[Question]:
     """The questions of `queries.jsonl`; raises `DatasetError`, naming the line."""
-    return [_parse(Query, line, place) for line, place in _lines(folder / "queries.jsonl")]
+    return [_parse(Question, line, place) for line, place in _lines(folder / "queries.jsonl")]
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:
@@ -102,6 +103,11 @@ def load_qrels(folder: Path, split: str) -> Qrels:
         if relevance > 0:
             qrels.setdefault(query_id, {})[document_id] = relevance
     return qrels
+
+
+def held_out(question_id: str) -> bool:
+    """Whether a question belongs to the half that nothing is chosen on: by the hash of its id, for good."""
+    return hashlib.sha256(question_id.encode()).digest()[0] % 2 == 1
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:

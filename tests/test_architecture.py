@@ -37,7 +37,7 @@ PARTS = sorted(ALLOWED, key=len, reverse=True)
 STORES = "pipeline/stores/"
 DRIVERS = {
     "tantivy": (STORES,),
-    "sqlite3": (STORES, "bench/server/ferretdb.py"),
+    "sqlite3": (STORES,),
     "weaviate": (STORES,),
     "pymongo": (STORES,),
 }

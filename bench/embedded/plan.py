@@ -1,226 +1,214 @@
-"""The benchmarks, by name: what each runs, in which order, and what it keeps."""
+"""The benchmarks by name: what each runs, in which order, and what it keeps.
+
+A name is a collection and who is measured on it, `rust-book:txtai`, or a measurement of Athena alone, `ask`.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from bench.embedded import corpora
-from bench.embedded.athena_side import AthenaSide
-from bench.embedded.baseline_side import Baseline
-from bench.embedded.corpora import Exported, Share
-from bench.embedded.machine import load_average, processor_time
-from bench.embedded.processes import Finished
-from bench.embedded.results import Fact, Record
+from bench.athena import ROOT, AthenaSide
+from bench.corpora import (
+    OPENSEARCH,
+    RUST_BOOK,
+    SCIFACT,
+    KnownItem,
+    existing,
+    known_items,
+    scifact_as_markdown,
+)
+from bench.embedded.contenders import ATHENA, PEERS, Peer, Report
+from bench.processes import BenchmarkError, run_measured
+from bench.results import Runs, Say
 from evals.datasets import load_qrels, load_queries
-from evals.metrics import mean, ndcg_at, recall_at
+from evals.metrics import ndcg_at, recall_at, reciprocal_rank_at
 
-CANDIDATES = 100  # length of a list, in both: Athena's default
-MANUALS = Path(__file__).parents[2] / "docs_corpus"
+MANUALS = ROOT / "docs_corpus"
 QUESTION = "The LN2 tank shows OFFLINE, what can be the reason and what do I do?"
-Say = Callable[[str], None]
+SETUP = "bench.setup_cost"
+RANKS = 10  # of known items
+MOST_WORDS = 400  # characters of a peer's error that are kept
+OPENSEARCH_PEERS = ("llamaindex", "llamaindex-tuned")
+"""The others have no advantage there that rust-book would not show, and take an hour each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
     """How often things are run."""
 
-    ingests: int = 3  # of the small folder; the large ones are ingested once
     questions: int = 300
-    baseline_questions: int = 60  # over 100,000 sentences, where one takes it seconds
+    slow_questions: int = 60  # for peers on a large folder, where one takes seconds
+    ingests: int = 3  # of rust-book by Athena; everything else is ingested once
     asks: int = 7
-    sentences: int = corpora.SENTENCES
 
 
-QUICK = Effort(ingests=1, questions=30, baseline_questions=10, asks=3)
+QUICK = Effort(questions=20, slow_questions=10, ingests=1, asks=3)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Bench:
-    """Both sides, where the data are, and what was exported so far."""
+    """Athena, where the data are, and where to work."""
 
     athena: AthenaSide
-    baseline: Baseline
     data: Path
     work: Path
     effort: Effort
     say: Say
-    exported: dict[str, Exported] = field(default_factory=dict)
 
-    def export(self, name: str) -> Exported:
-        """The leaves of a folder, cut once."""
-        if name not in self.exported:
-            self.say(f"{name}: cutting into leaves")
-            folder = (
-                corpora.scifact_as_markdown(self.data, self.work / "scifact-md")
-                if name == corpora.SCIFACT
-                else corpora.docs_folder(self.data, name)
-            )
-            self.exported[name] = self.athena.export(name, folder)
-        return self.exported[name]
+    def folder(self, collection: str) -> Path:
+        """The Markdown of a collection; raises `DatasetError` saying what is missing."""
+        if collection != SCIFACT:
+            return existing(self.data / "docs" / collection)
+        written = self.work / "scifact-md"
+        return written if written.is_dir() else scifact_as_markdown(self.scifact, written)
 
-    def folder(self, name: str) -> Path:
-        """An empty folder for one use."""
+    @property
+    def scifact(self) -> Path:
+        """SciFact in BEIR's layout."""
+        return existing(self.data / SCIFACT)
+
+    def empty(self, name: str) -> Path:
+        """A path at which there is nothing."""
         path = self.work / name
         shutil.rmtree(path, ignore_errors=True)
         return path
 
-
-def ingest(bench: Bench, name: str, *, times: int) -> Runs:
-    """First and second ingests, both sides in turns."""
-    runs = Runs(name, bench.say)
-    exported = bench.export(name)
-    runs.facts["leaves"] = exported.total
-    runs.add("athena.parse_seconds", exported.parse_seconds)
-    parsed = bench.baseline.parse(exported.folder)
-    runs.facts["baseline_own_leaves"] = parsed["leaves"]
-    runs.add("baseline.parse_seconds", parsed["seconds"])
-    for _ in range(times):
-        data_dir = bench.folder(f"index-{name}")
-        done = bench.athena.ingest(exported.folder, data_dir)
-        runs.add_process("athena.ingest", done)
-        done = bench.baseline.ingest(exported)
-        runs.add_process("baseline.ingest", done)
-        runs.add("athena.again_seconds", bench.athena.ingest(exported.folder, data_dir).seconds)
-        runs.add("baseline.again_seconds", bench.baseline.ingest_again(exported).seconds)
-    return runs
+    def write(self, questions: Sequence[str]) -> Path:
+        """A file of questions."""
+        path = self.work / "questions.json"
+        path.write_text(json.dumps(questions), encoding="utf-8")
+        return path
 
 
-def retrieval_small(bench: Bench) -> Runs:
-    """Questions to the small folder."""
-    exported = bench.export(corpora.RUST_BOOK)
-    runs = Runs(f"retrieval {exported.name}", bench.say)
-    data_dir = bench.folder(f"index-{exported.name}")
-    runs.add("athena.ingest_peak_mb", bench.athena.ingest(exported.folder, data_dir).peak_mb)
-    questions = _questions(bench, [Share(exported, tuple(exported.sentences))], bench.effort.questions)
-    store = bench.baseline.ensure_store(exported)
-    _ask(bench, runs, data_dir=data_dir, store=store, questions=questions, baseline_questions=questions)
-    return runs
+def athena_on_folder(bench: Bench, runs: Runs, *, collection: str) -> None:
+    """First and second ingests, then searches for known headings."""
+    folder, store = bench.folder(collection), bench.work / f"athena-{collection}"
+    for _ in range(bench.effort.ingests if collection == RUST_BOOK else 1):
+        bench.empty(store.name)
+        runs.add_process("ingest", bench.athena.ingest(folder, store))
+        runs.add("again_seconds", bench.athena.ingest(folder, store).seconds)
+    items = known_items(folder, count=bench.effort.questions)
+    done, report = bench.athena.search(store, bench.write([item.text for item in items]))
+    runs.facts |= {"passages": report["passages"], "unit": "sentences"}
+    runs.add("query_peak_mb", done.peak_mb)
+    _keep_search(runs, report, items)
 
 
-def retrieval_large(bench: Bench) -> Runs:
-    """Questions to 100,000 sentences, put together from the folders; a new index of all of them."""
-    shares = _large_corpus(bench)
-    runs = Runs("retrieval large", bench.say)
-    runs.facts["large"] = True
-    folder, data_dir = bench.folder("large"), bench.folder("index-large")
-    runs.facts["leaves"] = corpora.copy_sources(shares, folder)
-    done = bench.athena.ingest(folder, data_dir)
-    runs.add_process("athena.ingest", done)
-    _ask(
-        bench,
-        runs,
-        data_dir=data_dir,
-        store=bench.baseline.merged_store(shares, bench.folder("store-large")),
-        questions=_questions(bench, shares, bench.effort.questions),
-        baseline_questions=_questions(bench, shares, bench.effort.baseline_questions),
-    )
-    return runs
+def peer_on_folder(bench: Bench, runs: Runs, *, collection: str, peer: Peer) -> None:
+    """The same of a peer; questions are the first of Athena's where a folder is large."""
+    folder, store = bench.folder(collection), bench.empty(f"{peer.environment.name}-{collection}")
+    peer.environment.python()
+    done, report = peer.ingest(folder, store)
+    runs.add_process("ingest", done)
+    runs.facts |= {"passages": report["passages"], "unit": report["unit"]}
+    runs.add("again_seconds", peer.ingest(folder, store)[0].seconds)
+    effort = bench.effort
+    count = effort.questions if collection == RUST_BOOK else effort.slow_questions
+    items = known_items(folder, count=count)
+    done, report = peer.search(folder, store, bench.write([item.text for item in items]))
+    runs.add("query_peak_mb", done.peak_mb)
+    runs.add("environment_mb", peer.environment.megabytes())
+    _keep_search(runs, report, items)
 
 
-def ask(bench: Bench) -> Runs:
+def _keep_search(runs: Runs, report: Report, items: Sequence[KnownItem]) -> None:
+    found = zip(report["sources"], items, strict=True)
+    ranks = [reciprocal_rank_at(sources, [item.source], RANKS) for sources, item in found]
+    runs.add("import_seconds", report["import_seconds"])
+    runs.add("query_ms", *report["ms"])
+    runs.add("reciprocal_rank", *ranks)
+
+
+def athena_on_scifact(bench: Bench, runs: Runs) -> None:
+    """Quality: the judged test questions of SciFact by `athena eval retrieval`."""
+    _keep_judged(bench, runs, bench.athena.rank(bench.scifact))
+
+
+def peer_on_scifact(bench: Bench, runs: Runs, *, peer: Peer) -> None:
+    """The same questions to a peer that was given a file an abstract, each file one passage."""
+    folder, store = bench.folder(SCIFACT), bench.empty(f"{peer.environment.name}-scifact")
+    judged = load_qrels(bench.scifact, "test")
+    queries = [query for query in load_queries(bench.scifact) if query.id in judged]
+    peer.ingest(folder, store, whole=True)
+    questions = bench.write([query.text for query in queries])
+    _, report = peer.search(folder, store, questions, whole=True)
+    found = zip(queries, report["sources"], strict=True)
+    _keep_judged(bench, runs, {query.id: [Path(name).stem for name in names] for query, names in found})
+
+
+def _keep_judged(bench: Bench, runs: Runs, rankings: Mapping[str, Sequence[str]]) -> None:
+    """Both metrics of every judged question, in the order of their ids, so that they can be paired."""
+    judged = load_qrels(bench.scifact, "test")
+    rows = [(rankings.get(name, ()), judged[name]) for name in sorted(judged)]
+    runs.add("nDCG@10", *(ndcg_at(ranking, relevant, 10) for ranking, relevant in rows))
+    runs.add("Recall@100", *(recall_at(ranking, relevant, 100) for ranking, relevant in rows))
+
+
+def ask(bench: Bench, runs: Runs) -> None:
     """`athena ask`, a new process each time."""
-    runs = Runs("ask", bench.say)
-    data_dir = bench.folder("index-manuals")
+    data_dir = bench.empty("athena-manuals")
     bench.athena.ingest(MANUALS, data_dir)
     for _ in range(bench.effort.asks):
-        done = bench.athena.ask(QUESTION, data_dir)
-        runs.add_process("athena.ask", done)
+        runs.add_process("ask", bench.athena.ask(QUESTION, data_dir))
+
+
+def setup(bench: Bench, runs: Runs) -> None:
+    """What setting up the core environment takes: every number that a program of its own prints, by way."""
+    done = run_measured([sys.executable, "-m", SETUP], cwd=ROOT, env=bench.athena.environment())
+    for way, figures in json.loads(done.output).items():
+        for name, value in figures.items() if isinstance(figures, dict) else ():
+            if isinstance(value, int | float):
+                runs.add(f"{way}.{name}", float(value))
+
+
+Benchmark = Callable[[Bench, Runs], None]
+
+
+def _benchmarks() -> Iterator[tuple[str, Benchmark]]:
+    yield "setup", setup
+    yield "ask", ask
+    yield f"{SCIFACT}:{ATHENA}", athena_on_scifact
+    for collection in (RUST_BOOK, OPENSEARCH):
+        yield f"{collection}:{ATHENA}", partial(athena_on_folder, collection=collection)
+    for name, peer in PEERS.items():
+        yield f"{RUST_BOOK}:{name}", partial(peer_on_folder, collection=RUST_BOOK, peer=peer)
+        yield f"{SCIFACT}:{name}", partial(peer_on_scifact, peer=peer)
+    for name in OPENSEARCH_PEERS:
+        yield f"{OPENSEARCH}:{name}", partial(peer_on_folder, collection=OPENSEARCH, peer=PEERS[name])
+
+
+BENCHMARKS: Mapping[str, Benchmark] = dict(_benchmarks())
+
+
+def chosen(wanted: Sequence[str]) -> list[str]:
+    """The benchmarks that are meant: by name, by collection (`rust-book`), by who (`txtai`); all by none.
+
+    Raises `BenchmarkError`, naming all, for what means none.
+    """
+    for name in wanted:
+        if not any(_means(name, known) for known in BENCHMARKS):
+            raise BenchmarkError(f"There is no benchmark '{name}'.", f"Choose of {', '.join(BENCHMARKS)}.")
+    return [known for known in BENCHMARKS if not wanted or any(_means(name, known) for name in wanted)]
+
+
+def _means(name: str, known: str) -> bool:
+    return name == known or name in known.split(":")
+
+
+def run(name: str, bench: Bench) -> Runs:
+    """One benchmark's numbers; where a peer cannot be installed or run, or the core not be set up, why."""
+    runs = Runs(name, bench.say)
+    try:
+        BENCHMARKS[name](bench, runs)
+    except BenchmarkError as error:
+        if name != "setup" and name.partition(":")[2] not in PEERS:
+            raise
+        runs.facts["error"] = str(error)[:MOST_WORDS]
+        bench.say(f"{name}: {error}")
     return runs
-
-
-def scifact(bench: Bench) -> Runs:
-    """Quality: the judged test questions of SciFact."""
-    runs = Runs("scifact", bench.say)
-    folder = corpora.scifact_folder(bench.data)
-    _, report = bench.athena.evaluate_retrieval(folder)
-    for metric, value in report["metrics"].items():
-        runs.add(f"athena.{metric}", value)
-    runs.add("athena.ingest_seconds", report["ingest_seconds"])
-    runs.add("athena.query_p95_ms", report["ms_per_query"]["p95"])
-    qrels = load_qrels(folder, "test")
-    questions = {query.id: query.text for query in load_queries(folder) if query.id in qrels}
-    ranked = bench.baseline.rank(folder, questions, top_k=CANDIDATES)
-    rows = [(ranking, qrels[name]) for name, ranking in ranked["rankings"].items()]
-    runs.add("baseline.nDCG@10", mean([ndcg_at(ranking, judged, 10) for ranking, judged in rows]))
-    runs.add("baseline.Recall@100", mean([recall_at(ranking, judged, 100) for ranking, judged in rows]))
-    runs.add("baseline.ingest_seconds", ranked["ingest_seconds"])
-    return runs
-
-
-class Runs:
-    """The raw numbers of one benchmark while it runs."""
-
-    def __init__(self, title: str, say: Say) -> None:
-        self.facts: dict[str, Fact] = {"load_before": load_average()}
-        self._before = processor_time()
-        self._title = title
-        self._say = say
-        self._runs: dict[str, list[float]] = {}
-
-    def add(self, name: str, *values: float) -> None:
-        """Keep numbers, and say them where there is just one."""
-        self._runs.setdefault(name, []).extend(values)
-        if len(values) == 1:
-            self._say(f"{self._title}: {name} {values[0]:,.3f}")
-
-    def add_process(self, name: str, done: Finished) -> None:
-        """Keep a process's time by the clock, its processors' time and its peak memory."""
-        self.add(f"{name}_seconds", done.seconds)
-        self.add(f"{name}_cpu_seconds", done.cpu_seconds)
-        self.add(f"{name}_peak_mb", done.peak_mb)
-
-    def record(self, name: str, *, commit: str) -> Record:
-        """What is kept of them."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        stolen = round(processor_time().stolen_since(self._before), 3)
-        return Record(name, now, self.facts | {"commit": commit, "stolen": stolen}, self._runs)
-
-
-BENCHMARKS: Mapping[str, Callable[[Bench], Runs]] = {
-    "ingest:rust-book": lambda bench: ingest(bench, corpora.RUST_BOOK, times=bench.effort.ingests),
-    "retrieval:rust-book": retrieval_small,
-    "ask": ask,
-    "ingest:opensearch-docs": lambda bench: ingest(bench, corpora.OPENSEARCH, times=1),
-    "retrieval:large": retrieval_large,
-    "scifact": scifact,
-}
-QUICK_BENCHMARKS = ("ingest:rust-book", "retrieval:rust-book", "ask")
-
-
-def _large_corpus(bench: Bench) -> list[Share]:
-    """Both documentations, and SciFact's abstracts only where they are too short."""
-    exported = [bench.export(corpora.RUST_BOOK), bench.export(corpora.OPENSEARCH)]
-    if sum(part.total for part in exported) < bench.effort.sentences:
-        exported.append(bench.export(corpora.SCIFACT))
-    return corpora.select_sources(exported, sentences=bench.effort.sentences)
-
-
-def _questions(bench: Bench, shares: list[Share], count: int) -> Path:
-    sections = [
-        section
-        for share in shares
-        for section in corpora.read_lines(share.of.leaves / "sections.jsonl")
-        if section["source"] in share.sources
-    ]
-    path = bench.work / f"questions-{count}.json"
-    path.write_text(json.dumps(corpora.make_questions(sections, count=count)), encoding="utf-8")
-    return path
-
-
-def _ask(
-    bench: Bench, runs: Runs, *, data_dir: Path, store: Path, questions: Path, baseline_questions: Path
-) -> None:
-    done, report = bench.athena.search(data_dir, questions)
-    runs.facts["sentences"] = report["sentences"]
-    runs.add("athena.query_ms", *report["ms"])
-    runs.add("athena.query_peak_mb", done.peak_mb)
-    for step, ms in report["steps"].items():
-        runs.add(f"athena.step_{step}_ms", *ms)
-    done, asked = bench.baseline.search(store, baseline_questions, top_k=CANDIDATES)
-    runs.add("baseline.query_ms", *asked)
-    runs.add("baseline.query_peak_mb", done.peak_mb)

@@ -1,6 +1,6 @@
 """`make bench-server`: many users at once on the server stores, and ingest beside the embedded store.
 
-`python -m bench.server [--seconds 600] [--users 20] [--only users|ingest]` needs the servers of
+`python -m bench.server [--rounds 3] [--seconds 600] [--users 20] [--only users|ingest]` needs the servers of
 `scripts/servers.sh` and writes docs/benchmarks-server.json and .md. For a short look: `--only users
 --folder docs_corpus --seconds 60 --single-seconds 30 --together-seconds 30 --out /tmp`.
 """
@@ -16,16 +16,17 @@ from dataclasses import fields, replace
 from importlib import metadata
 from pathlib import Path
 
-from bench.embedded.machine import Machine, this_machine
-from bench.embedded.results import Results, load_results, to_json
-from bench.server.plan import ROOT, Effort, ServerBench, ingest, users
+from bench.athena import ROOT
+from bench.machine import Machine, this_machine
+from bench.results import Results, load_results, save
+from bench.server.page import to_markdown
+from bench.server.plan import Effort, ServerBench, ingest, users
 from bench.server.servers import own_corner, versions
-from bench.server.table import to_markdown
 from pipeline.errors import AthenaError, DatasetError
 from pipeline.stores.server import ServerAddresses
 
 BENCHMARKS = {"ingest": ingest, "users": users}
-NAME = "benchmarks-server"
+NAME = "benchmarks-server.json"
 DEFAULT_DATA = ROOT.parent / "shared" / "data"
 FOLDER = Path("docs") / "opensearch-docs"
 
@@ -48,14 +49,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     data = Path(os.environ.get("ATHENA_TEST_DATA") or DEFAULT_DATA)
     parser.add_argument("--folder", type=Path, default=data / FOLDER, help="Markdown to ingest and ask about")
     parser.add_argument("--only", action="append", choices=[*BENCHMARKS], help="may be given several times")
+    parser.add_argument("--rounds", type=int, default=default.rounds, help="one user, many, one again")
     parser.add_argument("--users", type=int, default=default.users, help="how many ask at once")
     parser.add_argument("--seconds", type=float, default=default.seconds, help="how long they ask")
     parser.add_argument("--single-seconds", type=float, default=default.single_seconds)
     parser.add_argument("--together-seconds", type=float, default=default.together_seconds)
     parser.add_argument("--words-per-second", type=float, default=default.words_per_second)
     parser.add_argument("--ingests", type=int, default=default.ingests)
-    servers = Path(os.environ.get("ATHENA_SERVERS_HOME") or ROOT / ".servers")
-    parser.add_argument("--mongodb-files", type=Path, default=servers / "data" / "mongodb", help="FerretDB's")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the two files")
     return parser.parse_args(arguments)
 
@@ -76,30 +76,21 @@ def run(options: argparse.Namespace) -> Results:
     effort = Effort(**{field.name: getattr(options, field.name) for field in fields(Effort)})
     with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch, own_corner() as addresses:
         machine = _machine(addresses)
-        results = load_results(options.out / f"{NAME}.json", machine)
+        results = load_results(options.out / NAME, machine, known=BENCHMARKS)
         work = Path(scratch).resolve()
-        bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say, options.mongodb_files)
+        bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say)
         for name in options.only or BENCHMARKS:
             runs = BENCHMARKS[name](bench)
-            results = results.with_record(runs.record(name, commit=machine.versions["athena"]))
-            _write(results, options.out)
+            results = results.with_record(runs.record(commit=machine.versions["athena"]))
+            save(results, options.out / NAME, page=to_markdown(results))
     return results
 
 
 def _machine(addresses: ServerAddresses) -> Machine:
-    machine, servers = this_machine({}), versions(addresses)
+    machine, servers = this_machine(), versions(addresses)
     both = {"Weaviate": servers.weaviate, "MongoDB-compatible server, says it is": servers.mongodb}
     clients = {name: metadata.version(name) for name in ("pymongo", "weaviate-client")}
     return replace(machine, versions={**machine.versions, **clients, **both})
-
-
-def _write(results: Results, folder: Path) -> None:
-    """Write both files, each at once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in ((f"{NAME}.json", to_json(results)), (f"{NAME}.md", to_markdown(results))):
-        draft = folder / f"{name}.tmp"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(folder / name)
 
 
 def _say(line: str) -> None:

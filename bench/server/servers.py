@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from pipeline.stores.server import ServerAddresses, ServerStore, ServerVersions
 from pipeline.stores.server.servers import Servers
@@ -30,11 +30,8 @@ def own_corner() -> Iterator[ServerAddresses]:
 
 def versions(addresses: ServerAddresses) -> ServerVersions:
     """The versions of both servers; raises `StoreUnavailable` where one does not answer."""
-    store = ServerStore(addresses)
-    try:
+    with closing(ServerStore(addresses)) as store:
         return store.versions()
-    finally:
-        store.close()
 
 
 def settings(addresses: ServerAddresses) -> dict[str, str]:
@@ -51,9 +48,6 @@ def settings(addresses: ServerAddresses) -> dict[str, str]:
 
 def remove(addresses: ServerAddresses) -> None:
     """Delete all that is there."""
-    servers = Servers(addresses)
-    with servers.mongo.database() as database:
-        database.client.drop_database(addresses.mongodb_database)
 
     def drop(client):  # type: ignore[no-untyped-def]
         prefix = f"{addresses.weaviate_prefix}_"
@@ -61,5 +55,7 @@ def remove(addresses: ServerAddresses) -> None:
         if names:
             client.collections.delete(names)
 
-    servers.weaviate.run(drop)
-    servers.close()
+    with closing(Servers(addresses)) as servers:
+        with servers.mongo.database() as database:
+            database.client.drop_database(addresses.mongodb_database)
+        servers.weaviate.run(drop)

@@ -1,4 +1,4 @@
-"""An app's process with users who ask all the time: what each answer took, and the machine meanwhile.
+"""An app's process with users who ask all the time: what each answer took, and the process's memory.
 
 python -m bench.server.users --questions FILE --users 20 --seconds 600 --ramp-seconds 6 --report FILE
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,12 +16,13 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
+import psutil
+
 from athena import Athena, load_settings, open_athena
-from bench.embedded.machine import processor_time
 from pipeline.answer import Answer
 from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
-from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound, TokenArrived
+from pipeline.steps.events import AnswerFinished, RunFailed, TokenArrived
 
 RETRIEVAL_STEPS = frozenset({"wait", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"})
 """What a search does itself, and its wait for others; the hypothesis is the language model's time."""
@@ -30,15 +30,12 @@ RETRIEVAL_STEPS = frozenset({"wait", "embed", "search", "fuse", "merge", "rerank
 WARM_UP_QUESTIONS = 3
 SAMPLE_EVERY_S = 2.0
 PAUSE_AFTER_ERROR_S = 1.0  # else one failure would be counted thousands of times
-STATM = Path("/proc/self/statm")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question and what became of it; `error` is empty where it was answered."""
+    """One question with its times; `error` is empty where it was answered."""
 
-    at_s: float
-    searched_at_s: float = 0.0  # when its search was over
     retrieval_ms: float = 0.0
     first_word_s: float = 0.0
     answer_s: float = 0.0
@@ -46,21 +43,11 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """The process and its machine at one moment."""
-
-    at_s: float
-    memory_mb: float
-    done: int  # ticks of all cores, as in `ProcessorTime`
-    stolen: int
-
-
-@dataclass(frozen=True, slots=True)
 class Load:
-    """What a number of users met: every question, and a sample every two seconds."""
+    """Every question that was asked, and the process's memory every two seconds."""
 
     asked: list[Asked]
-    samples: list[Sample]
+    memory_mb: list[float]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -93,23 +80,23 @@ def run(
     """Let `users` ask for `seconds`, each as soon as the last answer is there; begun answers are ended."""
     athena.warm_up(serving=True)  # as the app does
     for question in questions[:WARM_UP_QUESTIONS]:
-        ask(athena.chat(), question, started=0.0)
+        ask(athena.chat(), question)
     started = time.monotonic()
     asked: list[Asked] = []
     numbers = count()
     threads = [
         threading.Thread(
-            target=_ask_on, args=(athena, questions, numbers, asked, started, seconds), name=f"user-{user}"
+            target=_ask_on, args=(athena, questions, numbers, asked, started + seconds), name=f"user-{user}"
         )
         for user in range(users)
     ]
     for thread in threads:
         thread.start()
         time.sleep(ramp_seconds / users)
-    samples = list(_samples(started, seconds))
+    memory = list(_memory(until=started + seconds))
     for thread in threads:
         thread.join()
-    return Load(asked, samples)
+    return Load(asked, memory)
 
 
 def _ask_on(
@@ -117,41 +104,37 @@ def _ask_on(
     questions: Sequence[str],
     numbers: Iterator[int],
     asked: list[Asked],
-    started: float,
-    seconds: float,
+    until: float,
 ) -> None:
     """One user: a new conversation a question, until the time is over.
 
     New, because this model would condense a follow-up into the same words each time.
     """
-    while time.monotonic() - started < seconds:
+    while time.monotonic() < until:
         question = questions[next(numbers) % len(questions)]
         try:
-            outcome = ask(athena.chat(), question, started=started)
+            outcome = ask(athena.chat(), question)
         except AthenaError as error:
-            outcome = Asked(time.monotonic() - started, error=str(error))
+            outcome = Asked(error=str(error))
         asked.append(outcome)
         if outcome.error:
             time.sleep(PAUSE_AFTER_ERROR_S)
 
 
-def ask(engine: ChatRecipe, question: str, *, started: float) -> Asked:
+def ask(engine: ChatRecipe, question: str) -> Asked:
     """Ask one question and time it."""
     begun = time.monotonic()
-    first_word = searched_at = 0.0
+    first_word = 0.0
     for event in engine.run(question):
         match event:
-            case SourcesFound():
-                searched_at = time.monotonic() - started
             case TokenArrived() if not first_word:
                 first_word = time.monotonic() - begun
             case RunFailed(message=message):
-                return Asked(begun - started, answer_s=time.monotonic() - begun, error=message)
+                return Asked(answer_s=time.monotonic() - begun, error=message)
             case AnswerFinished(answer=answer):
                 took = time.monotonic() - begun
-                ms = retrieval_ms(answer)
-                return Asked(begun - started, searched_at, ms, first_word, took, _problem(answer))
-    return Asked(begun - started, error="The answer ended without a last event.")
+                return Asked(retrieval_ms(answer), first_word, took, _problem(answer))
+    return Asked(error="The answer ended without a last event.")
 
 
 def retrieval_ms(answer: Answer) -> float:
@@ -165,22 +148,13 @@ def _problem(answer: Answer) -> str:
     return "; ".join(failed) or ("" if answer.status == "complete" else f"the answer is {answer.status}")
 
 
-def _samples(started: float, seconds: float) -> Iterator[Sample]:
-    """One now, the others until so many seconds after the start."""
-    yield _sample(started)
-    while (left := started + seconds - time.monotonic()) > 0:
+def _memory(*, until: float) -> Iterator[float]:
+    """Resident memory of this process, 10^6 bytes: now, and every two seconds until then."""
+    process = psutil.Process()
+    yield process.memory_info().rss / 1e6
+    while (left := until - time.monotonic()) > 0:
         time.sleep(min(SAMPLE_EVERY_S, left))
-        yield _sample(started)
-
-
-def _sample(started: float) -> Sample:
-    return Sample(time.monotonic() - started, memory_mb(), *processor_time())
-
-
-def memory_mb() -> float:
-    """Resident memory of this process now, 10^6 bytes."""
-    pages = int(STATM.read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        yield process.memory_info().rss / 1e6
 
 
 if __name__ == "__main__":

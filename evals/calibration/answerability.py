@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.calibration.logistic import Floats, fit
-from evals.datasets import Query, load_corpus, load_qrels, load_queries
+from evals.datasets import Question, load_corpus, load_qrels, load_queries
 from evals.metrics import auroc
 from evals.runs.asking import condensed
 from evals.runs.indexing import Indexed, index_corpus, section_names
@@ -60,7 +60,7 @@ class Collection:
     """Questions with their judgements over one index."""
 
     name: str
-    queries: list[Query]
+    queries: list[Question]
     qrels: dict[str, dict[str, int]]
     store: DocumentStore
     indexed: Indexed

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from typer import echo
 
-from evals.datasets import Query, load_corpus, load_qrels, load_queries
+from evals.datasets import Question, load_corpus, load_qrels, load_queries
 from evals.metrics import mean, ndcg_at
 from evals.runs.indexing import index_corpus
 from pipeline.answering.condensing import by_rules
@@ -147,7 +147,7 @@ def retrieval_scores(athena: Athena, folder: Path, scratch: Path) -> Iterator[tu
         store.close()
 
 
-def _history(query: Query) -> list[Message]:
+def _history(query: Question) -> list[Message]:
     return [Message(turn.role, turn.text) for turn in query.history]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evals.datasets import Query
+from evals.datasets import Question
 from evals.metrics import auroc, mean, percentile
 from evals.runs.indexing import Indexed, Report
 from evals.runs.retrieval import Condense
@@ -56,7 +56,7 @@ class AnswersReport:
 
 
 def judge_answers(
-    queries: Sequence[Query],
+    queries: Sequence[Question],
     *,
     search: Search,
     quotes: QuoteTexts,
@@ -76,7 +76,7 @@ def judge_answers(
     return judgements
 
 
-def judge(query: Query, retrieval: Retrieval, texts: Sequence[str], ms: float) -> Judged:
+def judge(query: Question, retrieval: Retrieval, texts: Sequence[str], ms: float) -> Judged:
     """One question's quotes and verdict against what the data set knows."""
     first = found = None
     if query.answerable and query.answer:

@@ -10,11 +10,11 @@ from pipeline.messages import Message
 
 if TYPE_CHECKING:
     from athena import Athena
-    from evals.datasets import Query
+    from evals.datasets import Question
     from pipeline.answer import Retrieval
 
 
-def condensed(query: Query) -> str:
+def condensed(query: Question) -> str:
     """The question with its history as one that stands alone."""
     history = [Message(turn.role, turn.text) for turn in query.history]
     return condensing.condense(history, query.text).question

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from evals.datasets import Query
+from evals.datasets import Question
 from evals.runs.answers import contains
 from pipeline.answer import Answer, Citation, Retrieval
 from pipeline.answering.citations import without_markers
@@ -38,7 +38,7 @@ TextOf = Callable[[str], str]  # a document's source → its text
 class Asked:
     """One question's run through the chat engine: what was found, and what was said."""
 
-    query: Query
+    query: Question
     retrieval: Retrieval
     answer: Answer
 
@@ -85,14 +85,14 @@ def answer_relevance(answer: Answer, *, encoder: Encoder) -> float | None:
     return min(1.0, max(0.0, float(np.dot(question, encoder.encode_passages([text])[0]))))
 
 
-def answer_correct(query: Query, answer: Answer) -> bool | None:
+def answer_correct(query: Question, answer: Answer) -> bool | None:
     """Whether a quote shown contains the answer; None where the data set has none."""
     if not query.answerable or not query.answer:
         return None
     return any(contains(citation.quote, query.answer) for citation in answer.citations)
 
 
-def abstained_rightly(query: Query, answer: Answer) -> bool | None:
+def abstained_rightly(query: Question, answer: Answer) -> bool | None:
     """Whether it abstained exactly if the documents do not answer; None where the data set does not say.
 
     A data set says so by `answerable`, or by naming an answer.

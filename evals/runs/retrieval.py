@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evals.datasets import Qrels, Query
+from evals.datasets import Qrels, Question
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from evals.runs.indexing import Indexed, Report
 from pipeline.answer import Retrieval
@@ -17,7 +17,7 @@ from pipeline.errors import DatasetError
 DEPTH = 100  # documents ranked a question
 
 Search = Callable[[str], Retrieval]
-Condense = Callable[[Query], str]  # a question with its history → one that stands alone
+Condense = Callable[[Question], str]  # a question with its history → one that stands alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RetrievalReport:
 
 
 def rank_queries(
-    queries: Sequence[Query],
+    queries: Sequence[Question],
     *,
     search: Search,
     condense: Condense,
@@ -65,7 +65,7 @@ def rank_queries(
     return ranked
 
 
-def judged(queries: Iterable[Query], qrels: Qrels, *, folder: Path) -> list[Query]:
+def judged(queries: Iterable[Question], qrels: Qrels, *, folder: Path) -> list[Question]:
     """The questions that the qrels judge; raises `DatasetError` where none is."""
     found = [query for query in queries if query.id in qrels]
     if not found:

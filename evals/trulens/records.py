@@ -16,7 +16,7 @@ from contextvars import copy_context
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from evals.datasets import Query
+from evals.datasets import Question
 from evals.runs.answers import Judged, judge
 from evals.runs.asking import quote_texts
 from evals.runs.feedback import Asked, contexts, feedback_on, until_answered, until_found
@@ -29,7 +29,7 @@ from pipeline.steps.events import ChatEvent
 if TYPE_CHECKING:
     from athena import Athena
 
-Ask = Callable[[Query, Event], Iterator[ChatEvent]]
+Ask = Callable[[Question, Event], Iterator[ChatEvent]]
 
 
 class Assistant:
@@ -45,7 +45,7 @@ class Assistant:
         self._answer: Answer
         self.searched = ""  # the question as it was searched for: its history is in it
 
-    def asked(self, query: Query) -> Asked:
+    def asked(self, query: Question) -> Asked:
         """One question's run, to be called within a recording."""
         stop = Event()
         self._events = self._ask(query, stop)
@@ -84,7 +84,7 @@ class Recorder:
         self._dataset = dataset
 
     def judge_answers(
-        self, queries: Sequence[Query], *, athena: Athena, report: Report | None = None
+        self, queries: Sequence[Question], *, athena: Athena, report: Report | None = None
     ) -> list[Judged]:
         """Ask, record and judge every question; what was recorded stays, whatever ends this early.
 
@@ -166,7 +166,7 @@ def _retrieval_attributes(
     return {names.QUERY_TEXT: assistant.searched, names.RETRIEVED_CONTEXTS: found or []}
 
 
-def _recording(tru_app: Any, query: Query, *, run: str) -> Any:
+def _recording(tru_app: Any, query: Question, *, run: str) -> Any:
     from trulens.core.otel.instrument import OtelRecordingContext
 
     return OtelRecordingContext(
@@ -179,7 +179,7 @@ def _recording(tru_app: Any, query: Query, *, run: str) -> Any:
     )
 
 
-def _run(athena: Athena, query: Query, stop: Event) -> Iterator[ChatEvent]:
+def _run(athena: Athena, query: Question, stop: Event) -> Iterator[ChatEvent]:
     """The question as a new conversation, after what was said before it."""
     said = [Message(turn.role, turn.text) for turn in query.history]
     return athena.chat().run(query.text, stop=stop, history=said)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from evals.datasets import Document, Query, Turn, load_corpus, load_qrels, load_queries
+from evals.datasets import Document, HistoryTurn, Question, held_out, load_corpus, load_qrels, load_queries
 from pipeline.errors import DatasetError
+
+MANUALS = Path(__file__).parents[2] / "evals" / "data" / "manuals"
 
 
 @pytest.fixture
@@ -87,8 +89,8 @@ def test_queries_with_all_that_they_may_have(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_roles_by_other_names(role: str, expected: str) -> None:
-    assert Turn.model_validate({"role": role, "content": "Fan?"}).role == expected
-    assert Turn.model_validate({"role": role, "content": "Fan?"}).text == "Fan?"
+    assert HistoryTurn.model_validate({"role": role, "content": "Fan?"}).role == expected
+    assert HistoryTurn.model_validate({"role": role, "content": "Fan?"}).text == "Fan?"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_roles_by_other_names(role: str, expected: str) -> None:
     ],
 )
 def test_answerability_by_another_name(row: dict[str, Any], expected: bool) -> None:
-    assert Query.model_validate({"_id": "q", "text": "?", **row}).answerable is expected
+    assert Question.model_validate({"_id": "q", "text": "?", **row}).answerable is expected
 
 
 @pytest.mark.parametrize(
@@ -202,3 +204,10 @@ def test_a_broken_first_line_is_no_header(folder: Path, line: str) -> None:
     write_qrels(folder, f"{line}\nq1\td2\t1\n")
     with pytest.raises(DatasetError, match=r"Cannot read line 1 of .*test\.tsv"):
         load_qrels(folder, "test")
+
+
+def test_the_manuals_questions_are_halved_for_good() -> None:
+    ids = [query.id for query in load_queries(MANUALS)]
+    held = [name for name in ids if held_out(name)]
+    assert (len(ids), len(held)) == (158, 76)
+    assert [held_out(name) for name in ("a001", "a002", "a003", "h001")] == [True, False, False, False]

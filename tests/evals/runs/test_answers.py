@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evals.datasets import Query
+from evals.datasets import Question
 from evals.runs.answers import AnswersReport, Judged, contains, judge_answers, report_on
 from evals.runs.indexing import Indexed
 from pipeline.answer import Answerability, Retrieval
@@ -29,7 +29,7 @@ def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expecte
     assert contains(text, answer) is expected
 
 
-def judge(query: Query, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
+def judge(query: Question, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
     def search(question: str) -> Retrieval:
         return Retrieval(question, (), Answerability(probability, 0.5))
 
@@ -49,18 +49,18 @@ def judge(query: Query, quotes: Sequence[str], *, probability: float = 0.6) -> J
     ],
 )
 def test_quotes_of_an_answerable_question(quotes: list[str], first: bool, anywhere: bool) -> None:
-    judged = judge(Query(_id="q", text="?", answer="is off"), quotes)
+    judged = judge(Question(_id="q", text="?", answer="is off"), quotes)
     assert (judged.first, judged.any) == (first, anywhere)
 
 
 def test_without_an_answer_given_quotes_are_not_judged() -> None:
-    for query in (Query(_id="q", text="?"), Query(_id="q", text="?", answer="off", answerable=False)):
+    for query in (Question(_id="q", text="?"), Question(_id="q", text="?", answer="off", answerable=False)):
         judged = judge(query, ["It is off."])
         assert (judged.first, judged.any) == (None, None)
 
 
 def test_abstaining_is_the_verdict_of_the_search() -> None:
-    query = Query(_id="q", text="?", answer="off")
+    query = Question(_id="q", text="?", answer="off")
     assert judge(query, ["off"], probability=0.5).abstained is False
     abstained = judge(query, ["off"], probability=0.49)
     assert (abstained.abstained, abstained.probability, abstained.first) == (True, 0.49, True)
@@ -75,7 +75,7 @@ def test_questions_are_condensed_and_counted() -> None:
         return Retrieval(question, (), Answerability(0.0, 0.5))
 
     judge_answers(
-        [Query(_id="a", text="one"), Query(_id="b", text="two")],
+        [Question(_id="a", text="one"), Question(_id="b", text="two")],
         search=search,
         quotes=lambda _: [],
         condense=lambda query: query.text.upper(),

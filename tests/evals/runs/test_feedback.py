@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evals.datasets import Query
+from evals.datasets import Question
 from evals.runs.feedback import (
     MEANINGS,
     Asked,
@@ -122,7 +122,7 @@ def test_an_answer_is_correct_if_a_quote_contains_it(
     query: dict[str, Any], quotes: list[str], expected: bool | None
 ) -> None:
     answer = answered(*map(cited, quotes))
-    assert answer_correct(Query(_id="q", text="?", **query), answer) is expected
+    assert answer_correct(Question(_id="q", text="?", **query), answer) is expected
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_an_answer_is_correct_if_a_quote_contains_it(
     ],
 )
 def test_abstaining(query: dict[str, Any], abstained: bool, expected: bool | None) -> None:
-    assert abstained_rightly(Query(_id="q", text="?", **query), answered(abstained=abstained)) is expected
+    assert abstained_rightly(Question(_id="q", text="?", **query), answered(abstained=abstained)) is expected
 
 
 def test_all_of_them_by_name_and_only_those_with_data() -> None:
     encoder = AngleEncoder({"It hums.": 60})
     answer = answered(cited("It hums."))
-    query = Query(_id="q", text="?", answer="off")
+    query = Question(_id="q", text="?", answer="off")
     assert feedback_on(Asked(query, FOUND, answer), encoder=encoder, text_of=TEXTS.__getitem__) == {
         "Context Relevance": 0.75,
         "Groundedness": 1.0,
@@ -152,7 +152,7 @@ def test_all_of_them_by_name_and_only_those_with_data() -> None:
         "Answer Correct": 0.0,
         "Abstained Rightly": 1.0,
     }
-    query, answer = Query(_id="q", text="?"), answered(abstained=True)
+    query, answer = Question(_id="q", text="?"), answered(abstained=True)
     found = feedback_on(Asked(query, FOUND, answer), encoder=encoder, text_of=TEXTS.__getitem__)
     assert found == {"Context Relevance": 0.75}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.datasets import Query, Turn
+from evals.datasets import HistoryTurn, Question
 from evals.runs.indexing import Indexed
 from evals.runs.retrieval import Ranked, judged, rank_queries, report_on, write_run
 from pipeline.answer import Answerability, Retrieval
@@ -34,8 +34,8 @@ def test_questions_are_condensed_and_answered_by_document_ids() -> None:
         return found(question)
 
     queries = [
-        Query(_id="q1", text="Fan?"),
-        Query(_id="q2", text="And then?", history=(Turn(role="user", text="Fan?"),)),
+        Question(_id="q1", text="Fan?"),
+        Question(_id="q2", text="And then?", history=(HistoryTurn(role="user", text="Fan?"),)),
     ]
     ranked = rank_queries(
         queries,
@@ -54,7 +54,7 @@ def test_questions_are_condensed_and_answered_by_document_ids() -> None:
 
 
 def test_only_judged_questions_are_asked(tmp_path: Path) -> None:
-    queries = [Query(_id="q1", text="?"), Query(_id="q2", text="?")]
+    queries = [Question(_id="q1", text="?"), Question(_id="q2", text="?")]
     assert [query.id for query in judged(queries, {"q2": {"d1": 1}}, folder=tmp_path)] == ["q2"]
     with pytest.raises(DatasetError, match=r"No question of '.*' is judged .* `--split`"):
         judged(queries, {"q9": {"d1": 1}}, folder=tmp_path)

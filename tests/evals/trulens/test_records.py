@@ -17,7 +17,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from athena import Athena, cli
-from evals.datasets import Query
+from evals.datasets import Question
 from evals.trulens.database import database_url, without_password
 from evals.trulens.records import Assistant, open_recorder, version_of
 from pipeline.answer import Answer, Answerability, Retrieval
@@ -27,7 +27,7 @@ from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesF
 
 FOUND = Retrieval("What does the LN2 tank hold?", (), Answerability(0.75, 0.25))
 ANSWER = Answer("And it?", "What does the LN2 tank hold?", "Nitrogen.", "quote", "", abstained=False)
-QUERY = Query(_id="q", text="And it?")
+QUERY = Question(_id="q", text="And it?")
 KEY = "sk-0123456789-not-a-real-key"
 
 
@@ -117,7 +117,7 @@ def test_a_failed_run_raises() -> None:
 def test_ctrl_c_stops_the_run() -> None:
     was_stopped = threading.Event()
 
-    def events(query: Query, stop: threading.Event) -> Iterator[ChatEvent]:
+    def events(query: Question, stop: threading.Event) -> Iterator[ChatEvent]:
         yield SourcesFound(FOUND)
         main = threading.main_thread().ident
         assert main is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.embedded.store_agreement import RememberingEncoder, compare
+from bench.store_agreement import RememberingEncoder, compare
 from pipeline.models.embedding import choose_encoder
 from pipeline.options import EncoderOptions
 from pipeline.stores.embedded import EmbeddedStore

@@ -1,0 +1,93 @@
+"""The peers' environments, `.bench-venv/NAME`: torch is several GB and never belongs to the app.
+
+Each is made once with pip and kept until its pinned requirements change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.athena import ROOT
+from bench.processes import LAST_WORDS, BenchmarkError
+
+FOLDER = ROOT / ".bench-venv"
+REQUIREMENTS = ROOT / "bench" / "peers"
+BLOCK = 512  # bytes of which the system counts
+STAMP = "athena-benchmarks.stamp"
+PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
+CAN = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One library with all that it needs, and nothing else."""
+
+    name: str
+    least_python: tuple[int, int] = (3, 11)
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return FOLDER / self.name
+
+    @property
+    def requirements(self) -> Path:
+        """Its pinned packages."""
+        return REQUIREMENTS / f"{self.name}.txt"
+
+    def python(self) -> Path:
+        """Its interpreter; the environment is made or renewed where that is needed.
+
+        Raises `BenchmarkError` where there is no fitting Python or pip fails.
+        """
+        python = self.folder / "bin" / "python"
+        stamp = self.folder / STAMP
+        wanted = digest(self.requirements)
+        if not (python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted):
+            _run(find_python(self.least_python), "-m", "venv", "--clear", str(self.folder))
+            _run(str(python), "-m", "pip", "install", "--quiet", "-r", str(self.requirements))
+            stamp.write_text(wanted, encoding="utf-8")
+        return python
+
+    def megabytes(self) -> float:
+        """What it takes on the disk, of 2^20 bytes as `du -sm` counts, byte code and pip included."""
+        files = (path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink())
+        return sum(path.stat().st_blocks for path in files) * BLOCK / 2**20
+
+
+def digest(requirements: Path) -> str:
+    """What tells one set of requirements from another."""
+    return hashlib.sha256(requirements.read_bytes()).hexdigest()
+
+
+def find_python(least: tuple[int, int]) -> str:
+    """This Python, or the first `python3.N` on the PATH that runs, is new enough and can make environments.
+
+    A version manager's `python3.N` may be a shim for a version that is not active: it is run, not trusted.
+    """
+    names = [sys.executable, *(f"python{major}.{minor}" for major, minor in PYTHONS)]
+    for python in filter(None, map(shutil.which, names)):
+        done = subprocess.run([python, "-c", CAN], capture_output=True, text=True)
+        if done.returncode == 0 and tuple(map(int, done.stdout.split())) >= least:
+            return python
+    wanted = ".".join(map(str, least))
+    raise BenchmarkError(
+        f"No Python {wanted} or newer that can make environments was found.",
+        f"Put one on the PATH as python{wanted}; of a version manager, activate it beside this one.",
+    )
+
+
+def _run(*command: str) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    if done.returncode:
+        raise BenchmarkError(
+            f"`{' '.join(command)}` failed:\n{done.stderr.strip()[-LAST_WORDS:]}\n",
+            "It needs a package index and up to 7 GB on disk; delete the folder and measure again.",
+        )

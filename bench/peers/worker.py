@@ -1,0 +1,63 @@
+"""One library's part of a benchmark, in that library's own environment, without Athena.
+
+    python worker.py with_NAME ingest --folder DOCS --store DIR --report FILE
+    python worker.py with_NAME search --folder DOCS --store DIR --report FILE --questions FILE
+
+The module beside this file has two functions. `ingest(options)` indexes the Markdown files below `folder`
+into `store`; called again, it is a second ingest with nothing changed. `searcher(options)` opens the store
+and gives a function: a question in, the paths of the passages found out, best first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+WARM_UP = 5  # questions asked before the clock runs
+
+
+def main() -> None:
+    """Run one command and write what it reports."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("module")
+    parser.add_argument("command", choices=["ingest", "search"])
+    for name in ("folder", "store", "questions", "report"):
+        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--whole", action="store_true", help="one passage a file")
+    parser.add_argument("--tuned", type=Path, help="not as documented, but fast: an ONNX model's folder")
+    options = parser.parse_args()
+    os.environ |= {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "true"}
+    started = time.perf_counter()
+    module = importlib.import_module(options.module)
+    report: dict[str, Any] = {"import_seconds": time.perf_counter() - started}
+    if options.command == "ingest":
+        report |= module.ingest(options)
+    else:
+        questions = json.loads(options.questions.read_text(encoding="utf-8"))
+        report |= timed(module.searcher(options), questions, folder=options.folder)
+    options.report.write_text(json.dumps(report), encoding="utf-8")
+
+
+def timed(
+    search: Callable[[str], Sequence[str]], questions: Sequence[str], *, folder: Path
+) -> dict[str, Any]:
+    """Milliseconds of every question, and the files found, best first, relative to the folder."""
+    for question in questions[:WARM_UP]:
+        search(question)
+    ms, sources = [], []
+    for question in questions:
+        begun = time.perf_counter()
+        found = search(question)
+        ms.append((time.perf_counter() - begun) * 1000)
+        sources.append([Path(path).relative_to(folder).as_posix() for path in dict.fromkeys(found)])
+    return {"ms": ms, "sources": sources}
+
+
+if __name__ == "__main__":
+    main()

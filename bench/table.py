@@ -1,0 +1,96 @@
+"""Parts of both pages: tables, numbers with their units, when and on what something was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.machine import STOLEN_MOST, Machine
+from bench.results import Results
+from evals.intervals import Interval
+
+MARKS = {True: "✓", False: "✗", None: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What was measured beside what was wanted; `holds` is None where nothing was measured."""
+
+    what: str
+    measured: str
+    wanted: str = ""
+    holds: bool | None = None
+
+
+def target_table(targets: Iterable[Target]) -> str:
+    """The targets with their marks."""
+    rows = [(item.what, item.measured, item.wanted, MARKS[item.holds]) for item in targets]
+    return markdown_table(("what", "measured", "target", ""), rows)
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the columns after the first are aligned to the right."""
+    lines = [f"| {' | '.join(row)} |" for row in (headings, *rows)]
+    return "\n".join([lines[0], "|---|" + "--:|" * (len(headings) - 1), *lines[1:]])
+
+
+def holds(value: float, *, at_least: float = -math.inf, at_most: float = math.inf) -> bool | None:
+    """Whether a value is within its target; None where nothing was measured."""
+    return None if math.isnan(value) else at_least <= value <= at_most
+
+
+def number(value: float, form: str) -> str:
+    """The value in a format; nothing where nothing was measured."""
+    return "" if math.isnan(value) else form.format(value)
+
+
+def seconds(value: float) -> str:
+    """1.23 s, 45 s."""
+    return number(value, "{:.2f} s" if value < 10 else "{:,.0f} s")
+
+
+def milliseconds(value: float) -> str:
+    """12.3 ms, 456 ms."""
+    return number(value, "{:.1f} ms" if value < 100 else "{:,.0f} ms")
+
+
+def megabytes(value: float) -> str:
+    """1,234 MB."""
+    return number(value, "{:,.0f} MB")
+
+
+def times(value: float) -> str:
+    """5.2×."""
+    return number(value, "{:.1f}×")
+
+
+def with_interval(interval: Interval, form: str) -> str:
+    """An estimate and its interval in brackets: .736 [.701, .768]."""
+    value = number(interval.value, form)
+    if math.isnan(interval.low):
+        return value
+    return f"{value} [{number(interval.low, form)}, {number(interval.high, form)}]"
+
+
+def measured_on(machine: Machine) -> str:
+    """The machine."""
+    return f"Measured on: {machine.description}."
+
+
+def measured_when(results: Results) -> str:
+    """Date and commit of every benchmark, and what disturbed it."""
+    items = []
+    for record in results.records.values():
+        notes = [f"at {record.facts.get('commit', '?')}"]
+        if float(record.facts.get("load_before", 0)) > 1:
+            notes.append(f"load average before {record.facts['load_before']}")
+        if float(record.facts.get("stolen", 0)) > STOLEN_MOST:
+            notes.append(f"{record.facts['stolen']:.0%} of the work waited for the machine's host")
+        items.append(f"{record.name} {record.measured_at[:10]} {', '.join(notes)}")
+    return f"When, at which commit, and what disturbed it: {'; '.join(items)}." if items else ""
+
+
+def versions(machine: Machine) -> str:
+    """Versions of Athena's side."""
+    return "Versions: " + ", ".join(f"{name} {version}" for name, version in machine.versions.items()) + "."

@@ -1,0 +1,45 @@
+"""How sure a mean over questions is: bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+NOTHING = math.nan
+"""Where nothing was measured; every comparison with it is false, so that no target holds by accident."""
+
+RESAMPLES = 10_000
+SEED = 13
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def bootstrap(values: Sequence[float]) -> Interval:
+    """The mean over questions and its 95 % percentile bootstrap interval (Efron, 1979); seeded."""
+    if not values:
+        return Interval(NOTHING, NOTHING, NOTHING)
+    sample = np.asarray(values, dtype=np.float64)
+    chance = np.random.default_rng(SEED)
+    means = sample[chance.integers(sample.size, size=(RESAMPLES, sample.size))].mean(axis=1)
+    low, high = np.percentile(means, (2.5, 97.5))
+    return Interval(float(sample.mean()), float(low), float(high))
+
+
+def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
+    """The mean of ours − theirs, question by question, with its bootstrap interval.
+
+    Both lists are over the same questions in the same order; `NOTHING` where they are not as long.
+    """
+    if len(ours) != len(theirs):
+        return Interval(NOTHING, NOTHING, NOTHING)
+    return bootstrap([one - other for one, other in zip(ours, theirs, strict=True)])
