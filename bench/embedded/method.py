@@ -23,9 +23,9 @@ How it was measured:
   that `AutoMergingRetriever` puts together again. Fewer passages are ingested faster and cite less exactly.
 - **LlamaIndex, as documented**: `HuggingFaceEmbedding` with its defaults, `VectorStoreIndex` in memory,
   `BM25Retriever`, `QueryFusionRetriever` by relative score. **Tuned**: the same sentences; Athena's int8
-  ONNX file by a small class of LlamaIndex's own embedding interface, 64 texts of like length a batch, and
-  FAISS. Its own ONNX backend needs optimum-onnx, which asks for a transformers that
-  sentence-transformers 6 does not work with.
+  ONNX file by a small class of LlamaIndex's own embedding interface, 64 texts of like length a batch, no
+  file's path in what is embedded, and FAISS. Its own ONNX backend needs optimum-onnx, which asks for a
+  transformers that sentence-transformers 6 does not work with.
 - **Haystack**: `MarkdownHeaderSplitter`, `InMemoryDocumentStore`, both retrievers joined by reciprocal
   ranks. **txtai**: `Embeddings(hybrid=True, content=True)`. Both embed everything again in a second ingest.
   **haiku.rag**: `create_document_from_source` a file, LanceDB; its tokenizer is set to MiniLM's, as its own

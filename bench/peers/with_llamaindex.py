@@ -50,6 +50,9 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
     changed = by_hash.run(documents=reader.load_data())
     if not changed:
         return {}
+    if options.whole or options.tuned:  # by default a node is embedded with the path of its file
+        for document in changed:
+            document.excluded_embed_metadata_keys.append("file_path")
     sections, leaves = cut(changed, whole=options.whole)
     if options.tuned:  # texts of like length share a batch
         leaves = sorted(leaves, key=lambda leaf: len(leaf.get_content()))
@@ -63,13 +66,8 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def cut(documents: Sequence[BaseNode], *, whole: bool) -> tuple[list[BaseNode], list[BaseNode]]:
-    """Sections, and their sentences as leaves; of whole documents, no sections and a leaf each.
-
-    A node is embedded with its file's path by default; that of a whole document is the benchmark's own.
-    """
+    """Sections, and their sentences as leaves; of whole documents, no sections and a leaf each."""
     if whole:
-        for document in documents:
-            document.excluded_embed_metadata_keys.append("file_path")
         return [], list(documents)
     sections = MarkdownNodeParser().get_nodes_from_documents(
         [d for d in documents if isinstance(d, Document)]
