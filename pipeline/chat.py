@@ -236,8 +236,15 @@ class ChatRecipe:
                         self._keep_so_far(turn)
                     kept = time.monotonic()
         if generation := stream.generation:
-            said = {name: value for name, value in asdict(generation).items() if name != "text"}
-            step.record = replace(step.record, characters=len(turn.text), **said)
+            step.record = replace(
+                step.record,
+                characters=len(turn.text),
+                finish_reason=generation.finish_reason,
+                prompt_tokens=generation.prompt_tokens,
+                answer_tokens=generation.answer_tokens,
+                prompt_truncated=generation.prompt_truncated,
+                seconds=generation.seconds,
+            )
         return stream.generation
 
     def _verified(

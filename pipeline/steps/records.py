@@ -185,7 +185,7 @@ class RerankStep(Step):
     after: tuple[Reranked, ...] = ()
     WORKING: ClassVar[str] = "Reranking"
     INPUTS: ClassVar[tuple[str, ...]] = ("top_n", "weight")
-    RANKED: ClassVar[tuple[str, ...]] = ("before", "after")
+    RANKED: ClassVar[tuple[str, ...]] = ("after",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

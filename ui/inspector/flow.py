@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.steps.records import (
+    KEPT_RANKS,
     AnswerableStep,
     CondenseStep,
     EmbedStep,
@@ -50,6 +51,7 @@ LABELS = {
     "verify": "Verify",
 }
 DEPTH = 12  # ranks drawn; what stands lower is drawn below the last
+FURTHER = KEPT_RANKS + 1  # stands for every rank below those that a step keeps
 
 
 def flow_view(steps: Sequence[Step]) -> View:
@@ -131,11 +133,14 @@ class Ranks:
     columns: Mapping[str, tuple[str, ...]]
     sections: Mapping[str, FetchedSection]  # by id
     selected: tuple[str, ...]
+    further: Mapping[str, frozenset[str]] = field(default_factory=dict)  # found by a list below what it kept
 
     def rank(self, column: str, section_id: str) -> int | None:
-        """Counting from 1; None where the column does not have it."""
+        """Counting from 1, `FURTHER` where it is below what was kept; None where it was not found."""
         ranking = self.columns[column]
-        return ranking.index(section_id) + 1 if section_id in ranking else None
+        if section_id in ranking:
+            return ranking.index(section_id) + 1
+        return FURTHER if section_id in self.further.get(column, ()) else None
 
     def name(self, section_id: str) -> str:
         """A section's own heading."""
@@ -165,7 +170,16 @@ def ranks(steps: Sequence[Step]) -> Ranks:
         columns["Reranked"] = tuple(item.section_id for item in rerank.after)
     select = step_of(steps, SelectStep)
     columns["Selected"] = select.selected
-    return Ranks(columns, {section.section_id: section for section in fetched(steps)}, select.selected)
+    further = {
+        label: frozenset(item.id for item in fuse.ranking if name in item.contributions) - {*columns[label]}
+        for name, label in LISTS.items()
+        if label in columns
+    }
+    sections = {section.section_id: section for section in fetched(steps)}
+    further |= {
+        label: frozenset(sections) - {*columns[label]} for label in ("Fused", "Reranked") if label in columns
+    }
+    return Ranks(columns, sections, select.selected, further)
 
 
 def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
@@ -201,10 +215,13 @@ def bumps_view(found: Ranks, *, depth: int = DEPTH) -> View:
 
 def story(names: Sequence[str], places: Sequence[int | None]) -> str:
     """One passage's way in words."""
-    return ", ".join(
-        f"{name} {'#' + str(place) if place else 'not found'}"
-        for name, place in zip(names, places, strict=True)
-    )
+    return ", ".join(f"{name} {_place(place)}" for name, place in zip(names, places, strict=True))
+
+
+def _place(rank: int | None) -> str:
+    if rank is None:
+        return "not found"
+    return f"#{rank}" if rank < FURTHER else "further down"
 
 
 def contributions(steps: Sequence[Step], found: Ranks, *, depth: int = DEPTH) -> list[View]:

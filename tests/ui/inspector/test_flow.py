@@ -91,6 +91,21 @@ def test_the_picture_marks_what_the_answer_rests_on() -> None:
     assert rows[0]["story"].startswith("BM25 sections #2, BM25 sentences #1, Dense sentences not found")
 
 
+def test_what_a_list_found_below_the_ranks_that_were_kept_is_no_gap() -> None:
+    kept = (Fused("A", 0.9, {"bm25_sections": 0.5}), Fused("B", 0.5, {"bm25_sections": 0.1}))
+    made = (
+        SearchStep(bm25_sections=hits("A"), dense_sections=hits("B")),
+        FuseStep(ranking=kept),
+        SelectStep(selected=("A",)),
+    )
+    rows = {row["id"]: row for row in flow.bumps_view(flow.ranks(made))["rows"]}
+    assert rows["B"]["ranks"] == [flow.FURTHER, 1, 2, None]
+    assert rows["B"]["story"] == (
+        "BM25 sections further down, Dense sections #1, Fused #2, Selected not found"
+    )
+    assert rows["A"]["ranks"] == [1, None, 1, 1]
+
+
 def test_merges_and_rerank_in_words() -> None:
     made = steps(selected=["A"], after=["B", "A", "C"])
     assert flow.merges(made, flow.ranks(made)) == ["3 of 4 sentences → section: ecs.md › ECS › A"]
