@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,9 @@ def make_chat(
     conversation_id = given.pop("conversation_id", None)
     parts = ChatParts(hybrid_search=hybrid_search, llm=llm, conversations=conversations, **known | given)
     return Chat(ChatRecipe(parts, conversation_id), conversations)
+
+
+NewChat = Callable[..., Chat]
 
 
 class Failing(HybridSearch):

@@ -1,12 +1,16 @@
-"""The small manual, indexed once."""
+"""The small manual, indexed once, and chats over it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from tests.pipeline.chat_runs import NewChat, make_chat
 from tests.pipeline.searching import make_store
 
 
@@ -16,3 +20,16 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStore]:
     store = make_store(tmp_path_factory.mktemp("manual"))
     yield store
     store.close()
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def new_chat(manual: EmbeddedStore, conversations: EmbeddedConversations) -> NewChat:
+    """Makes chats over the small manual; keywords are those of `make_chat`."""
+    return partial(make_chat, manual, conversations)

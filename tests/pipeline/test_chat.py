@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
-from tests.pipeline.chat_runs import CONNECT, PERSONA, failing, make_chat, steps_of, stop_after
+from tests.pipeline.chat_runs import CONNECT, PERSONA, NewChat, failing, steps_of, stop_after
 from tests.pipeline.searching import FILES, make_search, the_step
 
 ROLES: tuple[Role, ...] = ("user", "assistant")
@@ -46,13 +45,6 @@ REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
 LONG = "It hums at 4000 rpm [1]. " + "word " * 300
-
-
-@pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
-    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
-    yield store
-    store.close()
 
 
 class Going(FakeLLM):
@@ -93,10 +85,8 @@ def assert_exact(answer: Answer) -> None:
 # -- without a language model ---------------------------------------------------------------------------
 
 
-def test_quotes_are_exact_and_say_that_no_model_is_connected(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_quotes_are_exact_and_say_that_no_model_is_connected(new_chat: NewChat) -> None:
+    chat = new_chat()
     answer = chat.answer(QUESTION)
     assert (answer.mode, answer.model, answer.status, answer.abstained) == ("quote", "", "complete", False)
     assert_exact(answer)
@@ -109,10 +99,8 @@ def test_quotes_are_exact_and_say_that_no_model_is_connected(
     assert CONNECT in notice
 
 
-def test_the_events_of_a_run_without_a_model(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_the_events_of_a_run_without_a_model(new_chat: NewChat) -> None:
+    chat = new_chat()
     events = chat.ask(QUESTION)
     assert [step.name for step in steps_of(events)] == ["condense", *RETRIEVING, "quote"]
     started = [event.name for event in events if isinstance(event, StepStarted)]
@@ -124,25 +112,21 @@ def test_the_events_of_a_run_without_a_model(
     assert all(event.text for event in events if isinstance(event, StepStarted))
 
 
-def test_the_steps_of_the_answer_are_those_that_were_watched(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_the_steps_of_the_answer_are_those_that_were_watched(new_chat: NewChat) -> None:
+    chat = new_chat()
     events = chat.ask(QUESTION)
     assert isinstance(events[-1], AnswerFinished)
     assert list(events[-1].answer.steps) == steps_of(events)
 
 
-def test_searching_says_how_much(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    events = make_chat(manual, conversations).ask(QUESTION)
+def test_searching_says_how_much(new_chat: NewChat, manual: EmbeddedStore) -> None:
+    events = new_chat().ask(QUESTION)
     (text,) = [event.text for event in events if isinstance(event, StepStarted) and event.name == "search"]
     assert text == f"Searching {manual.sentences.count()} sentences"
 
 
-def test_what_is_stored_is_what_was_answered(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_what_is_stored_is_what_was_answered(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+    chat = new_chat()
     answer = chat.answer(QUESTION)
     (turn,) = chat.turns
     assert turn.question == QUESTION
@@ -154,10 +138,8 @@ def test_what_is_stored_is_what_was_answered(
     assert conversations.list()[0].title == QUESTION
 
 
-def test_a_follow_up_carries_its_topic_by_rules(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_a_follow_up_carries_its_topic_by_rules(new_chat: NewChat) -> None:
+    chat = new_chat()
     chat.answer("The LN2 tank shows OFFLINE, what do I check?")
     answer = chat.answer("and if that does not help?")
     assert "LN2 tank" in answer.condensed_question
@@ -167,10 +149,8 @@ def test_a_follow_up_carries_its_topic_by_rules(
     assert "LN2 tank" in step.carried
 
 
-def test_a_question_that_stands_alone_is_searched_as_it_is(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_a_question_that_stands_alone_is_searched_as_it_is(new_chat: NewChat) -> None:
+    chat = new_chat()
     chat.answer(QUESTION)
     assert chat.answer("Which antenna points at Earth?").condensed_question == (
         "Which antenna points at Earth?"
@@ -180,11 +160,9 @@ def test_a_question_that_stands_alone_is_searched_as_it_is(
 # -- not in the documents -------------------------------------------------------------------------------
 
 
-def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(new_chat: NewChat) -> None:
     llm = FakeLLM()
-    chat = make_chat(manual, conversations, llm=llm)
+    chat = new_chat(llm=llm)
     answer = chat.answer("Who painted the Mona Lisa portrait?")
     assert answer.abstained
     assert "Who painted the Mona Lisa portrait?" in answer.text
@@ -200,10 +178,8 @@ def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(
 # -- with a language model ------------------------------------------------------------------------------
 
 
-def test_a_generated_answer_is_streamed_cited_and_checked(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+def test_a_generated_answer_is_streamed_cited_and_checked(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([REPLY]))
     events = chat.ask(QUESTION)
     assert [step.name for step in steps_of(events)] == [
         "condense", *RETRIEVING, "prompt", "generate", "verify"
@@ -222,8 +198,8 @@ def test_a_generated_answer_is_streamed_cited_and_checked(
     assert chat.turns[0].answer.text == answer.text
 
 
-def test_invented_markers_go(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM(["The cabin fan hums at 4000 rpm [77]."]))
+def test_invented_markers_go(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM(["The cabin fan hums at 4000 rpm [77]."]))
     answer = chat.answer(QUESTION)
     assert answer.text == "The cabin fan hums at 4000 rpm."
     assert answer.citations == ()
@@ -232,10 +208,8 @@ def test_invented_markers_go(manual: EmbeddedStore, conversations: EmbeddedConve
     assert support.markers == ()
 
 
-def test_a_number_that_the_span_does_not_have_is_named(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM(["The fan hums at 5000 rpm [1]."]))
+def test_a_number_that_the_span_does_not_have_is_named(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM(["The fan hums at 5000 rpm [1]."]))
     answer = chat.answer(QUESTION)
     (support,) = answer.support
     assert not support.supported
@@ -244,11 +218,9 @@ def test_a_number_that_the_span_does_not_have_is_named(
     assert answer.text[support.start : support.end] == answer.text
 
 
-def test_the_prompt_is_header_rules_sources_history_and_message(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_the_prompt_is_header_rules_sources_history_and_message(new_chat: NewChat) -> None:
     llm = FakeLLM([REPLY, QUESTION, REPLY])
-    chat = make_chat(manual, conversations, llm=llm)
+    chat = new_chat(llm=llm)
     first = chat.answer(QUESTION)
     chat.answer(QUESTION)
     system, earlier, reply, message = llm.messages[-1]
@@ -262,11 +234,9 @@ def test_the_prompt_is_header_rules_sources_history_and_message(
     assert shown.tokens > 0
 
 
-def test_the_model_condenses_where_there_is_a_history(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_the_model_condenses_where_there_is_a_history(new_chat: NewChat) -> None:
     llm = FakeLLM([REPLY, "Does the cabin fan show OFFLINE?", REPLY])
-    chat = make_chat(manual, conversations, llm=llm)
+    chat = new_chat(llm=llm)
     chat.answer(QUESTION)
     answer = chat.answer("does it show OFFLINE?")
     assert answer.condensed_question == "Does the cabin fan show OFFLINE?"
@@ -274,11 +244,9 @@ def test_the_model_condenses_where_there_is_a_history(
     assert f"User: {QUESTION}" in llm.prompts[1]
 
 
-def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(new_chat: NewChat) -> None:
     llm = FakeLLM([REPLY, RuntimeError("no"), REPLY])
-    chat = make_chat(manual, conversations, llm=llm)
+    chat = new_chat(llm=llm)
     chat.answer(QUESTION)
     answer = chat.answer("does it show OFFLINE?")
     step = the_step(answer, CondenseStep)
@@ -293,58 +261,50 @@ def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(
 
 @pytest.mark.parametrize("question", [QUESTION, "Who won the football world cup?"])
 def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, question: str
+    new_chat: NewChat, manual: EmbeddedStore, question: str
 ) -> None:
     def hypothesize(question: str, stop: threading.Event) -> str:
         raise ModelTimeout("The model took too long.", "Choose a smaller one.")
 
     hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize)
-    answer = make_chat(manual, conversations, llm=FakeLLM([REPLY]), hybrid_search=hybrid_search).answer(
-        question
-    )
+    answer = new_chat(llm=FakeLLM([REPLY]), hybrid_search=hybrid_search).answer(question)
     assert answer.notices == (
         "The search went without a hypothetical answer: The model took too long. Choose a smaller one.",
     )
 
 
-def test_an_empty_turn_is_left_out_of_the_next_prompt(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_an_empty_turn_is_left_out_of_the_next_prompt(new_chat: NewChat) -> None:
     stop = threading.Event()
     stop.set()
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY], repeat=True))
+    chat = new_chat(llm=FakeLLM([REPLY], repeat=True))
     assert chat.answer(QUESTION, stop=stop).text == ""
-    again = make_chat(manual, conversations, conversation_id=chat.recipe.conversation_id)
+    again = new_chat(conversation_id=chat.recipe.conversation_id)
     assert chat.recipe.history.said() == again.recipe.history.said() == []
 
 
-def test_braces_are_text(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+def test_braces_are_text(new_chat: NewChat) -> None:
     message = "{context_str} {0} how does the cabin fan hum at 4000 rpm?"
     llm = FakeLLM([REPLY, message, REPLY])
-    chat = make_chat(manual, conversations, llm=llm)
+    chat = new_chat(llm=llm)
     chat.answer(message)
     chat.answer(message)
     assert [m.content for m in llm.messages[-1] if m.role == MessageRole.USER] == [message, message]
     assert f"Last message: {message}" in llm.prompts[1]
 
 
-def test_a_long_history_loses_its_oldest_turns(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_a_long_history_loses_its_oldest_turns(new_chat: NewChat) -> None:
     history = [Message(role, f"{role} {number} " + "word " * 100) for number in range(20) for role in ROLES]
     llm = FakeLLM([QUESTION, REPLY])
-    chat = make_chat(manual, conversations, llm=llm, history_tokens=500)
+    chat = new_chat(llm=llm, history_tokens=500)
     answer = chat.answer(QUESTION, history=history)
     sent = llm.messages[-1]
     assert [message.content for message in sent[1:-1]] == [said.text for said in history[-4:]]
     assert the_step(answer, PromptStep).history_left_out == 36
 
 
-def test_nothing_is_longer_than_the_models_context(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_nothing_is_longer_than_the_models_context(new_chat: NewChat) -> None:
     llm = FakeLLM([QUESTION, REPLY])
-    chat = make_chat(manual, conversations, llm=llm, context_window=1500, max_answer_tokens=300)
+    chat = new_chat(llm=llm, context_window=1500, max_answer_tokens=300)
     history = [Message("user", "word " * 3000)]
     answer = chat.answer(QUESTION + " please" * 4000, history=history)
     assert sum(count_tokens(str(message.content)) for message in llm.messages[-1]) <= 1200
@@ -352,20 +312,16 @@ def test_nothing_is_longer_than_the_models_context(
     assert MESSAGE_CUT in answer.notices
 
 
-def test_an_answer_that_was_cut_off_is_said(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=Counting([REPLY], reason="length"))
+def test_an_answer_that_was_cut_off_is_said(new_chat: NewChat) -> None:
+    chat = new_chat(llm=Counting([REPLY], reason="length"))
     assert any("ATHENA_MAX_ANSWER_TOKENS" in notice for notice in chat.answer(QUESTION).notices)
 
 
 # -- models that fail -----------------------------------------------------------------------------------
 
 
-def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=Going())
+def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(new_chat: NewChat) -> None:
+    chat = new_chat(llm=Going())
     answer = chat.answer(QUESTION)
     assert (answer.mode, answer.model, answer.status) == ("quote", "", "complete")
     assert_exact(answer)
@@ -376,19 +332,15 @@ def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(
     assert [turn.answer.mode for turn in chat.turns] == ["quote"]
 
 
-def test_a_model_that_answers_nothing_is_replaced_by_quotes(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    answer = make_chat(manual, conversations, llm=FakeLLM([" \n"])).answer(QUESTION)
+def test_a_model_that_answers_nothing_is_replaced_by_quotes(new_chat: NewChat) -> None:
+    answer = new_chat(llm=FakeLLM([" \n"])).answer(QUESTION)
     assert answer.mode == "quote"
     assert answer.citations
     assert "answered nothing" in answer.notices[0]
 
 
-def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY], fails_after=8))
+def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([REPLY, QUESTION, REPLY], fails_after=8))
     failure = chat.failure(QUESTION)
     assert failure.partial.startswith("The fan hums at 4000 rpm")
     assert "fake-llm" in failure.message
@@ -404,27 +356,23 @@ def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(
 
 
 def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
+    new_chat: NewChat, manual: EmbeddedStore
 ) -> None:
-    broken = make_chat(
-        manual, conversations, hybrid_search=failing(manual, StoreError("Cannot read it.", "Mend it."))
-    )
+    broken = new_chat(hybrid_search=failing(manual, StoreError("Cannot read it.", "Mend it.")))
     failure = broken.failure("Why is it red?")
     assert (failure.message, failure.fix, failure.partial) == ("Cannot read it.", "Mend it.", "")
     (turn,) = broken.turns
     assert (turn.answer.status, turn.answer.text) == ("failed", "")
     assert turn.answer.notices == ("Cannot read it. Mend it.",)
     assert broken.recipe.history.said() == []
-    again = make_chat(manual, conversations, conversation_id=broken.recipe.conversation_id)
+    again = new_chat(conversation_id=broken.recipe.conversation_id)
     assert again.recipe.history.said() == []
     assert the_step(again.answer(QUESTION), CondenseStep).by == "as asked"
     assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
 
 
-def test_a_fault_of_ours_is_raised_in_the_callers_thread(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, hybrid_search=failing(manual, ValueError("a bug")))
+def test_a_fault_of_ours_is_raised_in_the_callers_thread(new_chat: NewChat, manual: EmbeddedStore) -> None:
+    chat = new_chat(hybrid_search=failing(manual, ValueError("a bug")))
     with pytest.raises(ValueError, match="a bug"):
         chat.ask(QUESTION)
     assert chat.recipe.history.said() == []
@@ -434,9 +382,9 @@ def test_a_fault_of_ours_is_raised_in_the_callers_thread(
 
 
 def test_a_conversation_that_is_deleted_meanwhile_is_said(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
+    new_chat: NewChat, conversations: EmbeddedConversations
 ) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+    chat = new_chat(llm=FakeLLM([REPLY]))
     events: list[ChatEvent] = []
     for event in chat.recipe.run(QUESTION):
         if isinstance(event, StepStarted) and event.name == "generate":
@@ -450,10 +398,8 @@ def test_a_conversation_that_is_deleted_meanwhile_is_said(
 # -- stopping -------------------------------------------------------------------------------------------
 
 
-def test_a_stop_in_mid_answer_keeps_the_partial_text(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+def test_a_stop_in_mid_answer_keeps_the_partial_text(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
     events = stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
     assert isinstance(events[-1], AnswerFinished)
     answer = events[-1].answer
@@ -465,10 +411,8 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(
     assert chat.turns[0].answer.text == answer.text
 
 
-def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.2))
+def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.2))
     events = stop_after(chat.recipe, QUESTION, SourcesFound)
     assert isinstance(events[-1], AnswerFinished)
     assert (events[-1].answer.status, events[-1].answer.text) == ("stopped", "")
@@ -476,10 +420,8 @@ def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(
     assert chat.recipe.history.said() == [], "a question without an answer is left out"
 
 
-def test_a_stop_while_the_model_condenses_takes_effect_at_once(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM(["word " * 1000], pause_s=0.1, repeat=True))
+def test_a_stop_while_the_model_condenses_takes_effect_at_once(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM(["word " * 1000], pause_s=0.1, repeat=True))
     history = [Message("user", QUESTION), Message("assistant", "4000")]
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
@@ -495,7 +437,7 @@ def test_a_stop_while_the_model_condenses_takes_effect_at_once(
 
 
 def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
+    new_chat: NewChat, manual: EmbeddedStore
 ) -> None:
     slow = FakeLLM(["word " * 1000], pause_s=0.1, repeat=True)
     hybrid_search = make_search(
@@ -503,7 +445,7 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
         hyde=True,
         hypothesize=lambda question, stop: complete(slow, question, timeout_s=60, stop=stop),
     )
-    chat = make_chat(manual, conversations, llm=slow, hybrid_search=hybrid_search)
+    chat = new_chat(llm=slow, hybrid_search=hybrid_search)
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     started = time.monotonic()
@@ -513,10 +455,8 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
     assert (the_step(answer, HydeStep).status, the_step(answer, HydeStep).detail) == ("skipped", "stopped")
 
 
-def test_leaving_the_events_stops_the_run(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+def test_leaving_the_events_stops_the_run(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
     events = chat.recipe.run(QUESTION)
     for event in events:
         if isinstance(event, TokenArrived):
@@ -530,13 +470,9 @@ def test_leaving_the_events_stops_the_run(
     assert 0 < len(turn.answer.text) < len(LONG) / 2
 
 
-def test_ctrl_c_stops_the_run_and_keeps_what_there_was(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_ctrl_c_stops_the_run_and_keeps_what_there_was(new_chat: NewChat, manual: EmbeddedStore) -> None:
     heard: list[str] = []
-    chat = make_chat(
-        manual,
-        conversations,
+    chat = new_chat(
         hybrid_search=failing(manual, KeyboardInterrupt()),
         listeners=[lambda turn: heard.append(turn.answer.status)],
     )
@@ -548,11 +484,9 @@ def test_ctrl_c_stops_the_run_and_keeps_what_there_was(
     assert heard == ["stopped"]
 
 
-def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(new_chat: NewChat) -> None:
     threads = set(threading.enumerate())
-    chat = make_chat(manual, conversations)
+    chat = new_chat()
     events = chat.recipe.run(QUESTION)
     assert next(events) == StepStarted("condense", "Reading the conversation")
     assert chat.turns == ()
@@ -560,22 +494,18 @@ def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(
     assert set(threading.enumerate()) <= threads
 
 
-def test_a_run_that_ends_leaves_the_callers_event_alone(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_a_run_that_ends_leaves_the_callers_event_alone(new_chat: NewChat) -> None:
     stop = threading.Event()
-    chat = make_chat(manual, conversations)
+    chat = new_chat()
     assert chat.answer(QUESTION, stop=stop).status == "complete"
     assert not stop.is_set()
     assert chat.answer("Which antenna points at Earth?", stop=stop).status == "complete"
 
 
-def test_what_is_written_is_kept_meanwhile(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a kill leaves behind: the text so far, as stopped, and how it was found."""
     monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
-    chat = make_chat(manual, conversations, llm=FakeLLM([LONG], pause_s=0.01))
+    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
     written, kept = "", ""
     for event in chat.recipe.run(QUESTION):
         if isinstance(event, TokenArrived):
@@ -591,10 +521,10 @@ def test_what_is_written_is_kept_meanwhile(
 
 
 def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
+    new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
-    chat = make_chat(manual, conversations, llm=FakeLLM([LONG * 40], pause_s=0.01))
+    chat = new_chat(llm=FakeLLM([LONG * 40], pause_s=0.01))
     started = time.monotonic()
     events: list[ChatEvent] = []
     for event in chat.recipe.run(QUESTION):
@@ -605,23 +535,19 @@ def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
     assert time.monotonic() - started < 30, "12,000 words take 120 s"
 
 
-def test_a_character_that_the_server_cut_in_two_is_whole(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_a_character_that_the_server_cut_in_two_is_whole(new_chat: NewChat) -> None:
     class Cutting(FakeLLM):
         def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
             for delta in ("It hums at 4000 rpm [1]. \ud83d", "\ude80"):
                 yield ChatResponse(message=ChatMessage(delta, role=MessageRole.ASSISTANT), delta=delta)
 
-    chat = make_chat(manual, conversations, llm=Cutting())
+    chat = new_chat(llm=Cutting())
     assert chat.answer(QUESTION).text.endswith("\U0001f680")
     assert chat.turns[0].answer.text.endswith("\U0001f680")
 
 
-def test_a_turn_is_kept_before_its_first_word(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+def test_a_turn_is_kept_before_its_first_word(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([REPLY]))
     seen = []
     for event in chat.recipe.run(QUESTION):
         if isinstance(event, TokenArrived) and not seen:
@@ -633,40 +559,36 @@ def test_a_turn_is_kept_before_its_first_word(
 # -- conversations --------------------------------------------------------------------------------------
 
 
-def test_a_stored_conversation_goes_on(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    first = make_chat(manual, conversations)
+def test_a_stored_conversation_goes_on(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+    first = new_chat()
     first.answer("The LN2 tank shows OFFLINE, what do I check?")
-    second = make_chat(manual, conversations, conversation_id=first.recipe.conversation_id)
+    second = new_chat(conversation_id=first.recipe.conversation_id)
     answer = second.answer("and if that does not help?")
     assert "LN2 tank" in answer.condensed_question
     assert len(second.turns) == 2
     assert len(conversations.list()) == 1
 
 
-def test_an_unknown_conversation_is_an_error_at_once(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_an_unknown_conversation_is_an_error_at_once(new_chat: NewChat) -> None:
     with pytest.raises(UnknownConversation, match="'no-such-id'"):
-        make_chat(manual, conversations, conversation_id="no-such-id")
+        new_chat(conversation_id="no-such-id")
 
 
 def test_nothing_is_stored_before_there_is_a_message(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
+    new_chat: NewChat, conversations: EmbeddedConversations
 ) -> None:
-    make_chat(manual, conversations)
+    new_chat()
     assert conversations.list() == []
 
 
-def test_half_a_surrogate_pair_is_no_crash(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations)
+def test_half_a_surrogate_pair_is_no_crash(new_chat: NewChat) -> None:
+    chat = new_chat()
     assert chat.answer(f"{QUESTION} \udcff").status == "complete"
     assert chat.turns[0].question.startswith(QUESTION)
 
 
-def test_options_reach_the_search(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    chat = make_chat(manual, conversations, options=RetrievalOptions(paths="comms.md"))
+def test_options_reach_the_search(new_chat: NewChat) -> None:
+    chat = new_chat(options=RetrievalOptions(paths="comms.md"))
     events = chat.ask("Which antenna points at Earth?")
     (found,) = [event.retrieval for event in events if isinstance(event, SourcesFound)]
     assert {passage.section.metadata["source"] for passage in found.passages} == {"comms.md"}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -15,30 +13,20 @@ from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgent
 from pipeline.errors import AthenaError, ModelUnavailable, StoreError, UnknownConversation
 from pipeline.steps.events import AnswerFinished, SourcesFound
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
-from tests.pipeline.chat_runs import Chat, failing, make_chat
+from tests.pipeline.chat_runs import Chat, NewChat, failing
 
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 
 
-@pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
-    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
-    yield store
-    store.close()
-
-
 def roles(chat: Chat) -> list[str]:
     return [message.role.value for message in chat.engine.chat_history]
 
 
-def test_chat_gives_the_answer_and_its_sources(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+def test_chat_gives_the_answer_and_its_sources(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([REPLY]))
     response = chat.engine.chat(QUESTION)
     assert isinstance(response, AgentChatResponse)
     assert response.response == CITED
@@ -48,8 +36,8 @@ def test_chat_gives_the_answer_and_its_sources(
     assert chat.engine.chat_history == []
 
 
-def test_chat_takes_a_history(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    chat = make_chat(manual, conversations)
+def test_chat_takes_a_history(new_chat: NewChat) -> None:
+    chat = new_chat()
     history = [
         ChatMessage("The LN2 tank shows OFFLINE, what do I check?", role=MessageRole.USER),
         ChatMessage("The breaker.", role=MessageRole.ASSISTANT),
@@ -59,10 +47,8 @@ def test_chat_takes_a_history(manual: EmbeddedStore, conversations: EmbeddedConv
     assert roles(chat) == ["user", "assistant", "user", "assistant"]
 
 
-def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY]))
+def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([REPLY]))
     response = chat.engine.stream_chat(QUESTION)
     assert isinstance(response, StreamingAgentChatResponse)
     pieces = list(response.response_gen)
@@ -73,15 +59,15 @@ def test_streaming_gives_the_tokens_and_no_thread_writes_behind_ones_back(
     assert roles(chat) == ["user", "assistant"]
 
 
-def test_quotes_stream_in_one_piece(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    chat = make_chat(manual, conversations)
+def test_quotes_stream_in_one_piece(new_chat: NewChat) -> None:
+    chat = new_chat()
     (piece,) = chat.engine.stream_chat(QUESTION).response_gen
     assert "4000 rpm" in piece
     assert piece == chat.turns[0].answer.text
 
 
-def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([REPLY, QUESTION, REPLY]))
+def test_the_async_ways_are_the_same(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([REPLY, QUESTION, REPLY]))
 
     async def both() -> tuple[str, str]:
         whole = await chat.engine.achat(QUESTION)
@@ -97,9 +83,9 @@ def test_the_async_ways_are_the_same(manual: EmbeddedStore, conversations: Embed
 @pytest.mark.parametrize("way", ["chat", "stream"])
 @pytest.mark.parametrize("kind", [ModelUnavailable, StoreError, UnknownConversation])
 def test_failures_are_raised_as_they_are_and_leave_no_orphan(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, way: str, kind: type[AthenaError]
+    new_chat: NewChat, manual: EmbeddedStore, way: str, kind: type[AthenaError]
 ) -> None:
-    chat = make_chat(manual, conversations, hybrid_search=failing(manual, kind("It is gone.", "Start it.")))
+    chat = new_chat(hybrid_search=failing(manual, kind("It is gone.", "Start it.")))
     with pytest.raises(kind, match=r"It is gone\. Start it\."):
         if way == "chat":
             chat.engine.chat(QUESTION)
@@ -108,10 +94,8 @@ def test_failures_are_raised_as_they_are_and_leave_no_orphan(
     assert chat.engine.chat_history == []
 
 
-def test_it_is_llama_indexs_engine_and_its_run_the_same(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    chat = make_chat(manual, conversations, llm=FakeLLM([QUESTION, REPLY]))
+def test_it_is_llama_indexs_engine_and_its_run_the_same(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM([QUESTION, REPLY]))
     engine = chat.engine
     assert isinstance(engine, CondensePlusContextChatEngine)
     history = [

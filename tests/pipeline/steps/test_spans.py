@@ -32,7 +32,7 @@ from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
 from tests.fakes import FakeCrossEncoder
-from tests.pipeline.chat_runs import Chat, make_chat, stop_after
+from tests.pipeline.chat_runs import Chat, NewChat, stop_after
 from tests.pipeline.otlp_receiver import OtlpReceiver, Received, ReceivedSpan
 from tests.pipeline.searching import make_search, the_step
 
@@ -42,26 +42,15 @@ REPLY = "The fan hums at 4000 rpm [1]."
 RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
 
 
-@pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
-    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
-    yield store
-    store.close()
-
-
 @contextmanager
-def traced(
-    store: EmbeddedStore, conversations: EmbeddedConversations, **given: Any
-) -> Iterator[tuple[Chat, Received]]:
+def traced(new_chat: NewChat, **given: Any) -> Iterator[tuple[Chat, Received]]:
     """A chat whose turns go to a receiver; they have arrived when the block is left."""
     with OtlpReceiver() as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
-        yield make_chat(store, conversations, listeners=[tracer.record], **given), receiver.received
+        yield new_chat(listeners=[tracer.record], **given), receiver.received
 
 
-def one_turn(
-    store: EmbeddedStore, conversations: EmbeddedConversations, message: str = QUESTION, **given: Any
-) -> Received:
-    with traced(store, conversations, **given) as (chat, received):
+def one_turn(new_chat: NewChat, message: str = QUESTION, **given: Any) -> Received:
+    with traced(new_chat, **given) as (chat, received):
         chat.ask(message)
     return received
 
@@ -80,10 +69,8 @@ def nobody() -> str:
 # -- the tree ----------------------------------------------------------------------------------------------
 
 
-def test_a_turn_is_a_root_with_its_steps_below(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    received = one_turn(manual, conversations)
+def test_a_turn_is_a_root_with_its_steps_below(new_chat: NewChat) -> None:
+    received = one_turn(new_chat)
     root, steps = received.root, received.steps()
     assert list(steps) == ["condense", *RETRIEVING, "quote"]
     assert len(received.spans) == len(steps) + 1
@@ -92,10 +79,8 @@ def test_a_turn_is_a_root_with_its_steps_below(
     assert received.paths == ["/v1/traces"]
 
 
-def test_the_root_says_what_was_asked_and_answered(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    with traced(manual, conversations) as (chat, received):
+def test_the_root_says_what_was_asked_and_answered(new_chat: NewChat) -> None:
+    with traced(new_chat) as (chat, received):
         answer = chat.answer(QUESTION)
     said = received.root.attributes
     assert (said["input.value"], said["output.value"]) == (QUESTION, answer.text)
@@ -112,11 +97,9 @@ def test_the_root_says_what_was_asked_and_answered(
     assert metadata["notices"] == list(answer.notices)
 
 
-def test_steps_lie_within_the_turn_one_after_the_other_as_long_as_they_took(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_steps_lie_within_the_turn_one_after_the_other_as_long_as_they_took(new_chat: NewChat) -> None:
     before = time.time_ns()
-    with traced(manual, conversations, llm=FakeLLM([REPLY], pause_s=0.02)) as (chat, received):
+    with traced(new_chat, llm=FakeLLM([REPLY], pause_s=0.02)) as (chat, received):
         answer = chat.answer(QUESTION)
     root, steps = received.root, list(received.steps().values())
     assert before - 1e6 <= root.start <= steps[0].start
@@ -129,10 +112,8 @@ def test_steps_lie_within_the_turn_one_after_the_other_as_long_as_they_took(
     assert recorded["generate"] > 100
 
 
-def test_turns_of_a_conversation_are_traces_of_a_session(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    with traced(manual, conversations) as (chat, received):
+def test_turns_of_a_conversation_are_traces_of_a_session(new_chat: NewChat) -> None:
+    with traced(new_chat) as (chat, received):
         chat.ask(QUESTION)
         chat.ask("And what does a broken one show?")
     first, second = sorted(received.roots, key=lambda span: span.start)
@@ -144,8 +125,8 @@ def test_turns_of_a_conversation_are_traces_of_a_session(
 # -- kinds and what they have of their own -----------------------------------------------------------------
 
 
-def test_kinds_without_a_model(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    steps = one_turn(manual, conversations).steps()
+def test_kinds_without_a_model(new_chat: NewChat) -> None:
+    steps = one_turn(new_chat).steps()
     assert {name: span.kind for name, span in steps.items()} == {
         "condense": "CHAIN",
         "hyde": "CHAIN",
@@ -164,7 +145,7 @@ def test_kinds_without_a_model(manual: EmbeddedStore, conversations: EmbeddedCon
     assert steps["embed"].attributes["embedding.embeddings.0.embedding.text"] == QUESTION
 
 
-def test_kinds_with_models(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+def test_kinds_with_models(new_chat: NewChat, manual: EmbeddedStore) -> None:
     reranker = FakeCrossEncoder(lambda text: 3.0 if "4000" in text else -3.0)
     hybrid_search = make_search(
         manual,
@@ -173,7 +154,7 @@ def test_kinds_with_models(manual: EmbeddedStore, conversations: EmbeddedConvers
         cross_encoder=reranker,
     )
     llm = FakeLLM([REPLY, "At how many rpm does the cabin fan hum when it is new?", REPLY])
-    with traced(manual, conversations, llm=llm, hybrid_search=hybrid_search) as (chat, received):
+    with traced(new_chat, llm=llm, hybrid_search=hybrid_search) as (chat, received):
         chat.ask(QUESTION)
         chat.ask("And when it is new?")
     first, second = (received.steps(root) for root in sorted(received.roots, key=lambda span: span.start))
@@ -190,11 +171,9 @@ def test_kinds_with_models(manual: EmbeddedStore, conversations: EmbeddedConvers
     assert first["select"].attributes["retrieval.documents.0.document.id"] == best
 
 
-def test_the_generation_has_its_prompt_and_its_words(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_the_generation_has_its_prompt_and_its_words(new_chat: NewChat) -> None:
     llm = FakeLLM([REPLY])
-    said = one_turn(manual, conversations, llm=llm).steps()["generate"].attributes
+    said = one_turn(new_chat, llm=llm).steps()["generate"].attributes
     sent = llm.messages[0]
     for number, message in enumerate(sent):
         at = f"llm.input_messages.{number}.message"
@@ -215,8 +194,8 @@ def test_tokens_are_those_that_the_model_counted() -> None:
     assert said["llm.finish_reason"] == "length"
 
 
-def test_the_selection_has_the_passages(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    with traced(manual, conversations) as (chat, received):
+def test_the_selection_has_the_passages(new_chat: NewChat) -> None:
+    with traced(new_chat) as (chat, received):
         answer = chat.answer(QUESTION)
     said = received.steps()["select"].attributes
     ids = [said[name] for name in sorted(said) if name.endswith(".document.id")]
@@ -228,10 +207,8 @@ def test_the_selection_has_the_passages(manual: EmbeddedStore, conversations: Em
     assert metadata["heading_path"] == ["ECS", "Cabin fan"]
 
 
-def test_what_went_in_and_out_of_a_step_is_json(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    with traced(manual, conversations) as (chat, received):
+def test_what_went_in_and_out_of_a_step_is_json(new_chat: NewChat) -> None:
+    with traced(new_chat) as (chat, received):
         answer = chat.answer(QUESTION)
     for step in answer.steps:
         span = received.steps()[step.name]
@@ -245,16 +222,14 @@ def test_what_went_in_and_out_of_a_step_is_json(
 # -- other ends --------------------------------------------------------------------------------------------
 
 
-def test_an_abstention_says_so(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
-    root = one_turn(manual, conversations, "Who won the chess championship?").root
+def test_an_abstention_says_so(new_chat: NewChat) -> None:
+    root = one_turn(new_chat, "Who won the chess championship?").root
     assert root.attributes["athena.abstained"] is True
     assert root.status == "OK"
 
 
-def test_a_stopped_turn_has_what_had_arrived(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    with traced(manual, conversations, llm=FakeLLM(["It hums " + "on and on " * 200], pause_s=0.01)) as (
+def test_a_stopped_turn_has_what_had_arrived(new_chat: NewChat) -> None:
+    with traced(new_chat, llm=FakeLLM(["It hums " + "on and on " * 200], pause_s=0.01)) as (
         chat,
         received,
     ):
@@ -268,10 +243,8 @@ def test_a_stopped_turn_has_what_had_arrived(
     assert generated["llm.output_messages.0.message.content"].startswith("It hums on")
 
 
-def test_a_turn_that_breaks_off_is_an_error_with_its_reason(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    with traced(manual, conversations, llm=FakeLLM([REPLY], fails_after=3)) as (chat, received):
+def test_a_turn_that_breaks_off_is_an_error_with_its_reason(new_chat: NewChat) -> None:
+    with traced(new_chat, llm=FakeLLM([REPLY], fails_after=3)) as (chat, received):
         failure = chat.failure(QUESTION)
     root, steps = received.root, received.steps()
     assert (root.status, root.attributes["athena.status"]) == ("ERROR", "failed")
@@ -282,11 +255,9 @@ def test_a_turn_that_breaks_off_is_an_error_with_its_reason(
     assert root.attributes["output.value"].startswith("The fan hums")
 
 
-def test_a_step_that_fails_in_a_turn_that_goes_on(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_a_step_that_fails_in_a_turn_that_goes_on(new_chat: NewChat, manual: EmbeddedStore) -> None:
     hybrid_search = make_search(manual, cross_encoder=FakeCrossEncoder(ModelError("The reranker is gone.")))
-    received = one_turn(manual, conversations, hybrid_search=hybrid_search)
+    received = one_turn(new_chat, hybrid_search=hybrid_search)
     assert received.root.status == "OK"
     reranking = received.steps()["rerank"]
     assert (reranking.kind, reranking.status) == ("RERANKER", "ERROR")
@@ -301,7 +272,7 @@ def test_a_step_that_fails_in_a_turn_that_goes_on(
     ],
 )
 def test_a_turn_that_never_found_anything(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, error: Exception, message: str
+    new_chat: NewChat, manual: EmbeddedStore, error: Exception, message: str
 ) -> None:
     hybrid_search = make_search(manual)
 
@@ -309,20 +280,20 @@ def test_a_turn_that_never_found_anything(
         raise error
 
     hybrid_search.run = fail  # type: ignore[method-assign, assignment]
-    with traced(manual, conversations, hybrid_search=hybrid_search) as (chat, received), suppress(KeyError):
+    with traced(new_chat, hybrid_search=hybrid_search) as (chat, received), suppress(KeyError):
         chat.ask(QUESTION)
     assert (received.root.status, received.root.message) == ("ERROR", message)
     assert list(received.steps()) == ["condense"]
 
 
 def test_a_turn_that_could_not_be_stored_is_traced_as_failed(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
+    new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: object, **given: object) -> None:
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr(conversations, "save_turn", fail)
-    received = one_turn(manual, conversations)
+    received = one_turn(new_chat)
     assert (received.root.status, received.root.message) == ("ERROR", "The disk is full.")
     assert "quote" in received.steps()
 
@@ -330,10 +301,8 @@ def test_a_turn_that_could_not_be_stored_is_traced_as_failed(
 # -- size --------------------------------------------------------------------------------------------------
 
 
-def test_no_value_is_longer_than_the_limit(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
-    received = one_turn(manual, conversations, "The cabin fan moves the air. é " * 5000, llm=FakeLLM([REPLY]))
+def test_no_value_is_longer_than_the_limit(new_chat: NewChat) -> None:
+    received = one_turn(new_chat, "The cabin fan moves the air. é " * 5000, llm=FakeLLM([REPLY]))
     texts = [item for span in received.spans for item in span.attributes.values() if isinstance(item, str)]
     assert max(len(text.encode()) for text in texts) <= LIMIT
     asked = received.root.attributes["input.value"]
@@ -346,12 +315,12 @@ def test_no_value_is_longer_than_the_limit(
 
 
 def test_a_dead_phoenix_neither_slows_nor_breaks_a_turn_and_is_said_once(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, caplog: pytest.LogCaptureFixture
+    new_chat: NewChat, conversations: EmbeddedConversations, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    make_chat(manual, conversations).ask(QUESTION)
+    new_chat().ask(QUESTION)
     tracer = PhoenixTracer(nobody())
-    chat = make_chat(manual, conversations, listeners=[tracer.record])
+    chat = new_chat(listeners=[tracer.record])
     tracer_seconds = 0.0
     for _ in range(3):
         assert chat.answer(QUESTION).text
@@ -373,9 +342,7 @@ def test_a_dead_phoenix_neither_slows_nor_breaks_a_turn_and_is_said_once(
     assert not any(record.exc_info for record in said)
 
 
-def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_recording_takes_milliseconds_though_phoenix_takes_seconds(new_chat: NewChat) -> None:
     with OtlpReceiver(delay_s=1.0) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
         times = []
 
@@ -384,7 +351,7 @@ def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
             tracer.record(turn)
             times.append(time.perf_counter() - started)
 
-        chat = make_chat(manual, conversations, listeners=[timed])
+        chat = new_chat(listeners=[timed])
         for _ in range(3):
             chat.ask(QUESTION)
     assert len(times) == 3
@@ -392,22 +359,20 @@ def test_recording_takes_milliseconds_though_phoenix_takes_seconds(
     assert len(receiver.received.roots) == 3  # closing waited for them
 
 
-def test_closing_does_not_wait_for_ever(manual: EmbeddedStore, conversations: EmbeddedConversations) -> None:
+def test_closing_does_not_wait_for_ever(new_chat: NewChat) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         tracer = PhoenixTracer(f"http://127.0.0.1:{silent.getsockname()[1]}")
-        make_chat(manual, conversations, listeners=[tracer.record]).ask(QUESTION)
+        new_chat(listeners=[tracer.record]).ask(QUESTION)
         started = time.perf_counter()
         tracer.close()
         tracer.close()
         assert time.perf_counter() - started < 9, "the exporter's own limit is 10 s"
 
 
-def test_a_phoenix_that_comes_back_is_used_again(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_phoenix_that_comes_back_is_used_again(new_chat: NewChat, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "pipeline.steps.phoenix")
     with OtlpReceiver(status=500) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
-        chat = make_chat(manual, conversations, listeners=[tracer.record])
+        chat = new_chat(listeners=[tracer.record])
         for receiver.status in (500, 500, 200, 200, 500):
             chat.ask(QUESTION)
             tracer._provider.force_flush()
@@ -415,13 +380,11 @@ def test_a_phoenix_that_comes_back_is_used_again(
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING"]
 
 
-def test_a_listener_that_fails_takes_no_answer_along(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_a_listener_that_fails_takes_no_answer_along(new_chat: NewChat) -> None:
     def fail(turn: FinishedTurn) -> None:
         raise RuntimeError("no")
 
-    events = make_chat(manual, conversations, listeners=[fail]).recipe.run(QUESTION)
+    events = new_chat(listeners=[fail]).recipe.run(QUESTION)
     assert next(event for event in events if isinstance(event, AnswerFinished)).answer.text
     with pytest.raises(RuntimeError, match="no"):
         next(events)
@@ -430,11 +393,9 @@ def test_a_listener_that_fails_takes_no_answer_along(
 # -- its own, and only where it is asked for ---------------------------------------------------------------
 
 
-def test_the_provider_is_not_the_global_one(
-    manual: EmbeddedStore, conversations: EmbeddedConversations
-) -> None:
+def test_the_provider_is_not_the_global_one(new_chat: NewChat) -> None:
     provider = global_trace.get_tracer_provider()
-    with traced(manual, conversations) as (chat, received):
+    with traced(new_chat) as (chat, received):
         with global_trace.use_span(global_trace.NonRecordingSpan(_FOREIGN)):
             chat.ask(QUESTION)
         assert global_trace.get_tracer_provider() is provider
@@ -449,11 +410,9 @@ _FOREIGN = global_trace.SpanContext(
 )
 
 
-def test_phoenixs_key_goes_along(
-    manual: EmbeddedStore, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_phoenixs_key_goes_along(new_chat: NewChat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer k")
-    with traced(manual, conversations) as (chat, received):
+    with traced(new_chat) as (chat, received):
         chat.ask(QUESTION)
     assert received.headers[0]["authorization"] == "Bearer k"
 
