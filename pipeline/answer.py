@@ -24,11 +24,19 @@ class Passage:
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
 
     @property
+    def whole(self) -> bool:
+        """True where the section stands for itself: it was merged, or nothing finer was found."""
+        return self.merged or not self.sentences
+
+    @property
     def node(self) -> Node:
-        """The section where merged or nothing finer was found, else its best sentence."""
-        if self.merged or not self.sentences:
-            return self.section
-        return self.sentences[0].node
+        """The section where it is whole, else its best sentence."""
+        return self.section if self.whole else self.sentences[0].node
+
+    @property
+    def text(self) -> str:
+        """The section's text where it is whole, else that of the sentences found, best first."""
+        return self.section.text if self.whole else "\n".join(hit.node.text for hit in self.sentences)
 
 
 @dataclass(frozen=True, slots=True)

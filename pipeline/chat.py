@@ -223,10 +223,10 @@ class ChatRecipe:
         self, step: RunningStep[GenerateStep], turn: RunningTurn, messages: Sequence[Message]
     ) -> Events[Generation | None]:
         """The model's words as they arrive, kept each second."""
-        from pipeline.models.generation import stream_chat
+        from pipeline.models.generation import ChatStream
 
         assert self.parts.llm is not None  # noqa: S101  (only called with one)
-        with closing(stream_chat(self.parts.llm, messages, stop=turn.stop)) as stream:
+        with closing(ChatStream(self.parts.llm, messages, stop=turn.stop)) as stream:
             kept = time.monotonic()
             for piece in stream:
                 turn.text += piece

@@ -53,7 +53,6 @@ LLAMA_ADAPTERS = (
     "pipeline/models/reader.py",
     "pipeline/models/served.py",
     "readers/llamaindex/",
-    "readers/tokens.py",
     "evals/",
     "bench/",
 )

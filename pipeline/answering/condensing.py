@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.errors import ModelError
 from pipeline.messages import Message
@@ -96,9 +96,9 @@ def condense(
     try:
         question = _tidy(rewrite(history, message))
     except ModelError as error:
-        return _with_problem(by_rules(history, message), str(error))
+        return replace(by_rules(history, message), problem=str(error))
     if not question:
-        return _with_problem(by_rules(history, message), "the model's version could not be used")
+        return replace(by_rules(history, message), problem="the model's version could not be used")
     return Condensed(question, by="model" if question != message else "as asked")
 
 
@@ -179,7 +179,3 @@ def _tidy(reply: str) -> str:
         "\"'` "
     )
     return text if len(text) <= MAX_CONDENSED and len(lines) <= 3 else ""
-
-
-def _with_problem(condensed: Condensed, problem: str) -> Condensed:
-    return Condensed(condensed.question, condensed.carried, condensed.by, problem)

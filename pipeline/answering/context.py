@@ -138,7 +138,7 @@ def _text(passage: Passage, *, number: int) -> str:
 def _body(passage: Passage) -> str:
     """The whole section if it was merged, else the paragraphs of the sentences found."""
     section = passage.section
-    if passage.merged or not passage.sentences:
+    if passage.whole:
         return section.text
     offset = section.start_char_idx or 0
     pieces, last = [], 0

@@ -85,7 +85,7 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
     terms = content_terms(question)
     return {
         "closeness": _closeness(response, {passage.section.node_id for passage in head}),
-        "coverage": max(_share(terms, _section_terms(passage)) for passage in head),
+        "coverage": max(_share(terms, _terms(passage.section.text, passage)) for passage in head),
         "sentence_coverage": max(
             (_share(terms, _terms(hit.node.text, passage)) for passage in head for hit in passage.sentences),
             default=0.0,
@@ -125,10 +125,6 @@ def _closeness(response: SearchResponse, section_ids: set[str]) -> float:
 def _margin(passages: Sequence[Passage]) -> float:
     tenth = passages[MARGIN_RANK - 1].score if len(passages) >= MARGIN_RANK else 0.0
     return max(0.0, passages[0].score - tenth)
-
-
-def _section_terms(passage: Passage) -> set[str]:
-    return _terms(passage.section.text, passage)
 
 
 def _terms(text: str, passage: Passage) -> set[str]:

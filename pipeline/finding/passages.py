@@ -9,10 +9,11 @@ import numpy as np
 
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
-from pipeline.finding.merging import merge_sections
 from pipeline.nodes import Node, ScoredNode, by_section
 from pipeline.steps.records import FetchedSection
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
+
+MIN_CHILDREN = 2  # a section of one sentence gains nothing, and one hit of two says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,12 @@ def gather(
         section_id: group[0].node.metadata["siblings"] if group else len(leaves.get(section_id, ()))
         for section_id, group in hits.items()
     }
-    merges = merge_sections(
-        {section_id: [hit.node.node_id for hit in group] for section_id, group in hits.items()},
-        siblings,
-        simple_ratio_thresh=threshold,
-    )
     passages = [
         Passage(
-            sections[item.id], hits[item.id] or nearest.get(item.id, ()), merges[item.id].merged, item.score
+            sections[item.id],
+            hits[item.id] or nearest.get(item.id, ()),
+            is_merged(len(hits[item.id]), siblings[item.id], threshold=threshold),
+            item.score,
         )
         for item in ranking
         if item.id in sections
@@ -70,12 +69,21 @@ def gather(
             source=passage.section.metadata["source"],
             heading_path=tuple(passage.section.metadata["heading_path"]),
             siblings=siblings[passage.section.node_id],
-            found=merges[passage.section.node_id].found,
+            found=len(hits[passage.section.node_id]),
             merged=passage.merged,
         )
         for passage in passages
     )
     return Gathered(passages, fetched)
+
+
+def is_merged(found: int, siblings: int, *, threshold: float) -> bool:
+    """Whether a section replaces the sentences that were found of it, out of so many siblings.
+
+    Unlike LlamaIndex's AutoMergingRetriever a ratio that equals the threshold merges, at least two sentences
+    must be found, and the merged section keeps its own fused score instead of the mean of its children's.
+    """
+    return found >= MIN_CHILDREN and found >= threshold * siblings
 
 
 def _found(

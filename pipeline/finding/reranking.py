@@ -83,7 +83,7 @@ def rerank(
 def passage_text(passage: Passage) -> str:
     """What the cross-encoder reads: the heading path, then the section or its found sentences in order."""
     heading = " > ".join(passage.section.metadata["heading_path"])
-    if passage.merged or not passage.sentences:
+    if passage.whole:
         return f"{heading}\n{passage.section.text}"
     in_order = sorted(passage.sentences, key=lambda hit: hit.node.metadata["position"])
     return f"{heading}\n" + " ".join(hit.node.text for hit in in_order)

@@ -35,16 +35,10 @@ def select(
         if len(kept) == top_k:
             dropped.append(Dropped(passage.section.node_id, f"beyond the first {top_k}"))
             continue
-        size = count_tokens(_text(passage))
+        size = count_tokens(passage.text)
         if kept and tokens + size > context_tokens:
             dropped.append(Dropped(passage.section.node_id, f"{size} tokens do not fit the budget"))
             continue
         kept.append(passage)
         tokens += size
     return Selection(kept, tokens, dropped)
-
-
-def _text(passage: Passage) -> str:
-    if passage.merged or not passage.sentences:
-        return passage.section.text
-    return "\n".join(hit.node.text for hit in passage.sentences)

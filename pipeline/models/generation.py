@@ -61,8 +61,9 @@ class Generation:
 class ChatStream(Iterator[str]):
     """Pieces of text as they arrive; `text` grows, and `generation` says at the end how it went.
 
-    An exception (`ModelUnavailable`, `ModelTimeout`, `AnswerInterrupted`, `ModelError`) leaves what had
-    arrived in `text`. A stop ends the iteration without one.
+    Setting `stop` ends it within about 0.1 s, without an exception. There is one retry, only before the first
+    token, on a failed connection, HTTP 429 or 5xx. An exception (`ModelUnavailable`, `ModelTimeout`,
+    `AnswerInterrupted`, `ModelError`) leaves what had arrived in `text`.
     """
 
     def __init__(
@@ -175,14 +176,6 @@ class ChatStream(Iterator[str]):
             return False  # OpenAI's servers refuse a prompt that is too long; a count of 0 is a cached prompt
         estimate = sum(len(message.text) for message in self._messages) / CHARACTERS_A_TOKEN
         return read >= self._llm.metadata.context_window - 1 or read < WHOLE_PROMPT_SHARE * estimate
-
-
-def stream_chat(llm: LLM, messages: Sequence[Message], *, stop: threading.Event) -> ChatStream:
-    """Stream the answer to some messages; setting `stop` ends it within about 0.1 s.
-
-    One retry, only before the first token, on a failed connection, HTTP 429 or 5xx.
-    """
-    return ChatStream(llm, messages, stop=stop)
 
 
 def complete(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event | None = None) -> str:

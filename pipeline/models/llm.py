@@ -123,10 +123,7 @@ def _openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, Mode
 def _ollama_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
     """Ollama's chat models, most recently changed first, as it lists them."""
     server = Server("ollama", options.ollama_url, wanted, options.connect_timeout_s)
-    listing = _list(server, "/api/tags", key="models", name="name", api_key="")
-    return _Listing(
-        tuple(name for name in listing.models if not EMBEDDING_MODEL.search(name)), listing.problem
-    )
+    return _list(server, "/api/tags", key="models", name="name", api_key="")
 
 
 def _openai_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
@@ -134,10 +131,7 @@ def _openai_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listi
     if not options.openai_base_url:
         return _Listing((wanted or DEFAULT_OPENAI_MODEL,) if options.openai_api_key else ())
     server = Server("openai", options.openai_url, wanted, options.connect_timeout_s)
-    listing = _list(server, "/models", key="data", name="id", api_key=options.openai_api_key)
-    return _Listing(
-        tuple(name for name in listing.models if not EMBEDDING_MODEL.search(name)), listing.problem
-    )
+    return _list(server, "/models", key="data", name="id", api_key=options.openai_api_key)
 
 
 def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _Listing:
@@ -152,7 +146,8 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
         url = server.url.rstrip("/") + path
         response = httpx.get(url, headers=headers, timeout=server.timeout_s, verify=trusted())
         response.raise_for_status()
-        return _Listing(tuple(str(row[name]) for row in response.json()[key] or ()))
+        names = (str(row[name]) for row in response.json()[key] or ())
+        return _Listing(tuple(name for name in names if not EMBEDDING_MODEL.search(name)))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
         return _Listing(problem=translate(error, server=server, begun=False))
 

@@ -205,8 +205,6 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
     known: Attributes = {}
     for number, passage in enumerate(passages[:MOST_DOCUMENTS]):
         section, at = passage.section, f"{prefix}.{number}"
-        whole = passage.merged or not passage.sentences
-        text = section.text if whole else "\n".join(hit.node.text for hit in passage.sentences)
         about = {
             "source": section.metadata.get("source", ""),
             "heading_path": section.metadata.get("heading_path", []),
@@ -215,7 +213,7 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
         }
         known |= {
             f"{at}.{Document.DOCUMENT_ID}": section.node_id,
-            f"{at}.{Document.DOCUMENT_CONTENT}": bounded(text),
+            f"{at}.{Document.DOCUMENT_CONTENT}": bounded(passage.text),
             f"{at}.{Document.DOCUMENT_SCORE}": float(passage.score),
             f"{at}.{Document.DOCUMENT_METADATA}": bounded_json(about),
         }

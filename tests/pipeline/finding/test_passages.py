@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
 from pipeline.finding.fusion import Fused
-from pipeline.finding.passages import Gathered, gather
+from pipeline.finding.passages import Gathered, gather, is_merged
 from pipeline.steps.records import FetchedSection
 from pipeline.stores.base import Hit, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
@@ -159,3 +161,27 @@ def test_everything_is_fetched_in_one_call_each(manual: EmbeddedStore) -> None:
     )
     assert len(gathered.passages) == len(ids) > 5
     assert sorted(counting.calls) == ["sections.get_many", "sentences.get_many", "sentences.vectors"]
+
+
+@pytest.mark.parametrize(
+    ("found", "siblings", "threshold", "expected"),
+    [
+        (2, 4, 0.5, True),  # exactly equal merges
+        (3, 4, 0.75, True),
+        (2, 5, 0.5, False),
+        (1, 1, 0.0, False),  # a single child never
+        (1, 2, 0.5, False),  # at least two
+        (2, 2, 1.0, True),
+        (2, 1000, 0.0, True),
+        (0, 3, 0.0, False),
+    ],
+)
+def test_what_is_merged(found: int, siblings: int, threshold: float, expected: bool) -> None:
+    assert is_merged(found, siblings, threshold=threshold) is expected
+
+
+@given(st.integers(0, 30), st.integers(1, 30), st.floats(0, 1), st.floats(0, 1))
+def test_a_lower_threshold_never_merges_less(found: int, siblings: int, one: float, two: float) -> None:
+    if is_merged(found, siblings, threshold=max(one, two)):
+        assert is_merged(found, siblings, threshold=min(one, two))
+        assert found >= 2

@@ -12,7 +12,7 @@ from llama_index.core.llms import LLM
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models import generation, reader
-from pipeline.models.generation import ChatStream, complete, stream_chat
+from pipeline.models.generation import ChatStream, complete
 from pipeline.models.reader import Delta
 from pipeline.models.served import ollama_model, openai_model
 from pipeline.options import LanguageModelOptions
@@ -44,7 +44,7 @@ def model_of(server: ModelServer, *, name: str = "", timeout_s: float = 20.0, ke
 
 
 def start(server: ModelServer, **kwargs: float) -> ChatStream:
-    return stream_chat(model_of(server, **kwargs), QUESTION, stop=threading.Event())
+    return ChatStream(model_of(server, **kwargs), QUESTION, stop=threading.Event())
 
 
 def test_streams_pieces_and_counts(server: ModelServer) -> None:
@@ -79,7 +79,7 @@ def test_an_answer_cut_at_its_longest_length_says_so(server: ModelServer) -> Non
 def test_stop_hangs_up_at_once_although_the_server_is_silent(server: ModelServer, reply: Reply) -> None:
     server.reply_with(reply)
     stop = threading.Event()
-    stream = stream_chat(model_of(server), QUESTION, stop=stop)
+    stream = ChatStream(model_of(server), QUESTION, stop=stop)
 
     def stop_when_silent() -> None:
         while not (server.chats and (stream.text or reply.stall_before_headers)):
@@ -97,7 +97,7 @@ def test_stop_hangs_up_at_once_although_the_server_is_silent(server: ModelServer
 def test_stop_between_pieces(server: ModelServer) -> None:
     server.reply_with(Reply(["a "] * 200, delay_s=0.02))
     stop = threading.Event()
-    stream = stream_chat(model_of(server), QUESTION, stop=stop)
+    stream = ChatStream(model_of(server), QUESTION, stop=stop)
     for count, _ in enumerate(stream):
         if count == 2:
             stop.set()
@@ -145,7 +145,7 @@ def test_a_stop_does_not_wait_for_the_rest(server: ModelServer, monkeypatch: pyt
     monkeypatch.setattr(reader, "REST_SHARE", 10_000.0)
     server.reply_with(Reply(["a "] * 200, delay_s=0.02))
     stop = threading.Event()
-    stream = stream_chat(model_of(server), QUESTION, stop=stop)
+    stream = ChatStream(model_of(server), QUESTION, stop=stop)
     next(stream)
     stop.set()
     list(stream)
@@ -226,7 +226,7 @@ def test_errors_of_the_server(server: ModelServer, status: int, says: str) -> No
 
 
 def test_a_missing_model_names_the_command(server: ModelServer) -> None:
-    stream = stream_chat(model_of(server, name="mistral"), QUESTION, stop=threading.Event())
+    stream = ChatStream(model_of(server, name="mistral"), QUESTION, stop=threading.Event())
     with pytest.raises(ModelUnavailable, match="mistral") as raised:
         list(stream)
     wanted = "ollama pull mistral" if isinstance(server, OllamaServer) else "ATHENA_LLM"
@@ -235,7 +235,7 @@ def test_a_missing_model_names_the_command(server: ModelServer) -> None:
 
 def test_a_wrong_key_names_the_setting() -> None:
     with OpenAIServer(key="sk-right") as server:
-        stream = stream_chat(model_of(server, key="sk-wrong"), QUESTION, stop=threading.Event())
+        stream = ChatStream(model_of(server, key="sk-wrong"), QUESTION, stop=threading.Event())
         with pytest.raises(ModelUnavailable, match="ATHENA_OPENAI_API_KEY"):
             list(stream)
 
@@ -244,7 +244,7 @@ def test_a_server_that_is_gone_names_the_command(server: ModelServer) -> None:
     llm = model_of(server)
     server.go_away()
     with pytest.raises(ModelUnavailable, match="Cannot reach") as raised:
-        list(stream_chat(llm, QUESTION, stop=threading.Event()))
+        list(ChatStream(llm, QUESTION, stop=threading.Event()))
     assert server.url in str(raised.value)
     wanted = "ollama serve" if isinstance(server, OllamaServer) else "ATHENA_OPENAI_BASE_URL"
     assert wanted in raised.value.fix
@@ -307,9 +307,7 @@ class TestOllama:
     ) -> None:
         with OllamaServer() as server:
             server.reply_with(Reply(prompt_tokens=counted))
-            stream = stream_chat(
-                model_of(server), [Message("user", "x" * characters)], stop=threading.Event()
-            )
+            stream = ChatStream(model_of(server), [Message("user", "x" * characters)], stop=threading.Event())
             list(stream)
         assert stream.generation is not None
         assert stream.generation.prompt_truncated is truncated
@@ -326,7 +324,7 @@ class TestAnyModel:
 
     def test_streams(self) -> None:
         llm = FakeLLM(["Close the valve."])
-        stream = stream_chat(llm, QUESTION, stop=threading.Event())
+        stream = ChatStream(llm, QUESTION, stop=threading.Event())
         assert "".join(stream) == "Close the valve."
         assert llm.prompts == ["system: Be brief.\nuser: Which valve?"]
         assert stream.generation is not None
@@ -336,18 +334,18 @@ class TestAnyModel:
         stop = threading.Event()
         stop.set()
         started = time.monotonic()
-        assert list(stream_chat(FakeLLM(["a b"], pause_s=60), QUESTION, stop=stop)) == []
+        assert list(ChatStream(FakeLLM(["a b"], pause_s=60), QUESTION, stop=stop)) == []
         assert time.monotonic() - started < 20
 
     def test_its_failure_is_translated(self) -> None:
-        stream = stream_chat(FakeLLM(["a b c"], fails_after=2), QUESTION, stop=threading.Event())
+        stream = ChatStream(FakeLLM(["a b c"], fails_after=2), QUESTION, stop=threading.Event())
         with pytest.raises(AnswerInterrupted, match=r"fake-llm.*the fake model went away"):
             list(stream)
         assert stream.text == "a b"
 
     def test_a_mistake_in_a_model_is_an_error_of_the_tree(self) -> None:
         with pytest.raises(ModelError, match="no usable answer: bad"):
-            list(stream_chat(FakeLLM([ValueError("bad")]), QUESTION, stop=threading.Event()))
+            list(ChatStream(FakeLLM([ValueError("bad")]), QUESTION, stop=threading.Event()))
 
 
 class Ollama(FakeLLM):
@@ -378,4 +376,4 @@ def test_a_model_of_no_server_is_taken_piece_by_piece() -> None:
 def test_a_silence_that_the_connection_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "SILENCE_GRACE_S", 0.1)
     with pytest.raises(ModelTimeout, match=r"ollama/slow at http://far\.away sent nothing"):
-        list(stream_chat(Ollama(["a b"], pause_s=1), QUESTION, stop=threading.Event()))
+        list(ChatStream(Ollama(["a b"], pause_s=1), QUESTION, stop=threading.Event()))

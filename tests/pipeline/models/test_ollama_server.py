@@ -14,7 +14,7 @@ from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models.generation import stream_chat
+from pipeline.models.generation import ChatStream
 from pipeline.models.llm import choose_language_model, list_language_models
 from pipeline.models.served import ollama_model
 from pipeline.options import LanguageModelOptions
@@ -67,12 +67,12 @@ def test_a_model_that_is_missing_names_the_command() -> None:
     assert llm is None
     assert "ollama pull absent" in choice.fix
     with pytest.raises(ModelUnavailable, match="absent") as raised:
-        list(stream_chat(model(name="absent"), question(), stop=threading.Event()))
+        list(ChatStream(model(name="absent"), question(), stop=threading.Event()))
     assert "ollama pull absent" in raised.value.fix
 
 
 def test_it_streams_and_counts() -> None:
-    stream = stream_chat(model(), question(), stop=threading.Event())
+    stream = ChatStream(model(), question(), stop=threading.Event())
     pieces = list(stream)
     ended = stream.generation
     assert len(pieces) > 1
@@ -84,7 +84,7 @@ def test_it_streams_and_counts() -> None:
 
 
 def test_the_longest_answer_is_kept_to_and_said() -> None:
-    stream = stream_chat(model(max_answer_tokens=5), question(), stop=threading.Event())
+    stream = ChatStream(model(max_answer_tokens=5), question(), stop=threading.Event())
     list(stream)
     assert stream.generation is not None
     assert stream.generation.answer_tokens is not None
@@ -95,7 +95,7 @@ def test_the_longest_answer_is_kept_to_and_said() -> None:
 
 def test_a_stop_takes_effect() -> None:
     stop = threading.Event()
-    stream = stream_chat(model(max_answer_tokens=1500), question(), stop=stop)
+    stream = ChatStream(model(max_answer_tokens=1500), question(), stop=stop)
     next(stream)
     stop.set()
     assert len(list(stream)) < 200
@@ -104,7 +104,7 @@ def test_a_stop_takes_effect() -> None:
 
 
 def test_a_prompt_that_is_too_long_is_noticed() -> None:
-    stream = stream_chat(model(context_window=256), question(words=400), stop=threading.Event())
+    stream = ChatStream(model(context_window=256), question(words=400), stop=threading.Event())
     list(stream)
     assert stream.generation is not None
     assert stream.generation.prompt_truncated
@@ -112,7 +112,7 @@ def test_a_prompt_that_is_too_long_is_noticed() -> None:
 
 
 def test_the_context_window_is_what_was_asked_for() -> None:
-    stream = stream_chat(model(context_window=2048), question(words=60), stop=threading.Event())
+    stream = ChatStream(model(context_window=2048), question(words=60), stop=threading.Event())
     list(stream)
     assert stream.generation is not None
     assert not stream.generation.prompt_truncated
@@ -158,7 +158,7 @@ def _copy_tiny(url: str, folder: Path) -> None:
 
 def test_a_server_that_dies_in_mid_answer_leaves_what_had_come(private: tuple[ServerProcess, str]) -> None:
     server, url = private
-    stream = stream_chat(model(url=url, max_answer_tokens=1900), question(), stop=threading.Event())
+    stream = ChatStream(model(url=url, max_answer_tokens=1900), question(), stop=threading.Event())
     first = next(stream)
     server.kill()
     with pytest.raises((AnswerInterrupted, ModelError)) as raised:
@@ -172,6 +172,6 @@ def test_a_server_that_comes_back_is_used_again(private: tuple[ServerProcess, st
     llm = model(url=url)
     server.kill()
     with pytest.raises(ModelUnavailable, match="ollama serve"):
-        list(stream_chat(llm, question(), stop=threading.Event()))
+        list(ChatStream(llm, question(), stop=threading.Event()))
     server.start()
-    assert list(stream_chat(llm, question(), stop=threading.Event()))
+    assert list(ChatStream(llm, question(), stop=threading.Event()))
