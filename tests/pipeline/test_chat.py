@@ -119,12 +119,6 @@ def test_the_steps_of_the_answer_are_those_that_were_watched(new_chat: NewChat) 
     assert list(events[-1].answer.steps) == steps_of(events)
 
 
-def test_searching_says_how_much(new_chat: NewChat, manual: EmbeddedStore) -> None:
-    events = new_chat().ask(QUESTION)
-    (text,) = [event.text for event in events if isinstance(event, StepStarted) and event.name == "search"]
-    assert text == f"Searching {manual.sentences.count()} sentences"
-
-
 def test_what_is_stored_is_what_was_answered(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
     chat = new_chat()
     answer = chat.answer(QUESTION)
@@ -147,14 +141,6 @@ def test_a_follow_up_carries_its_topic_by_rules(new_chat: NewChat) -> None:
     step = the_step(answer, CondenseStep)
     assert step.by == "rules"
     assert "LN2 tank" in step.carried
-
-
-def test_a_question_that_stands_alone_is_searched_as_it_is(new_chat: NewChat) -> None:
-    chat = new_chat()
-    chat.answer(QUESTION)
-    assert chat.answer("Which antenna points at Earth?").condensed_question == (
-        "Which antenna points at Earth?"
-    )
 
 
 # -- not in the documents -------------------------------------------------------------------------------
@@ -572,13 +558,6 @@ def test_a_stored_conversation_goes_on(new_chat: NewChat, conversations: Embedde
 def test_an_unknown_conversation_is_an_error_at_once(new_chat: NewChat) -> None:
     with pytest.raises(UnknownConversation, match="'no-such-id'"):
         new_chat(conversation_id="no-such-id")
-
-
-def test_nothing_is_stored_before_there_is_a_message(
-    new_chat: NewChat, conversations: EmbeddedConversations
-) -> None:
-    new_chat()
-    assert conversations.list() == []
 
 
 def test_half_a_surrogate_pair_is_no_crash(new_chat: NewChat) -> None:

@@ -380,13 +380,6 @@ def test_the_threshold_decides_what_is_merged(manual: EmbeddedStore) -> None:
     assert merged(1.0) == set()
 
 
-def test_a_section_of_one_sentence_is_never_merged(manual: EmbeddedStore) -> None:
-    retrieval = make_search(manual, simple_ratio_thresh=0.0).search("oxygen tank")
-    (oxygen,) = [p for p in retrieval.passages if p.section.metadata["heading_path"][-1:] == ["Oxygen tank"]]
-    assert not oxygen.merged
-    assert oxygen.node.text == "The oxygen tank feeds the cabin."
-
-
 # -- reranking ----------------------------------------------------------------------------------------
 
 

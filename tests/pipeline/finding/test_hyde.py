@@ -22,10 +22,6 @@ def test_the_mean_is_renormalised() -> None:
     assert combined.dtype == np.float32
 
 
-def test_the_same_twice_stays_the_same() -> None:
-    assert combine(unit(3, 4), unit(3, 4)) == pytest.approx([0.6, 0.8])
-
-
 def test_opposite_vectors_leave_the_question_alone() -> None:
     assert combine(unit(3, 4), unit(-3, -4)) == pytest.approx([0.6, 0.8])
 

@@ -79,15 +79,6 @@ def test_nothing_to_rerank_asks_nobody() -> None:
     assert cross_encoder.calls == []
 
 
-def test_the_passages_given_are_not_changed() -> None:
-    run(THREE, [1.0, 2.0, 3.0], weight=0.5)
-    assert [(passage.score, passage.rerank_score) for passage in THREE] == [
-        (0.9, None),
-        (0.8, None),
-        (0.4, None),
-    ]
-
-
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(-80, 80)), min_size=1, max_size=12),
     st.integers(1, 12),

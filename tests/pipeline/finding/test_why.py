@@ -15,6 +15,7 @@ from tests.fakes import FakeCrossEncoder
 from tests.pipeline.searching import make_search, make_store, section_named, the_step
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
+FANS = "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))
 
 
 def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUESTION, **given: object) -> Why:
@@ -26,6 +27,7 @@ def test_a_selected_section(manual: EmbeddedStore) -> None:
     reason = ask(manual, "systems/ecs.md", "LN2 tank")
     assert (reason.indexed, reason.dropped_by, reason.final_rank) == (True, "", 1)
     assert reason.explanation == "It was selected, in place 1."
+    assert reason.reranked == Place()  # there is no reranker
     assert (reason.source, reason.heading_path) == ("systems/ecs.md", ("ECS", "LN2 tank"))
 
 
@@ -47,10 +49,6 @@ def test_its_ranks_are_those_of_the_steps(manual: EmbeddedStore) -> None:
         [rank, item.score] for rank, item in enumerate(after, start=1) if item.section_id == fan
     )
     assert reason.final_rank == [p.section.node_id for p in retrieval.passages].index(fan) + 1
-
-
-def test_without_a_reranker_there_is_no_such_place(manual: EmbeddedStore) -> None:
-    assert ask(manual, "systems/ecs.md", "LN2 tank").reranked == Place()
 
 
 def test_a_file_that_is_not_indexed(manual: EmbeddedStore) -> None:
@@ -114,9 +112,7 @@ def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
 
 
 def test_too_far_down_to_be_fetched(tmp_path: Path) -> None:
-    store = make_store(
-        tmp_path, {"fans.md": "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))}
-    )
+    store = make_store(tmp_path, {"fans.md": FANS})
     retrieval = make_search(store, top_k=3).search("fan", ranks=None)
     ranking = [item.id for item in the_step(retrieval, FuseStep).ranking]
     for place, heading in ((40, "merge"), (21, "merge"), (20, "select"), (4, "select"), (3, "")):
@@ -168,8 +164,6 @@ def test_the_text_before_the_first_heading_can_be_asked_for(manual: EmbeddedStor
 
 
 # -- of a stored answer ---------------------------------------------------------------------------------
-
-FANS = "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))
 
 
 def test_the_rank_of_a_stored_answer_is_computed_again_beyond_what_its_steps_kept(tmp_path: Path) -> None:
