@@ -4,12 +4,9 @@ ReaderError                 the root: carries the source, the reason and what to
 ├── UnreadableFile          the operating system does not give the file's bytes
 │   ├── MissingFile         nothing has that name
 │   └── FileTooLarge        over the size limit
-├── NotMarkdown             named explicitly, but not a Markdown file
-│   └── BinaryFile          named like Markdown, but NUL bytes say it is not text
+├── BinaryFile              named like Markdown, but NUL bytes say it is not text
 ├── NotUtf8                 text in another encoding
 ├── EmptyFile               nothing but whitespace
-├── UnusableName            a file name that is not UTF-8
-├── BadIgnorePattern        a line of an ignore file that is no pattern
 └── SourceCollision         two files that would have the same name in the index
 """
 
@@ -17,7 +14,7 @@ from __future__ import annotations
 
 
 class ReaderError(Exception):
-    """The root: `str(error)` is fit to be shown to a user.
+    """The root, and what has no kind of its own: `str(error)` is fit to be shown to a user.
 
     What finds files gives it back, unraised, for a file that is left out.
     """
@@ -42,11 +39,7 @@ class FileTooLarge(UnreadableFile):
     """The file is over the size limit."""
 
 
-class NotMarkdown(ReaderError):
-    """A file was named explicitly but is not Markdown."""
-
-
-class BinaryFile(NotMarkdown):
+class BinaryFile(ReaderError):
     """The file is named like Markdown but holds NUL bytes."""
 
 
@@ -56,14 +49,6 @@ class NotUtf8(ReaderError):
 
 class EmptyFile(ReaderError):
     """The file holds nothing but whitespace."""
-
-
-class UnusableName(ReaderError):
-    """The file's name is not UTF-8, so that it could be neither stored nor shown."""
-
-
-class BadIgnorePattern(ReaderError):
-    """A line of an ignore file is no pattern."""
 
 
 class SourceCollision(ReaderError):

@@ -20,12 +20,10 @@ from readers.errors import (
     EmptyFile,
     FileTooLarge,
     MissingFile,
-    NotMarkdown,
     NotUtf8,
     ReaderError,
     SourceCollision,
     UnreadableFile,
-    UnusableName,
 )
 from readers.ignore import IgnoreRules, load_rules
 
@@ -165,7 +163,7 @@ class _Search:
                 self._add_file(path, real=os.path.realpath(path), source=path.name)
             else:
                 fix = "Convert it, or name it .md if it is Markdown."
-                self.problems.append(NotMarkdown(path.name, reason="not a Markdown file", fix=fix))
+                self.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
         except FileNotFoundError:
             self.problems.append(_missing(str(path)))
         except OSError as error:
@@ -259,4 +257,4 @@ class _Search:
 
 def _check_name(source: str) -> None:
     if any("\ud800" <= character <= "\udfff" for character in source):
-        raise UnusableName(source, reason="its name is not UTF-8", fix="Rename it and ingest again.")
+        raise ReaderError(source, reason="its name is not UTF-8", fix="Rename it and ingest again.")

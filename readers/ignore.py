@@ -8,7 +8,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
-from readers.errors import BadIgnorePattern, ReaderError, UnreadableFile
+from readers.errors import ReaderError, UnreadableFile
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both speak of a file in the same folder, the last one decides."""
@@ -68,7 +68,7 @@ def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderEr
             GitIgnoreSpec.from_lines([line])
         except GitIgnorePatternError:
             reason = f"line {number} is not a pattern ({line!r})"
-            problems.append(BadIgnorePattern(source, reason=reason, fix="Correct or remove it."))
+            problems.append(ReaderError(source, reason=reason, fix="Correct or remove it."))
         else:
             lines.append(line)
     return lines, problems
