@@ -17,16 +17,17 @@ GUESSES = 4
 """Looks by estimate before the search goes by halves, which no text can make slow."""
 
 
-def _cut_after(pattern: str) -> Cut:
+def cut_after(pattern: str) -> Cut:
     """Cuts behind every match of `pattern`."""
     compiled = re.compile(pattern)
     return lambda text: [match.end() for match in compiled.finditer(text)]
 
 
-LINES = _cut_after(r"\r\n?|\n")
-CELLS = _cut_after(r"(?<!\\)\|")
-CLAUSES = _cut_after(r"[,;:)\]–—]\s+")
-WORDS = _cut_after(r"\s+")
+PARAGRAPHS = cut_after(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*")
+LINES = cut_after(r"\r\n?|\n")
+CELLS = cut_after(r"(?<!\\)\|")
+CLAUSES = cut_after(r"[,;:)\]–—]\s+")
+WORDS = cut_after(r"\s+")
 
 
 class TokenLimit:

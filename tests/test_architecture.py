@@ -53,6 +53,7 @@ LLAMA_ADAPTERS = (
     "pipeline/models/reader.py",
     "pipeline/models/served.py",
     "readers/llamaindex/",
+    "readers/tokens.py",
     "evals/",
     "bench/",
 )

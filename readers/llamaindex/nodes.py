@@ -8,6 +8,7 @@ from typing import Any
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import BaseNode, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
 
+from readers.leaves import Leaf, build_sentences
 from readers.levels import Section, Sentence
 
 SECTION_KEYS = ("source", "title", "level", "start_line", "end_line", "front_matter", "hash")
@@ -52,6 +53,11 @@ def section_of(node: BaseNode) -> Section:
         document_id=node.source_node.node_id if node.source_node else "",
         blocks=remembered.blocks if remembered and remembered.start_char_idx == start else None,
     )
+
+
+def leaf_nodes(parent: BaseNode, leaves: Sequence[Leaf]) -> list[TextNode]:
+    """A node per leaf of `parent`, in order, and the parent's CHILD relationships."""
+    return sentence_nodes(parent, build_sentences(section_of(parent), leaves))
 
 
 def sentence_nodes(
