@@ -1,4 +1,4 @@
-"""The one analyser: what a text is to the lexical index, and what of a node is indexed and embedded.
+"""The one analyser: a text's terms for the lexical index, and which parts of a node are indexed and embedded.
 
 Every backend indexes these terms as they are (split at blanks), so that all of them find the same.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.nodes import Node
 
 ANALYSER_VERSION = 1
-"""Rises with every change of what `analyse` returns: lexical indexes of another version are made anew."""
+"""Rises with every change of what `analyse` returns: lexical indexes of another version are rebuilt."""
 
 EMBEDDING_RECIPE = 1
 """Rises with every change of what is embedded of a node, or of how a model's output becomes its vector.
@@ -48,7 +48,7 @@ def analyse(text: str) -> list[str]:
 
 
 def lexical_text(node: Node) -> str:
-    """What of a node is indexed: heading path, table header and text in one field, analysed."""
+    """The parts of a node that are indexed: heading path, table header and text in one field, analysed."""
     metadata = node.metadata
     return lexical_terms(node.text, metadata.get("heading_path", ()), metadata.get("header", ""))
 
@@ -59,7 +59,7 @@ def lexical_terms(text: str, heading_path: Sequence[str], header: str = "") -> s
 
 
 def embedding_text(node: Node) -> str:
-    """What of a node is embedded: its innermost headings, then its table's header and its text."""
+    """The parts of a node that are embedded: its innermost headings, then its table's header and its text."""
     metadata = node.metadata
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
     header = metadata.get("header", "")

@@ -296,7 +296,7 @@ class ChatRecipe:
             raise
 
     def _work(self, turn: RunningTurn) -> Iterator[ChatEvent]:
-        """The events of a turn, the last one when all else is done: some callers ask for no more."""
+        """The events of a turn; the last comes when all else is done, as some callers stop there."""
         last: ChatEvent
         try:
             answer = self._keep(turn, (yield from self._answer(turn)))
@@ -324,7 +324,7 @@ class ChatRecipe:
             listen(turn.finished)
 
     def _keep(self, turn: RunningTurn, answer: Answer) -> Answer:
-        """Store a turn with all its steps, in the place of what was stored of it before."""
+        """Store a turn with all its steps, replacing what was stored of it before."""
         turn.outcome = replace(
             answer, steps=tuple(turn.trace.steps), seconds=turn.trace.seconds, turn_id=turn.turn_id
         )

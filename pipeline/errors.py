@@ -14,7 +14,7 @@ AthenaError
 ├── DatasetError              an evaluation folder that cannot be read
 └── UploadRefused             an upload that breaks a rule, with the rule
 
-A message says what failed, on what, and what to do. Only ``athena/cli/`` and ``ui/`` catch the root.
+A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`` show it; a chat stores it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A document whose file has the hash it was indexed with is not read any further, and no model is opened for it.
 In a changed document, text that reads the same as before keeps its vector.
-Each document is stored whole or not at all; whatever ends an ingest, the next one completes it.
+Each document is stored whole or not at all; if an ingest ends early, the next one completes it.
 A rebuild makes a new index beside the old one, which is searched until the new one is complete.
-Documents of folders that are not named this time come along, from the text in the index.
+It includes documents of folders that are not named this time, from the text in the index.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A message to or from a language model, before it is any library's."""
+"""A message to or from a language model, in no library's types."""
 
 from __future__ import annotations
 

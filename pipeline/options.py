@@ -84,7 +84,7 @@ class SearchOptions(Options):
 
     hyde_lexical: bool = Field(False, description="add the hypothesis to the lexical query, too")
     alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
-    candidates: PositiveInt = Field(100, description="length of each of the four lists")
+    candidates: PositiveInt = Field(100, description="length of lists of sections; of sentences twice that")
     bm25_section_share: Share = Field(
         0.75, description="sections' share of the BM25 half; sentences' the rest"
     )

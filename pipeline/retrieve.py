@@ -141,7 +141,7 @@ class HybridSearch:
         place.wait()
         if not place.held:
             step.record = replace(
-                step.record, detail="no place came free in time: searching beside the others"
+                step.record, detail="no place came free in time: searching alongside the others"
             )
 
     def _embed(self, step: RunningStep[EmbedStep], query: SearchQuery) -> SearchQuery:

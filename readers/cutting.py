@@ -89,7 +89,7 @@ def _blocks(section: Section) -> Iterator[Block]:
 
 
 def _moved(block: Block, by: int, *, limit: int) -> Block:
-    """The block moved; cut where the section is trimmed of what Python calls whitespace, Markdown not."""
+    """The block moved; cut where the section is trimmed of what Python, unlike Markdown, calls whitespace."""
     gaps = tuple((start + by, end + by) for start, end in block.gaps)
     return Block(block.kind, max(0, block.start + by), min(limit, block.end + by), block.header, gaps)
 

@@ -1,4 +1,4 @@
-"""The prompt's two budgets: numbered sources from passages, and as much of the history as fits."""
+"""The prompt, put together within its budgets: numbered sources, as much history as fits, the message."""
 
 from __future__ import annotations
 

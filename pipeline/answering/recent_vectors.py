@@ -1,4 +1,4 @@
-"""Vectors of texts that come again: a sentence is located, then verified; a span is cited by many answers."""
+"""Vectors of texts that recur: a sentence is located, then verified; a span is cited by many answers."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
 
 
 def not_answered(question: str) -> str:
-    """What is said where the documents do not answer."""
+    """The reply where the documents do not answer."""
     return (
         f"The documents do not seem to answer this. I looked for: “{question}”. "
         "Below are the nearest sections. Try the words that the documents use, or ask one thing at a time."

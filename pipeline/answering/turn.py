@@ -50,7 +50,7 @@ class RunningTurn:
 
     @property
     def found(self) -> Retrieval:
-        """What was retrieved; only asked for once it was."""
+        """What was retrieved; to be read only after the search."""
         assert self.retrieval is not None  # noqa: S101  (the recipe retrieves first)
         return self.retrieval
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pipeline.models.onnx import core_count
 
 LONGEST_WAIT_S = 1.0
-"""Then a search goes on without a place: those before it may wait for a server and use no core at all."""
+"""Then a search goes on without a place: those before it may be waiting for a server, using no core."""
 
 
 class Place:

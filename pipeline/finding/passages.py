@@ -9,11 +9,10 @@ import numpy as np
 
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
+from pipeline.finding.merging import is_merged
 from pipeline.nodes import Node, ScoredNode, by_section
 from pipeline.steps.records import FetchedSection
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
-
-MIN_CHILDREN = 2  # a section of one sentence gains nothing, and one hit of two says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +74,6 @@ def gather(
         for passage in passages
     )
     return Gathered(passages, fetched)
-
-
-def is_merged(found: int, siblings: int, *, threshold: float) -> bool:
-    """Whether a section replaces the sentences that were found of it, out of so many siblings.
-
-    Unlike LlamaIndex's AutoMergingRetriever a ratio that equals the threshold merges, at least two sentences
-    must be found, and the merged section keeps its own fused score instead of the mean of its children's.
-    """
-    return found >= MIN_CHILDREN and found >= threshold * siblings
 
 
 def _found(

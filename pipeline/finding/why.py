@@ -88,7 +88,7 @@ def why_answered(
 ) -> Why:
     """The same for a stored answer, by a new search with its options and its hypothesis.
 
-    Where that search ranks other sections than the answer's did, the index has changed, which is said.
+    Where that search ranks other sections than the answer's did, the index has changed; it says so.
     """
     retrieval = hybrid_search.search(
         answer.condensed_question or answer.question,

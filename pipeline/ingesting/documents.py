@@ -27,7 +27,7 @@ class SourceText(Protocol):
 
 
 class Reader(Protocol):
-    """Finds files, reads them and cuts them into nodes: only what is behind it knows their format."""
+    """Finds files, reads them and cuts them into nodes: only its implementation knows their format."""
 
     @property
     def unreadable(self) -> type[Exception]:

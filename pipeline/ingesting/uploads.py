@@ -107,7 +107,7 @@ def accept(
 
 
 def inspect(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits) -> Accepted:
-    """What `accept` would keep, by the same rules, with nothing kept."""
+    """What `accept` would keep, by the same rules, without keeping it."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".upload-") as temporary:
         return _stage(files, Path(temporary), limits)

@@ -1,4 +1,4 @@
-"""A step, and a whole turn, in OpenInference's words: what Phoenix shows, counts and filters by.
+"""A step, and a whole turn, in OpenInference's terms: what Phoenix shows, counts and filters by.
 
 `athena.*` is what OpenInference has no word for. Its names come with the extra `[tracing]`.
 """
@@ -60,7 +60,7 @@ Attributes = dict[str, str | bool | int | float]
 
 
 def turn_attributes(turn: FinishedTurn) -> Attributes:
-    """What is said of a whole turn."""
+    """The attributes of a whole turn."""
     answer = turn.answer
     known: Attributes = {
         names.OPENINFERENCE_SPAN_KIND: Kind.CHAIN.value,
@@ -86,7 +86,7 @@ def turn_attributes(turn: FinishedTurn) -> Attributes:
 
 
 def step_attributes(step: Step, turn: FinishedTurn) -> Attributes:
-    """What is said of one step of a turn."""
+    """The attributes of one step of a turn."""
     kind = kind_of(step, turn)
     known: Attributes = {names.OPENINFERENCE_SPAN_KIND: kind.value, "athena.status": step.status}
     if step.detail:

@@ -1,8 +1,8 @@
 """Finished turns, sent to Phoenix as OpenTelemetry traces: in the background, and never in an answer's way.
 
 Everything here is the tracer's own: no global provider, so that other instruments of the process see
-nothing of it. Headers (Phoenix's key), certificates and compression are told the exporter by
-OpenTelemetry's own variables, `OTEL_EXPORTER_OTLP_HEADERS` and its kind. Needs the extra `[tracing]`.
+nothing of it. The exporter takes headers (Phoenix's key), certificates and compression from
+OpenTelemetry's own variables, `OTEL_EXPORTER_OTLP_HEADERS` and the like. Needs the extra `[tracing]`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def check_phoenix(url: str) -> str:
 
 
 class _Exporter(SpanExporter):
-    """OpenTelemetry's exporter; that Phoenix does not answer is said once, until it answers again."""
+    """OpenTelemetry's exporter; a Phoenix that does not answer is logged once, until it answers again."""
 
     def __init__(self, url: str) -> None:
         self._shown = _shown(_address(url))
@@ -152,7 +152,7 @@ def _address(url: str) -> str:
         known = False
     if not known:
         raise ConfigurationError(
-            f"ATHENA_PHOENIX_URL cannot be {url!r}: it is no address of a web server.",
+            f"ATHENA_PHOENIX_URL cannot be {url!r}: it is not the address of a web server.",
             "Write it like http://127.0.0.1:6006, or leave it empty for no traces.",
         )
     return url.strip().rstrip("/").removesuffix(TRACES)

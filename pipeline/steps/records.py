@@ -1,4 +1,4 @@
-"""The record of each step: one frozen class a step, with what went in and what came out.
+"""The record of each step: one frozen class per step, with what went in and what came out.
 
 A list of ranks keeps its first `KEPT_RANKS`: with all of them an answer was 100 kB. Whoever needs more
 searches again (`pipeline/finding/why.py`).

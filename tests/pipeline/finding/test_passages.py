@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
 from pipeline.finding.fusion import Fused
-from pipeline.finding.passages import Gathered, gather, is_merged
+from pipeline.finding.merging import is_merged
+from pipeline.finding.passages import Gathered, gather
 from pipeline.steps.records import FetchedSection
 from pipeline.stores.base import Hit, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
