@@ -2,7 +2,6 @@
 
 AthenaError
 ├── ConfigurationError        a setting that cannot work, with the setting's name
-├── CorpusError               nothing to index, or a file that cannot be
 ├── StoreError                the store cannot be read or written
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
@@ -32,10 +31,6 @@ class AthenaError(Exception):
 
 class ConfigurationError(AthenaError):
     """A setting that cannot work."""
-
-
-class CorpusError(AthenaError):
-    """Nothing to index, or a file that cannot be."""
 
 
 class StoreError(AthenaError):

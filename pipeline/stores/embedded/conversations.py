@@ -15,7 +15,6 @@ from pipeline.stores.conversations import (
     Turn,
     answer_from,
     answer_json,
-    exported,
     record_of,
     title_of,
     unknown_conversation,
@@ -145,10 +144,6 @@ class EmbeddedConversations:
                 """,
                 [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
             )
-
-    def export_markdown(self, conversation_id: str) -> str:
-        """The conversation as Markdown, citations as footnotes."""
-        return exported(self.get(conversation_id))
 
     def close(self) -> None:
         """Release the file."""

@@ -19,10 +19,9 @@ from pipeline.stores.base import (
     Vector,
 )
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
-from pipeline.stores.embedded.documents import State, read_manifest, read_state
+from pipeline.stores.embedded.documents import Scored, State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.node_rows import SENTENCES_BY_ID, SENTENCES_OF_SECTIONS, sentence_nodes
-from pipeline.stores.embedded.scored import Scored
 from pipeline.stores.embedded.vectors import VectorIndex
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search

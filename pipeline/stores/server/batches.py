@@ -16,7 +16,6 @@ from weaviate.exceptions import (
 )
 
 from pipeline.analysis import lexical_text
-from pipeline.errors import StoreError
 from pipeline.nodes import Node, metadata_json
 from pipeline.stores.base import Level, NewDocument
 from pipeline.stores.server.schema import SEARCHED
@@ -132,12 +131,8 @@ def _sentences(section_id: str, sentences: list[Node]) -> Iterator[tuple[Node, d
 
 
 def _object(document: NewDocument, version: str, node: Node, properties: dict[str, Any]) -> NodeObject:
-    vector = document.vectors.get(node.node_id)
-    if vector is None:
-        problem = f"Cannot store '{document.source}': node {node.node_id} has no vector."
-        raise StoreError(problem, "Every section and sentence must be embedded.")
     return DataObject(
         uuid=object_id(version, node.node_id),
         properties={"node": node.node_id, "version": version, "lexical": lexical_text(node), **properties},
-        vector=vector.tolist(),
+        vector=document.vector(node).tolist(),
     )

@@ -19,7 +19,6 @@ from pipeline.stores.conversations import (
     Turn,
     answer_from,
     answer_json,
-    exported,
     record_of,
     title_of,
     unknown_conversation,
@@ -121,10 +120,6 @@ class ServerConversations:
             database["conversations"].replace_one(
                 {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
             )
-
-    def export_markdown(self, conversation_id: str) -> str:
-        """The conversation as Markdown, citations as footnotes."""
-        return exported(self.get(conversation_id))
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""

@@ -44,10 +44,9 @@ class WriterLease:
     def update_state(self, changes: Document) -> None:
         """Change the state, in one update that is refused where the place was lost."""
         self.check()
-        with self._mongo.collection("state") as states:
-            done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
+        held = self._set(changes)
         self._mongo.state_written_at = time.monotonic()
-        if done.matched_count == 0:
+        if not held:
             self._lost = True
             self.check()
 
@@ -64,20 +63,21 @@ class WriterLease:
         while not self._ended.wait(self._lease_s / 4):
             started = time.monotonic()
             with suppress(StoreError):  # no answer: `check` knows when it is too late
-                expires_at = self._mongo.now() + self._lease_s
-                with self._mongo.collection("state") as states:
-                    done = states.update_one(
-                        {"_id": STATE_ID, "writer.owner": self._owner},
-                        {"$set": {"writer.expires_at": expires_at}},
-                    )
-                self._lost = self._lost or done.matched_count == 0
+                held = self._set({"writer.expires_at": self._mongo.now() + self._lease_s})
+                self._lost = self._lost or not held
                 self._renewed = started
 
     def end(self) -> None:
         """Give up the place; where the server does not answer, the lease runs out by itself."""
         self._ended.set()
-        with suppress(StoreError), self._mongo.collection("state") as states:
-            states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": {"writer": _NOBODY}})
+        with suppress(StoreError):
+            self._set({"writer": _NOBODY})
+
+    def _set(self, changes: Document) -> bool:
+        """Change the state's record while the place is ours; False where it is not."""
+        with self._mongo.collection("state") as states:
+            done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
+        return bool(done.matched_count)
 
 
 @contextmanager
@@ -99,18 +99,14 @@ def writer_lease(
 
 def is_held(mongo: MongoServer) -> bool:
     """True while somebody writes."""
-    with mongo.collection("state") as states:
-        record = states.find_one({"_id": STATE_ID}) or {}
-    return not _is_free(record.get("writer", _NOBODY), mongo.now())
+    return not _is_free(_holder(mongo), mongo.now())
 
 
 def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float, lease_s: float) -> State:
     deadline = time.monotonic() + wait_s
     _ensure_state(mongo)
     while True:
-        with mongo.collection("state") as states:
-            record = states.find_one({"_id": STATE_ID}) or {}
-        holder = record.get("writer", _NOBODY)
+        holder = _holder(mongo)
         now = mongo.now()
         if _is_free(holder, now):
             taken = _take(mongo, holder, owner=owner, expires_at=now + lease_s)
@@ -120,6 +116,12 @@ def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float, lease_s
             raise _occupied(holder, url)
         else:
             time.sleep(POLL_S)
+
+
+def _holder(mongo: MongoServer) -> Document:
+    with mongo.collection("state") as states:
+        record = states.find_one({"_id": STATE_ID}) or {}
+    return dict(record.get("writer", _NOBODY))
 
 
 def _take(mongo: MongoServer, holder: Document, *, owner: str, expires_at: float) -> State | None:

@@ -11,7 +11,7 @@ from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 from weaviate.collections.classes.filters import FilterReturn
 
-from pipeline.stores.base import Level, Vector
+from pipeline.stores.base import LEVELS, Level, Vector
 from pipeline.stores.server.batches import Batches, NodeObject, delete_where, in_batches, insert_batch
 from pipeline.stores.server.mongo import chunks
 from pipeline.stores.server.queries import (
@@ -24,7 +24,7 @@ from pipeline.stores.server.queries import (
     count_stored,
     groups_of_results,
 )
-from pipeline.stores.server.schema import LEVELS, collection_name, create_collection
+from pipeline.stores.server.schema import collection_name, create_collection
 from pipeline.stores.server.weaviate import WeaviateServer
 
 FETCHED_IDS = 1000  # by one query

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from pipeline.stores.base import Level
+from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.server.builds import Builds
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import (
@@ -20,7 +20,7 @@ from pipeline.stores.server.records import (
     read_records,
     visible_records,
 )
-from pipeline.stores.server.schema import LEVELS, collection_name, store_prefix
+from pipeline.stores.server.schema import collection_name, store_prefix
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +22,9 @@ MAX_CHARACTERS_AT_ONCE = MAX_CHARACTERS // 2
 class ServerSections:
     """Whole documents and their sections, of the visible build."""
 
-    def __init__(self, servers: Servers, snapshots: Snapshots, *, delete: Callable[[str], None]) -> None:
+    def __init__(self, servers: Servers, snapshots: Snapshots) -> None:
         self._servers = servers
         self._snapshots = snapshots
-        self._delete = delete
         self._cache = section_cache()
 
     def documents(self) -> list[DocumentInfo]:
@@ -80,10 +79,6 @@ class ServerSections:
                 self._cache.put(self._visible({"build": snapshot.build}, snapshot))
 
         self._snapshots.read(read)
-
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
-        self._delete(source)
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""

@@ -10,6 +10,7 @@ from itertools import chain
 from pipeline.analysis import analyse
 from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
+    LEVELS,
     SENTENCES_PER_SECTION,
     Hit,
     Level,
@@ -23,7 +24,6 @@ from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.server.objects import NodeObjects, Wanted
 from pipeline.stores.server.queries import Fetched, Found
-from pipeline.stores.server.schema import LEVELS
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import LeafCache, Leaves

@@ -62,8 +62,8 @@ def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Private]:
 @pytest.fixture
 def store(private: Private) -> Iterator[ServerStore]:
     with closing(ServerStore(private.addresses)) as opened:
-        with opened.writing(MANIFEST):
-            opened.replace(make_document("a.md", {"A": ["Alpha."]}))
+        with opened.writing(MANIFEST) as writing:
+            writing.replace(make_document("a.md", {"A": ["Alpha."]}))
         yield opened
 
 
@@ -82,8 +82,8 @@ def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStor
     for _ in range(3):
         fails_soon(lambda: store.sentences.search(REQUEST), private.weaviate.url, "ATHENA_WEAVIATE_URL")
     assert [info.source for info in store.sections.documents()] == ["a.md"]  # the other server is there
-    with pytest.raises(StoreUnavailable, match="Weaviate"), store.writing(MANIFEST):
-        store.replace(make_document("b.md", {"B": ["Beta."]}))
+    with pytest.raises(StoreUnavailable, match="Weaviate"), store.writing(MANIFEST) as writing:
+        writing.replace(make_document("b.md", {"B": ["Beta."]}))
     private.weaviate.start()
     assert store.sentences.search(REQUEST).bm25_sentences == found.bm25_sentences
     if store.sentences.search(REQUEST).dense_sentences != found.dense_sentences:
@@ -92,12 +92,12 @@ def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStor
     with store.writing(MANIFEST) as writing:
         (info,) = writing.documents()
         if not info.hash:
-            store.replace(make_document("a.md", {"A": ["Alpha."]}))
-        store.replace(make_document("b.md", {"B": ["Beta."]}))
+            writing.replace(make_document("a.md", {"A": ["Alpha."]}))
+        writing.replace(make_document("b.md", {"B": ["Beta."]}))
     assert store.sentences.search(REQUEST).dense_sentences[0] == found.dense_sentences[0]
     assert store.sentences.count() == 2
     assert store.find_orphans().is_clean
-    store.sections.delete_document("b.md")
+    store.delete_document("b.md")
 
 
 def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore) -> None:
@@ -109,7 +109,7 @@ def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore
         fails_soon(lambda: store.sentences.search(REQUEST), *words)
         fails_soon(store.sections.documents, *words)
         fails_soon(conversations.list, *words)
-        fails_soon(lambda: store.sections.delete_document("a.md"), *words)
+        fails_soon(lambda: store.delete_document("a.md"), *words)
         private.mongo.start()
         assert store.sentences.search(REQUEST) == found
         assert [info.id for info in conversations.list()] == [kept]
@@ -164,14 +164,14 @@ def test_a_weaviate_that_has_made_itself_read_only_is_told(private: Private, sto
         servers.weaviate.run(partial(set_status, "READONLY"))
         with (
             pytest.raises(StoreError, match=r"disk is full.*read-only due to.*Free some space") as caught,
-            store.writing(MANIFEST),
+            store.writing(MANIFEST) as writing,
         ):
-            store.replace(make_document("b.md", {"B": ["Beta."]}))
+            writing.replace(make_document("b.md", {"B": ["Beta."]}))
         assert private.weaviate.url in str(caught.value)
         assert [info.source for info in store.sections.documents()] == ["a.md"]
         assert store.sentences.search(REQUEST).dense_sentences
         servers.weaviate.run(partial(set_status, "READY"))
-    with store.writing(MANIFEST):
-        store.replace(make_document("b.md", {"B": ["Beta."]}))
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document("b.md", {"B": ["Beta."]}))
     assert store.find_orphans().is_clean
-    store.sections.delete_document("b.md")
+    store.delete_document("b.md")
