@@ -71,9 +71,3 @@ class TestSectionStore:
         assert store.sentences.get_many([node.node_id for node in tank.sentences]) == {}
         assert store.sentences.vectors([node.node_id for node in tank.sentences]) == {}
         assert store.sentences.count() == 1
-
-    def test_the_manifest_is_what_was_written_with(self, store: DocumentStore, tank: NewDocument) -> None:
-        manifest = store.sections.manifest()
-        assert manifest is not None
-        assert (manifest.embedding_model, manifest.dimensions) == (MANIFEST.embedding_model, 32)
-        assert manifest.generation > 0

@@ -89,14 +89,13 @@ def insert_batch(data: Batches, objects: Sequence[NodeObject]) -> None:
     raise WeaviateBatchError(f"{len(waiting)} of {len(objects)} objects, tried {ATTEMPTS} times: {message}")
 
 
-def delete_where(data: Batches, where: FilterReturn) -> int:
-    """Delete what a filter means until none is left; how many there were."""
-    deleted = idle = 0
+def delete_where(data: Batches, where: FilterReturn) -> None:
+    """Delete what a filter means until none is left."""
+    idle = 0
     while True:
         result = data.delete_many(where=where)
         if result.matches == 0:
-            return deleted
-        deleted += result.successful
+            return
         idle = 0 if result.successful else idle + 1
         if idle == ATTEMPTS:
             # It could say why, but Weaviate 1.36 fails in saying so. What is known to do this:

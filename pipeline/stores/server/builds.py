@@ -53,12 +53,7 @@ class Builds:
 
     def objects(self, build: str) -> NodeObjects:
         """The objects of a build."""
-        return NodeObjects(
-            self._servers.weaviate,
-            prefix=self._servers.addresses.weaviate_prefix,
-            store=self.state.store,
-            build=build,
-        )
+        return NodeObjects(self._servers, store=self.state.store, build=build)
 
     def visible(self) -> tuple[str, list[Record]]:
         """The visible build with its records; to be called where there is one."""

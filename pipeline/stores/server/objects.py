@@ -25,7 +25,7 @@ from pipeline.stores.server.queries import (
     groups_of_results,
 )
 from pipeline.stores.server.schema import collection_name, create_collection
-from pipeline.stores.server.weaviate import WeaviateServer
+from pipeline.stores.server.servers import Servers
 
 FETCHED_IDS = 1000  # by one query
 
@@ -43,8 +43,9 @@ class Wanted(NamedTuple):
 class NodeObjects:
     """The two collections of one build."""
 
-    def __init__(self, server: WeaviateServer, *, prefix: str, store: str, build: str) -> None:
-        self._server = server
+    def __init__(self, servers: Servers, *, store: str, build: str) -> None:
+        self._server = servers.weaviate
+        prefix = servers.addresses.weaviate_prefix
         self._names = {level: collection_name(prefix, store, build, level) for level in LEVELS}
 
     def create(self) -> None:
@@ -65,17 +66,15 @@ class NodeObjects:
         calls = [writing(level, batch) for level in LEVELS for batch in in_batches(objects.get(level, ()))]
         self._server.run_all(calls)
 
-    def delete_versions(self, versions: Iterable[str]) -> int:
-        """Delete all objects of some versions, until none is left; how many there were."""
-        deleted = 0
+    def delete_versions(self, versions: Iterable[str]) -> None:
+        """Delete all objects of some versions, until none is left."""
         for some in chunks(versions):
             where = Filter.by_property("version").contains_any(some)
 
-            def deleting(level: Level, where: FilterReturn = where) -> Callable[[WeaviateClient], int]:
+            def deleting(level: Level, where: FilterReturn = where) -> Callable[[WeaviateClient], None]:
                 return lambda client: delete_where(self._data(client, level), where)
 
-            deleted += sum(self._server.run_all([deleting(level) for level in LEVELS]))
-        return deleted
+            self._server.run_all([deleting(level) for level in LEVELS])
 
     def search(
         self,

@@ -68,7 +68,7 @@ def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
     collections = tuple(sorted(existing - of_builds))
     if state.build is None:
         return OrphanReport(builds=stale, collections=collections)
-    objects = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build)
+    objects = NodeObjects(servers, store=state.store, build=state.build)
     complete = existing >= {collection_name(prefix, state.store, state.build, level) for level in LEVELS}
     stored = objects.stored() if complete else {}
     rows = _rows(servers, state.build)

@@ -121,12 +121,7 @@ class ServerSentences:
         """The objects of the visible build; None while it has no document."""
         if snapshot.build is None or not snapshot.documents:
             return None
-        return NodeObjects(
-            self._servers.weaviate,
-            prefix=self._servers.addresses.weaviate_prefix,
-            store=snapshot.state.store,
-            build=snapshot.build,
-        )
+        return NodeObjects(self._servers, store=snapshot.state.store, build=snapshot.build)
 
     def _search(self, snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
         objects, stored = self._objects(snapshot), snapshot.manifest
