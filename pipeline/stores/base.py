@@ -118,11 +118,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels; None leaves that way of searching out.
-
-    The two lists of sections hold `top_k` hits, those of sentences twice as many: several sentences belong
-    to one section.
-    """
+    """One search of both levels for `top_k` sections; None leaves that way of searching out."""
 
     text: str | None
     vector: Vector | None

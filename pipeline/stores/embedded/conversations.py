@@ -80,10 +80,7 @@ class EmbeddedConversations:
                 raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
-        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
-
-        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
-        """
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
         now = time.time()
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         with self._pool.borrow() as connection, transaction(connection):
@@ -115,10 +112,7 @@ class EmbeddedConversations:
         return answer.turn_id
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
-        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
-
-        Raises `UnknownConversation` where the answer is not stored any more.
-        """
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._pool.borrow() as connection:
             done = connection.execute(
                 "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)

@@ -87,10 +87,7 @@ class EmbeddedSentences:
                 return self._search(connection, state, request)
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections, in one call.
-
-        An id that is not stored is missing from the result.
-        """
+        """Sentences by id, and all those of some sections, in one call."""
         with self._pool.borrow() as connection, snapshot(connection):
             build = read_state(connection).visible
             nodes: list[StoredNode] = []

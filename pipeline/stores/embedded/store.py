@@ -43,11 +43,7 @@ class EmbeddedStore:
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
-
-        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
-        the same manifest goes on where one was broken off.
-        """
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
         with self._turn() as connection:
             build = build_to_write(connection, manifest, rebuild=rebuild)
             writing = EmbeddedWriting(connection, self._lexical, build=build)

@@ -33,10 +33,9 @@ _NOBODY: Document = {"owner": "", "machine": "", "pid": 0, "expires_at": 0.0}
 class WriterLease:
     """The writer's place while it is held."""
 
-    def __init__(self, mongo: MongoServer, owner: str, *, lease_s: float) -> None:
+    def __init__(self, mongo: MongoServer, owner: str) -> None:
         self._mongo = mongo
         self._owner = owner
-        self._lease_s = lease_s
         self._renewed = time.monotonic()
         self._lost = False
         self._ended = threading.Event()
@@ -52,7 +51,7 @@ class WriterLease:
 
     def check(self) -> None:
         """Raise `StoreError` where the place was lost, or may have been."""
-        if self._lost or time.monotonic() - self._renewed > self._lease_s:
+        if self._lost or time.monotonic() - self._renewed > LEASE_S:
             raise StoreError(
                 "Another process has taken the writer's place: this one was stopped for too long.",
                 "What it had stored is whole; ingest again.",
@@ -60,10 +59,10 @@ class WriterLease:
 
     def keep(self) -> None:
         """Renew it until `end`; runs in a thread of its own."""
-        while not self._ended.wait(self._lease_s / 4):
+        while not self._ended.wait(LEASE_S / 4):
             started = time.monotonic()
             with suppress(StoreError):  # no answer: `check` knows when it is too late
-                held = self._set({"writer.expires_at": self._mongo.now() + self._lease_s})
+                held = self._set({"writer.expires_at": self._mongo.now() + LEASE_S})
                 self._lost = self._lost or not held
                 self._renewed = started
 
@@ -81,13 +80,11 @@ class WriterLease:
 
 
 @contextmanager
-def writer_lease(
-    mongo: MongoServer, url: str, *, wait_s: float, lease_s: float
-) -> Iterator[tuple[WriterLease, State]]:
+def writer_lease(mongo: MongoServer, url: str, *, wait_s: float) -> Iterator[tuple[WriterLease, State]]:
     """Hold the writer's place for the block; raises `StoreError`, naming who has it, after `wait_s`."""
     owner = uuid.uuid4().hex
-    state = _acquire(mongo, url, owner=owner, wait_s=wait_s, lease_s=lease_s)
-    lease = WriterLease(mongo, owner, lease_s=lease_s)
+    state = _acquire(mongo, url, owner=owner, wait_s=wait_s)
+    lease = WriterLease(mongo, owner)
     keeper = threading.Thread(target=lease.keep, name="writer-lease", daemon=True)
     keeper.start()
     try:
@@ -102,14 +99,14 @@ def is_held(mongo: MongoServer) -> bool:
     return not _is_free(_holder(mongo), mongo.now())
 
 
-def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float, lease_s: float) -> State:
+def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float) -> State:
     deadline = time.monotonic() + wait_s
     _ensure_state(mongo)
     while True:
         holder = _holder(mongo)
         now = mongo.now()
         if _is_free(holder, now):
-            taken = _take(mongo, holder, owner=owner, expires_at=now + lease_s)
+            taken = _take(mongo, holder, owner=owner, expires_at=now + LEASE_S)
             if taken is not None:
                 return taken
         elif time.monotonic() >= deadline:

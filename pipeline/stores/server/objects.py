@@ -27,8 +27,6 @@ from pipeline.stores.server.queries import (
 from pipeline.stores.server.schema import collection_name, create_collection
 from pipeline.stores.server.servers import Servers
 
-FETCHED_IDS = 1000  # by one query
-
 
 class Wanted(NamedTuple):
     """Objects of one level whose property `by` is one of the ids."""
@@ -109,7 +107,7 @@ class NodeObjects:
         wishes: list[int] = []
         for number, wish in enumerate(wanted):
             query = Fetch(self._names[wish.level], list(wish.properties), wish.with_vectors)
-            for ids in chunks(wish.ids, FETCHED_IDS):
+            for ids in chunks(wish.ids):
                 calls.append(partial(query.by_ids, by=wish.by, ids=ids))
                 wishes.append(number)
         found: list[list[Fetched]] = [[] for _ in wanted]

@@ -64,7 +64,9 @@ class ServerSections:
         def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             records = self._cache.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in records]
-            read = self._read(snapshot, missing)
+            read: dict[str, Document] = {}
+            for ids in chunks(missing):
+                read |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
             self._cache.put(read)
             return nodes(records | read, snapshot)
 
@@ -83,13 +85,6 @@ class ServerSections:
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
         return self._snapshots.recall(_manifest, _manifest)
-
-    def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Document]:
-        """The records of some sections, of visible versions."""
-        records: dict[str, Document] = {}
-        for ids in chunks(node_ids):
-            records |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
-        return records
 
     def _visible(self, where: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Document]:
         """The records that a filter means, of visible versions, by id."""

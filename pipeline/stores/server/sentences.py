@@ -52,7 +52,7 @@ class ServerSentences:
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
         """Sentences by id, and all those of some sections, in one call.
 
-        An id that is not stored is missing from the result. The vectors of whole sections are fetched and
+        The vectors of whole sections are fetched and
         kept with them: whoever wants all sentences compares them.
         """
 

@@ -10,7 +10,7 @@ from pipeline.errors import StoreError, UnknownDocument
 from pipeline.stores.base import Manifest
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.builds import Builds
-from pipeline.stores.server.lease import LEASE_S, WAIT_S, is_held, writer_lease
+from pipeline.stores.server.lease import WAIT_S, is_held, writer_lease
 from pipeline.stores.server.orphans import OrphanReport, find_orphans, remove_orphans
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.sentences import ServerSentences
@@ -36,27 +36,17 @@ class ServerStore:
     """
 
     def __init__(
-        self,
-        addresses: ServerAddresses,
-        *,
-        manifest: Manifest | None = None,
-        lock_wait_s: float = WAIT_S,
-        lease_s: float = LEASE_S,
+        self, addresses: ServerAddresses, *, manifest: Manifest | None = None, lock_wait_s: float = WAIT_S
     ) -> None:
         self._servers = Servers(addresses)
         self._lock_wait_s = lock_wait_s
-        self._lease_s = lease_s
         snapshots = Snapshots(lambda: self._servers.mongo)
         self.sections = ServerSections(self._servers, snapshots)
         self.sentences = ServerSentences(self._servers, snapshots, manifest=manifest)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
-
-        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
-        the same manifest goes on where one was broken off.
-        """
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
         with self._turn() as builds:
             build, records = builds.to_write(manifest, rebuild=rebuild)
             writing = ServerWriting(self._servers, builds, build=build, records=records)
@@ -111,5 +101,5 @@ class ServerStore:
         mongo = self._servers.mongo
         mongo.ensure_indexes()
         url = self._servers.addresses.mongodb_url
-        with writer_lease(mongo, url, wait_s=self._lock_wait_s, lease_s=self._lease_s) as (lease, state):
+        with writer_lease(mongo, url, wait_s=self._lock_wait_s) as (lease, state):
             yield Builds(self._servers, lease, state)
