@@ -99,7 +99,7 @@ class Athena:
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
-        self.store.sections.delete_document(source)
+        self.store.delete_document(source)
 
     def sentence_cutter(self) -> SentenceCutter:
         """Cuts sections into sentences no longer than the embedding model reads."""

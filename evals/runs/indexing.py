@@ -45,10 +45,10 @@ def index_corpus(
     documents = list({document.id: document for document in documents}.values())
     names: dict[str, str] = {}
     sentences = 0
-    with store.writing(manifest):
+    with store.writing(manifest) as writing:
         for first in range(0, len(documents), CHUNK):
             for new in _embedded(documents[first : first + CHUNK], cutter=cutter, encoder=encoder):
-                store.replace(new)
+                writing.replace(new)
                 names[new.sections[0].node_id] = new.source
                 sentences += len(new.sentences)
             if report:

@@ -176,7 +176,7 @@ class IngestRun:
         for document, vectors in documents:
             self._check_stop()
             source = document.candidate.source
-            self._store.replace(document.with_vectors(vectors))
+            self._writing.replace(document.with_vectors(vectors))
             (self._changed if source in self._indexed else self._added).append(source)
             self._tell("storing", self._done, self._total, source)
 

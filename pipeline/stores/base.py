@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
 Vector: TypeAlias = "NDArray[np.float32]"  # (dimensions,), unit length
 Matrix: TypeAlias = "NDArray[np.float32]"  # (rows, dimensions), unit length each
 Level = Literal["section", "sentence"]
+LEVELS: tuple[Level, ...] = ("section", "sentence")
 
 SENTENCES_PER_SECTION = 2
 """How many times longer the lists of sentences are: several sentences belong to one section."""
@@ -92,6 +93,15 @@ class NewDocument:
     sentences: Sequence[Node]
     vectors: Mapping[str, Vector]
 
+    def vector(self, node: Node) -> Vector:
+        """The vector of one of its nodes; raises `StoreError` where it has none."""
+        if node.node_id not in self.vectors:
+            raise StoreError(
+                f"Cannot store '{self.source}': node {node.node_id} has no vector.",
+                "Every section and sentence must be embedded.",
+            )
+        return self.vectors[node.node_id]
+
     def sentences_by_section(self) -> dict[str, list[Node]]:
         """The sentences of every section, in order; raises `StoreError` for a sentence of none."""
         by_section: dict[str, list[Node]] = {section.node_id: [] for section in self.sections}
@@ -108,11 +118,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels; None leaves that way of searching out.
-
-    The two lists of sections hold `top_k` hits, those of sentences twice as many: several sentences belong
-    to one section.
-    """
+    """One search of both levels for `top_k` sections; None leaves that way of searching out."""
 
     text: str | None
     vector: Vector | None
@@ -141,9 +147,6 @@ class SectionStore(Protocol):
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
-
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
@@ -177,6 +180,9 @@ class Writing(Protocol):
     def documents(self) -> list[DocumentInfo]:
         """The documents written so far, by source: all visible ones but in a rebuild."""
 
+    def replace(self, document: NewDocument) -> None:
+        """Write a document, replacing its former version: after a kill it is whole or as before."""
+
     def delete(self, source: str) -> None:
         """Remove a document from what is being written; raises `UnknownDocument`."""
 
@@ -195,8 +201,8 @@ class DocumentStore(Protocol):
     def sentences(self) -> SentenceIndex:
         """The search."""
 
-    def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version: after a kill it is whole or as before."""
+    def delete_document(self, source: str) -> None:
+        """Remove a document with all that was made of it; raises `UnknownDocument`."""
 
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.

@@ -48,6 +48,13 @@ class Conversation:
     info: ConversationInfo
     turns: tuple[Turn, ...]
 
+    def as_markdown(self) -> str:
+        """All of it as Markdown, citations as footnotes."""
+        parts = [f"# {self.info.title or 'Conversation'}"]
+        for number, turn in enumerate(self.turns, start=1):
+            parts += _exported_turn(turn, number)
+        return "\n\n".join(parts) + "\n"
+
 
 class Conversations(Protocol):
     """All conversations of one store; safe to use from several threads."""
@@ -82,9 +89,6 @@ class Conversations(Protocol):
     def restore(self, conversation: Conversation) -> None:
         """Write a conversation whole, with its ids and times, in the place of one of the same id."""
 
-    def export_markdown(self, conversation_id: str) -> str:
-        """The conversation as Markdown, citations as footnotes."""
-
     def close(self) -> None:
         """Release files and connections."""
 
@@ -102,14 +106,6 @@ def record_of(turn: Turn, conversation_id: str, position: int) -> dict[str, Any]
         "feedback": turn.feedback,
         "feedback_text": turn.feedback_text,
     }
-
-
-def exported(conversation: Conversation) -> str:
-    """A conversation as Markdown, citations as footnotes."""
-    parts = [f"# {conversation.info.title or 'Conversation'}"]
-    for number, turn in enumerate(conversation.turns, start=1):
-        parts += _exported_turn(turn, number)
-    return "\n\n".join(parts) + "\n"
 
 
 def title_of(question: str) -> str:

@@ -45,7 +45,7 @@ def migrate(
         StoreError: nothing to copy, or the target has other documents and `force` is not given.
         ManifestMismatch: the target was made with another embedding model, model file, recipe or splitter.
     """
-    report = report or _silent
+    report = report or (lambda _what, _done, _total: None)
     copied, kept = _copy_documents(source, target, force=force, report=report)
     moved, known = _copy_conversations(*conversations, report=report)
     return Migration(copied, moved, kept, known)
@@ -70,7 +70,7 @@ def _copy_documents(
         missing = [info for info in wanted if not _same(present.get(info.source), info)]
         report("Documents", 0, len(missing))
         for done, info in enumerate(missing, start=1):
-            target.replace(_whole(source, info))
+            writing.replace(_whole(source, info))
             report("Documents", done, len(missing))
     return len(missing), len(wanted) - len(missing)
 
@@ -128,7 +128,3 @@ def _copy_conversations(source: Conversations, target: Conversations, *, report:
 def _older(there: ConversationInfo | None, info: ConversationInfo) -> bool:
     """True where the target does not have it, or has less of it; one that went on there is left alone."""
     return there is None or (there.updated_at, there.turns) < (info.updated_at, info.turns)
-
-
-def _silent(_what: str, _done: int, _total: int) -> None:
-    """For a caller who shows no progress."""

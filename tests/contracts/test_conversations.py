@@ -79,7 +79,6 @@ class TestConversations:
             lambda: conversations.rename("x", "y"),
             lambda: conversations.delete("x"),
             lambda: conversations.save_turn("x", answer()),
-            lambda: conversations.export_markdown("x"),
             lambda: conversations.set_feedback("x", 1),
         ):
             with pytest.raises(UnknownConversation, match="'x'"):
@@ -97,7 +96,7 @@ class TestConversations:
         id_ = conversations.create("Fans").info.id
         conversations.save_turn(id_, answer(text="Hums [1], `x[1]`.", citations=(citing("The fan hums."),)))
         conversations.save_turn(id_, answer("And\nthen?", text="", status="failed"))
-        text = conversations.export_markdown(id_)
+        text = conversations.get(id_).as_markdown()
         assert text.startswith("# Fans\n\n## Question 1\n\n> Why?\n\nHums [^1-1], `x[1]`.\n\n")
         assert "[^1-1]: fan.md › Fan, lines 3-3: “The fan hums.”" in text
         assert "> And\n> then?\n\n*No answer.*\n\n*This answer was failed.*" in text

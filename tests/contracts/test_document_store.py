@@ -30,8 +30,8 @@ def found(store: DocumentStore, text: str) -> set[str]:
 
 
 def write(store: DocumentStore, source: str, content: dict[str, list[str]]) -> None:
-    with store.writing(MANIFEST):
-        store.replace(make_document(source, content))
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document(source, content))
 
 
 class TestDocumentStore:
@@ -60,11 +60,11 @@ class TestDocumentStore:
         write(store, "a.md", {"A": ["Alpha."]})
         assert store.sentences.count() == 1
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            store.replace(make_document("b.md", {"B": ["Beta.", "Gamma."]}, encoder=OTHER_ENCODER))
+            writing.replace(make_document("b.md", {"B": ["Beta.", "Gamma."]}, encoder=OTHER_ENCODER))
             assert store.sentences.count() == 1
             writing.publish()
         assert store.sentences.count() == 2
-        store.sections.delete_document("b.md")
+        store.delete_document("b.md")
         assert store.sentences.count() == 0
 
     def test_a_document_without_sections_is_kept(self, store: DocumentStore) -> None:
@@ -89,9 +89,9 @@ class TestDocumentStore:
 
     def test_an_empty_store_takes_any_manifest(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        store.sections.delete_document("a.md")
-        with store.writing(OTHER_MANIFEST):
-            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        store.delete_document("a.md")
+        with store.writing(OTHER_MANIFEST) as writing:
+            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
         assert store.sections.manifest() == replace(
             OTHER_MANIFEST, generation=getattr(store.sections.manifest(), "generation", 0)
         )
@@ -100,10 +100,6 @@ class TestDocumentStore:
         write(store, "a.md", {"A": ["Alpha."]})
         with pytest.raises(ManifestMismatch, match="32 dimensions"):
             store.sentences.search(SearchRequest(None, OTHER_ENCODER.encode_query("alpha"), 5))
-
-    def test_replacing_outside_of_writing_is_refused(self, store: DocumentStore) -> None:
-        with pytest.raises(StoreError, match=r"a\.md"):
-            store.replace(make_document("a.md", {"A": ["Alpha."]}))
 
     def test_deleting_while_writing(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
@@ -119,10 +115,10 @@ class TestDocumentStore:
     ) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
         broken = make_document("a.md", {"A": ["Alpha."], "B": ["Beta."]})
-        with pytest.raises(StoreError, match=r"a\.md"), store.writing(MANIFEST):
-            store.replace(replace(broken, sections=broken.sections[:1]))
-        with pytest.raises(StoreError, match="no vector"), store.writing(MANIFEST):
-            store.replace(replace(broken, vectors={}))
+        with pytest.raises(StoreError, match=r"a\.md"), store.writing(MANIFEST) as writing:
+            writing.replace(replace(broken, sections=broken.sections[:1]))
+        with pytest.raises(StoreError, match="no vector"), store.writing(MANIFEST) as writing:
+            writing.replace(replace(broken, vectors={}))
         assert found(store, "alpha") == {make_id("a.md", "A")}
 
 
@@ -131,7 +127,7 @@ class TestRebuild:
         write(store, "a.md", {"A": ["Alpha."]})
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
             assert writing.documents() == []
-            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
             assert found(store, "alpha") == {make_id("a.md", "A")}
             assert found(store, "beta") == set()
             writing.publish()
@@ -142,8 +138,8 @@ class TestRebuild:
 
     def test_one_that_was_broken_off_shows_nothing_and_is_gone_on_with(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True):
-            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
         assert [info.source for info in store.sections.documents()] == ["a.md"]
         assert found(store, "beta") == set()
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
@@ -156,22 +152,22 @@ class TestRebuild:
         self, store: DocumentStore, change: dict[str, Any]
     ) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True):
-            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
         with store.writing(replace(OTHER_MANIFEST, **(change)), rebuild=True) as writing:
             assert writing.documents() == []
 
     def test_an_ordinary_write_drops_what_was_broken_off(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True):
-            store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
         write(store, "a.md", {"A": ["Alpha again."]})
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
             assert writing.documents() == []
 
     def test_a_rebuild_of_nothing_is_visible_at_once(self, store: DocumentStore) -> None:
-        with store.writing(MANIFEST, rebuild=True):
-            store.replace(make_document("a.md", {"A": ["Alpha."]}))
+        with store.writing(MANIFEST, rebuild=True) as writing:
+            writing.replace(make_document("a.md", {"A": ["Alpha."]}))
         assert found(store, "alpha") == {make_id("a.md", "A")}
 
 
@@ -184,7 +180,7 @@ class TestTogether:
         write(writer, "a.md", {"A": ["Alpha."]})
         assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
         with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            writer.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
+            writing.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
             assert reader.sentences.search(request).dense_sections
             writing.publish()
         with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
@@ -233,9 +229,9 @@ class TestTogether:
         for thread in threads:
             thread.start()
         for version in range(5):
-            with store.writing(MANIFEST):
+            with store.writing(MANIFEST) as writing:
                 for number in range(5):
-                    store.replace(make_document(f"{number}.md", {"A": [f"Marker {version}."]}))
+                    writing.replace(make_document(f"{number}.md", {"A": [f"Marker {version}."]}))
         done.set()
         for thread in threads:
             thread.join()

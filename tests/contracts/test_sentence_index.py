@@ -20,9 +20,9 @@ DOCUMENTS = {
 
 @pytest.fixture
 def index(store: DocumentStore) -> DocumentStore:
-    with store.writing(MANIFEST):
+    with store.writing(MANIFEST) as writing:
         for source, content in DOCUMENTS.items():
-            store.replace(make_document(source, content))
+            writing.replace(make_document(source, content))
     return store
 
 

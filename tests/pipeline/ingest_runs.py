@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress, ingest
-from pipeline.stores.base import Manifest, SearchRequest
+from pipeline.stores.base import DocumentStore, Manifest, SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from readers.corpus import MarkdownCorpus
 from tests.fakes import FakeEncoder
@@ -27,7 +27,7 @@ def manifest_of(encoder: FakeEncoder) -> Manifest:
 
 
 def run_ingest(
-    store: EmbeddedStore,
+    store: DocumentStore,
     *paths: Path,
     encoder: FakeEncoder | None = None,
     rebuild: bool = False,
@@ -57,16 +57,18 @@ def run_ingest(
     )
 
 
-def contents(store: EmbeddedStore) -> dict[str, object]:
-    """All that a reader can see, but for times and internal numbers."""
+def contents(store: DocumentStore) -> dict[str, object]:
+    """All that a reader can see, but for times and internal numbers; asked for at once."""
+    documents = [store.sections.document(info.source) for info in store.sections.documents()]
+    ids = [section.node_id for document in documents for section in document.sections]
+    leaves = store.sentences.of_sections(ids)
+    vectors = store.sentences.vectors([*ids, *(node.node_id for group in leaves.values() for node in group)])
     found: dict[str, object] = {}
-    for info in store.sections.documents():
-        document = store.sections.document(info.source)
-        ids = [section.node_id for section in document.sections]
-        sentences = [node for group in store.sentences.of_sections(ids).values() for node in group]
-        assert (len(ids), len(sentences)) == (info.sections, info.sentences)
+    for document in documents:
+        info = document.info
+        sentences = [node for section in document.sections for node in leaves.get(section.node_id, [])]
+        assert (len(document.sections), len(sentences)) == (info.sections, info.sentences)
         nodes = [*document.sections, *sentences]
-        vectors = store.sentences.vectors([node.node_id for node in nodes])
         found[info.source] = (
             info.id, info.root, info.title, info.hash, document.text,
             [(node.node_id, node.text, node.metadata, vectors[node.node_id].tobytes()) for node in nodes],
@@ -74,7 +76,7 @@ def contents(store: EmbeddedStore) -> dict[str, object]:
     return found
 
 
-def findings(store: EmbeddedStore, encoder: FakeEncoder, questions: list[str]) -> list[object]:
+def findings(store: DocumentStore, encoder: FakeEncoder, questions: list[str]) -> list[object]:
     """What some questions find, in an order that does not depend on when a document was stored."""
     found: list[object] = []
     for question in questions:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def other(tmp_path: Path) -> Path:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.md").write_text("# Notes\n\nSome.\n")
+    return other
+
+
+@pytest.fixture
 def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
     store = EmbeddedStore(tmp_path / "store")
     yield store
@@ -41,6 +50,15 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
 @pytest.fixture
 def encoder() -> FakeEncoder:
     return FakeEncoder()
+
+
+def until_one_is_stored(stored: list[str]) -> dict[str, Any]:
+    """Arguments of an ingest that stops when it has stored a document, which `stored` then names."""
+
+    def on_progress(progress: Progress) -> None:
+        stored.extend([progress.document] if progress.stage == "storing" else [])
+
+    return {"on_progress": on_progress, "should_stop": lambda: bool(stored)}
 
 
 def sources(store: EmbeddedStore) -> list[str]:
@@ -156,11 +174,8 @@ class TestNextIngest:
         other.close()
 
     def test_deleted_files_disappear_from_their_own_folder_only(
-        self, store: EmbeddedStore, folder: Path, tmp_path: Path
+        self, store: EmbeddedStore, folder: Path, other: Path
     ) -> None:
-        other = tmp_path / "other"
-        other.mkdir()
-        (other / "notes.md").write_text("# Notes\n\nSome.\n")
         run_ingest(store, folder, other)
         (folder / "fan.md").unlink()
         (other / "notes.md").unlink()
@@ -242,12 +257,7 @@ class TestStopping:
     def test_what_was_stored_stays_and_the_next_ingest_completes_it(
         self, store: EmbeddedStore, folder: Path
     ) -> None:
-        stored: list[str] = []
-
-        def on_progress(progress: Progress) -> None:
-            stored.extend([progress.document] if progress.stage == "storing" else [])
-
-        report = run_ingest(store, folder, on_progress=on_progress, should_stop=lambda: bool(stored))
+        report = run_ingest(store, folder, **until_one_is_stored([]))
         assert report.stopped
         assert report.added == ("ecs/tank.md",)
         assert sources(store) == ["ecs/tank.md"]
@@ -329,11 +339,8 @@ class TestRebuild:
         assert findings(store, other, ["tank"])
 
     def test_documents_of_other_folders_come_along(
-        self, store: EmbeddedStore, folder: Path, tmp_path: Path
+        self, store: EmbeddedStore, folder: Path, other: Path
     ) -> None:
-        other = tmp_path / "other"
-        other.mkdir()
-        (other / "notes.md").write_text("# Notes\n\nSome.\n")
         run_ingest(store, other, root="upload")
         run_ingest(store, folder)
         (other / "notes.md").unlink()
@@ -348,20 +355,8 @@ class TestRebuild:
     ) -> None:
         monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 1)
         run_ingest(store, folder)
-        before, stored = contents(store), list[str]()
-
-        def on_progress(progress: Progress) -> None:
-            stored.extend([progress.document] if progress.stage == "storing" else [])
-
-        other = FakeEncoder(name="other")
-        report = run_ingest(
-            store,
-            folder,
-            encoder=other,
-            rebuild=True,
-            on_progress=on_progress,
-            should_stop=lambda: bool(stored),
-        )
+        before, other = contents(store), FakeEncoder(name="other")
+        report = run_ingest(store, folder, encoder=other, rebuild=True, **until_one_is_stored([]))
         assert report.stopped and contents(store) == before
         (folder / "ecs" / "tank.md").unlink()
         resumed = FakeEncoder(name="other")
@@ -374,11 +369,8 @@ class TestOutdated:
     """An index made with another file of the same model, or another recipe, is embedded again unasked."""
 
     def test_everything_is_embedded_again_and_the_report_says_why(
-        self, store: EmbeddedStore, folder: Path, tmp_path: Path
+        self, store: EmbeddedStore, folder: Path, other: Path
     ) -> None:
-        other = tmp_path / "other"
-        other.mkdir()
-        (other / "notes.md").write_text("# Notes\n\nSome.\n")
         run_ingest(store, folder, other, encoder=FakeEncoder(fingerprint="old"))
         (other / "notes.md").unlink()
         encoder, told = FakeEncoder(fingerprint="new"), list[Progress]()
@@ -411,13 +403,8 @@ class TestOutdated:
         run_ingest(store, folder, encoder=FakeEncoder(fingerprint="old"))
         before, stored = store.sections.manifest(), list[str]()
 
-        def on_progress(progress: Progress) -> None:
-            stored.extend([progress.document] if progress.stage == "storing" else [])
-
         new = FakeEncoder(fingerprint="new")
-        report = run_ingest(
-            store, folder, encoder=new, on_progress=on_progress, should_stop=lambda: bool(stored)
-        )
+        report = run_ingest(store, folder, encoder=new, **until_one_is_stored(stored))
         assert report.stopped
         assert store.sections.manifest() == before
         embedded = len(new.texts)

@@ -6,12 +6,7 @@ import itertools
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -21,118 +16,27 @@ import pytest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, run_ingest
+from tests.pipeline.killing import SEED, Ingests, assert_consistent, write_folder
 
-SEED = 20261121
-FILES = 40
 QUESTIONS = ["pump pressure", "valve of the tank", "section 7", "old words", "new words", "alarm 3"]
-WORDS = ["pump", "valve", "tank", "pressure", "alarm", "loop", "fan", "sensor", "bus", "cold", "hot", "open"]
 
 STEP_KILLS = 11  # a scenario: at a step of the store chosen at random, the same ones on every machine
 TIMED_KILLS = 4  # a scenario: at a random time
 
-# Imports once, then forks a process for every ingest that it is asked for. A step is a call that the store's
-# writing modules make, to SQLite, tantivy or the file system; the process kills itself before step `kill_at`.
-FORKING = """
-import gc, os, signal, sys
-import llama_index.core.schema, tantivy, readers.llamaindex.reader, readers.llamaindex.parser
-import pipeline.ingesting.batches, pipeline.stores.embedded.writing as writing
-from tests.pipeline import ingest_runs
-pipeline.ingesting.batches.BATCH_TEXTS = 100      # many batches and many commits, to be killed between
+# A step is a call that the store's writing modules make, to SQLite, tantivy or the file system.
+SCRIPT = """
+import sys, tantivy
+import pipeline.stores.embedded.writing as writing
 writing.NODES_PER_COMMIT = 300
 WATCHED = ("database.py", "documents.py", "lexical.py", "tantivy_index.py", "writing.py")
-steps = 0
 
-def watch(frame, event, argument):
-    global steps
-    if event == "c_call" and frame.f_code.co_filename.endswith(WATCHED):
-        steps += 1
-        if steps == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+def is_step(file_name, event):
+    return event == "c_call" and file_name.endswith(WATCHED)
 
-gc.freeze()
-for line in sys.stdin:
-    kill_at, *arguments = line.rstrip("\\n").split("\\t")
-    kill_at = int(kill_at)
-    pid = os.fork()
-    if pid == 0:
-        sys.argv = ["ingest", *arguments]
-        results, sys.stdout = sys.stdout, open(os.devnull, "w")
-        if kill_at:
-            sys.setprofile(watch)
-        ingest_runs.main()
-        sys.setprofile(None)
-        if kill_at == -1:
-            print(steps, file=results, flush=True)
-        os._exit(0)
-    print(pid, flush=True)
-    print(os.waitpid(pid, 0)[1], flush=True)
+def ingest(*arguments):
+    sys.argv = ["ingest", *arguments]
+    ingest_runs.main()
 """
-
-
-def write_folder(folder: Path, *, version: str) -> Path:
-    """Files of a few sections; version "new" differs from "old" in some, lacks some, and has others."""
-    folder.mkdir(parents=True)
-    chooser = random.Random(SEED)
-    for number in range(FILES):
-        lines = [f"# Document {number}", ""]
-        for section in range(chooser.randint(2, 5)):
-            lines += [f"## Section {section} of {number}", ""]
-            for _ in range(chooser.randint(2, 6)):
-                lines.append(f"The {' '.join(chooser.choices(WORDS, k=8))} {chooser.randint(0, 10**9)}.")
-            lines.append("")
-        if number % 3 == 0:
-            lines += ["## Version", "", f"These are {version} words of {number}.", ""]
-        if number % 10 != (1 if version == "old" else 2):
-            (folder / f"{number:02}.md").write_text("\n".join(lines))
-    return folder
-
-
-class Ingests:
-    """Runs ingests as processes, to their end or to a kill."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def steps(self, *arguments: object) -> int:
-        """The steps of an ingest that nobody kills."""
-        self._start(*arguments, kill_at=-1)
-        steps = self._read()
-        assert self._read() == 0
-        return steps
-
-    def seconds(self, *arguments: object) -> float:
-        """The seconds of an ingest that nobody kills."""
-        started = time.perf_counter()
-        self._start(*arguments)
-        assert self._read() == 0
-        return time.perf_counter() - started
-
-    def killed_at(self, step: int, *arguments: object) -> None:
-        """Run an ingest that is killed before a step."""
-        self._start(*arguments, kill_at=step)
-        assert os.waitstatus_to_exitcode(self._read()) == -signal.SIGKILL
-
-    def killed_after(self, seconds: float, *arguments: object) -> None:
-        """Run an ingest that is killed after a time, unless it has ended by then."""
-        pid = self._start(*arguments)
-        time.sleep(seconds)
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(self._read()) in (0, -signal.SIGKILL)
-
-    def close(self) -> None:
-        self._process.communicate()
-
-    def _start(self, *arguments: object, kill_at: int = 0) -> int:
-        assert self._process.stdin
-        print(kill_at, *arguments, sep="\t", file=self._process.stdin, flush=True)
-        return self._read()
-
-    def _read(self) -> int:
-        assert self._process.stdout
-        return int(self._process.stdout.readline())
 
 
 class Reference(NamedTuple):
@@ -140,15 +44,6 @@ class Reference(NamedTuple):
 
     contents: dict[str, object]
     findings: list[object]
-
-
-def assert_consistent(seen: dict[str, object], store: EmbeddedStore, encoder: FakeEncoder) -> None:
-    """What is found is what is stored, all of it."""
-    nodes = [node for content in seen.values() for node in content[5]]  # type: ignore[index]
-    sections = {node[0] for node in nodes if "level" in node[2]}
-    sentences = {node[0] for node in nodes if "position" in node[2]}
-    (lists,) = findings(store, encoder, ["document"])  # the word is in every heading path
-    assert [{hit[0] for hit in hits} for hits in lists] == [sections, sentences, sections, sentences]
 
 
 def assert_completed(store: EmbeddedStore, corpus: Path, expected: Reference, encoder: FakeEncoder) -> None:
@@ -161,7 +56,7 @@ def assert_completed(store: EmbeddedStore, corpus: Path, expected: Reference, en
 
 @pytest.fixture(scope="module")
 def ingests() -> Iterator[Ingests]:
-    ingests = Ingests()
+    ingests = Ingests(SCRIPT)
     yield ingests
     ingests.close()
 

@@ -70,7 +70,7 @@ def _manage(info: ConversationInfo) -> None:
         st.rerun()
     st.download_button(
         "Export as Markdown",
-        data=lambda: conversations.export_markdown(info.id),
+        data=lambda: conversations.get(info.id).as_markdown(),
         file_name=f"{_file_name(info.title)}.md",
         mime="text/markdown",
         icon=":material/download:",

@@ -15,7 +15,6 @@ from pipeline.stores.conversations import (
     Turn,
     answer_from,
     answer_json,
-    exported,
     record_of,
     title_of,
     unknown_conversation,
@@ -81,10 +80,7 @@ class EmbeddedConversations:
                 raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
-        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
-
-        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
-        """
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
         now = time.time()
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         with self._pool.borrow() as connection, transaction(connection):
@@ -116,10 +112,7 @@ class EmbeddedConversations:
         return answer.turn_id
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
-        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
-
-        Raises `UnknownConversation` where the answer is not stored any more.
-        """
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._pool.borrow() as connection:
             done = connection.execute(
                 "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)
@@ -145,10 +138,6 @@ class EmbeddedConversations:
                 """,
                 [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
             )
-
-    def export_markdown(self, conversation_id: str) -> str:
-        """The conversation as Markdown, citations as footnotes."""
-        return exported(self.get(conversation_id))
 
     def close(self) -> None:
         """Release the file."""

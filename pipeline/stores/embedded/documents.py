@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from typing import NamedTuple
 
-from pipeline.errors import StoreError, UnknownDocument
+from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, metadata_json
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
 
@@ -33,6 +33,13 @@ class State(NamedTuple):
     store: str
     visible: int | None
     generation: int
+
+
+class Scored(NamedTuple):
+    """A node that a derived index has found, by its number, with its score."""
+
+    number: int
+    score: float
 
 
 def read_state(connection: sqlite3.Connection) -> State:
@@ -181,9 +188,4 @@ def _columns(node: Node) -> tuple[object, ...]:
 def _packed(document: NewDocument, nodes: Iterable[Node]) -> bytes:
     import numpy as np
 
-    try:
-        rows = [document.vectors[node.node_id] for node in nodes]
-    except KeyError as error:
-        problem = f"Cannot store '{document.source}': node {error.args[0]} has no vector."
-        raise StoreError(problem, "Every section and sentence must be embedded.") from error
-    return np.asarray(rows, dtype=STORED_VECTORS).tobytes()
+    return np.asarray([document.vector(node) for node in nodes], dtype=STORED_VECTORS).tobytes()

@@ -24,14 +24,12 @@ from typing import Final
 import tantivy
 
 from pipeline.analysis import ANALYSER_VERSION
-from pipeline.stores.base import Level
-from pipeline.stores.embedded.documents import State, changes_since
+from pipeline.stores.base import LEVELS, Level
+from pipeline.stores.embedded.documents import Scored, State, changes_since
 from pipeline.stores.embedded.lexical_rows import rows_of_build, rows_of_documents
-from pipeline.stores.embedded.scored import Scored
 from pipeline.stores.embedded.tantivy_index import change_index, create_index, open_searcher, search_index
 
 LEXICAL_FORMAT: Final = f"1.{ANALYSER_VERSION}.{version('tantivy')}"
-LEVELS: Final[tuple[Level, ...]] = ("section", "sentence")
 CURRENT: Final = "current.json"
 
 _log = logging.getLogger(__name__)
@@ -104,7 +102,8 @@ class LexicalIndex:
         sound = current is not None and self._is_sound(current, state)
         changes = changes_since(connection, current.generation, state) if current and sound else None
         if current is None or changes is None or (purge and (current.removed or changes.removed)):
-            self.rebuild(connection, state)
+            self.adopt(self.derive(connection, state.visible), state)
+            _log.info("rebuilt the lexical index of generation %d", state.generation)
         elif current.generation < state.generation:
             for level in LEVELS:
                 rows = rows_of_documents(connection, level, changes.added)
@@ -113,11 +112,6 @@ class LexicalIndex:
                 change_index(self._folder / current.folder / level, rows, remove=gone)
             self._publish(current.folder, state, removed=current.removed + len(changes.removed))
         self._verified = True
-
-    def rebuild(self, connection: sqlite3.Connection, state: State) -> None:
-        """Derive both indexes of the visible build from its nodes again."""
-        self.adopt(self.derive(connection, state.visible), state)
-        _log.info("rebuilt the lexical index of generation %d", state.generation)
 
     def derive(self, connection: sqlite3.Connection, build: int | None) -> str:
         """The name of a new folder with both indexes of a build, which nobody searches yet."""

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -43,21 +43,13 @@ class WriterLock:
     @contextmanager
     def try_hold(self) -> Iterator[bool]:
         """Hold the place if it is free and can be written; the block gets whether it does."""
-        if not self._thread_lock.acquire(blocking=False):
-            yield False
-            return
-        try:
+        with ExitStack() as stack:
             try:
-                held = self._acquire_file(0)
-            except StoreError:  # a folder that may only be read: searched as it is
+                stack.enter_context(self.hold(0))
+                held = True
+            except StoreError:  # taken, or a folder that may only be read: searched as it is
                 held = False
-            try:
-                yield held
-            finally:
-                if held:
-                    self._file_lock.release()
-        finally:
-            self._thread_lock.release()
+            yield held
 
     def _acquire_file(self, wait_s: float) -> bool:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
@@ -15,9 +15,8 @@ from pipeline.stores.embedded.node_rows import SECTIONS_BY_ID, SECTIONS_OF_DOCUM
 class EmbeddedSections:
     """Whole documents and their sections, of the visible build."""
 
-    def __init__(self, pool: ConnectionPool, *, delete: Callable[[str], None]) -> None:
+    def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
-        self._delete = delete
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
@@ -41,10 +40,6 @@ class EmbeddedSections:
             parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
             nodes = section_nodes(connection, connection.execute(SECTIONS_BY_ID, parameters))
         return {node.node_id: node for node in nodes}
-
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
-        self._delete(source)
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""

@@ -19,10 +19,9 @@ from pipeline.stores.base import (
     Vector,
 )
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
-from pipeline.stores.embedded.documents import State, read_manifest, read_state
+from pipeline.stores.embedded.documents import Scored, State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.node_rows import SENTENCES_BY_ID, SENTENCES_OF_SECTIONS, sentence_nodes
-from pipeline.stores.embedded.scored import Scored
 from pipeline.stores.embedded.vectors import VectorIndex
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
@@ -88,10 +87,7 @@ class EmbeddedSentences:
                 return self._search(connection, state, request)
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections, in one call.
-
-        An id that is not stored is missing from the result.
-        """
+        """Sentences by id, and all those of some sections, in one call."""
         with self._pool.borrow() as connection, snapshot(connection):
             build = read_state(connection).visible
             nodes: list[StoredNode] = []

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import StoreError
-from pipeline.stores.base import Manifest, NewDocument
+from pipeline.stores.base import Manifest
 from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, unwritable
 from pipeline.stores.embedded.documents import read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
@@ -37,57 +36,33 @@ class EmbeddedStore:
         self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
         self._lock = WriterLock(folder)
         self._lock_wait_s = lock_wait_s
-        self._writing: EmbeddedWriting | None = None
-        self._sections = EmbeddedSections(self._pool, delete=self._delete)
-        self._sentences = EmbeddedSentences(
+        self.sections = EmbeddedSections(self._pool)
+        self.sentences = EmbeddedSentences(
             self._pool, self._lexical, manifest=manifest, catch_up=self._catch_up
         )
 
-    @property
-    def sections(self) -> EmbeddedSections:
-        """The truth."""
-        return self._sections
-
-    @property
-    def sentences(self) -> EmbeddedSentences:
-        """The search."""
-        return self._sentences
-
-    def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version: after a kill it is whole or as before."""
-        if self._writing is None:
-            raise StoreError(f"Cannot store '{document.source}' outside of `writing()`.", "Call that first.")
-        self._writing.replace(document)
-
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
-
-        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
-        the same manifest goes on where one was broken off.
-        """
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
         with self._turn() as connection:
             build = build_to_write(connection, manifest, rebuild=rebuild)
             writing = EmbeddedWriting(connection, self._lexical, build=build)
-            self._writing = writing
-            try:
-                yield writing
-            finally:
-                self._writing = None
+            yield writing
             writing.finish()
 
-    def close(self) -> None:
-        """Release files and connections."""
-        self._sentences.close()
-        self._lexical.close()
-        self._pool.close()
-
-    def _delete(self, source: str) -> None:
+    def delete_document(self, source: str) -> None:
+        """Remove a document with all that was made of it; raises `UnknownDocument`."""
         with self._turn() as connection:
             drop_unfinished(connection)
             writing = EmbeddedWriting(connection, self._lexical, build=read_state(connection).visible or 0)
             writing.delete(source)
             writing.finish()
+
+    def close(self) -> None:
+        """Release files and connections."""
+        self.sentences.close()
+        self._lexical.close()
+        self._pool.close()
 
     @contextmanager
     def _turn(self) -> Iterator[sqlite3.Connection]:

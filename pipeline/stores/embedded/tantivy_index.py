@@ -10,8 +10,8 @@ from pathlib import Path
 import tantivy
 
 from pipeline.errors import StoreError
+from pipeline.stores.embedded.documents import Scored
 from pipeline.stores.embedded.lexical_rows import LexicalRow
-from pipeline.stores.embedded.scored import Scored
 
 _HEAP_BYTES = 32_000_000  # of the writer; tantivy's least is 15 MB a thread
 

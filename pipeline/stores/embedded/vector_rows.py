@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.stores.base import Matrix, Vector
-from pipeline.stores.embedded.documents import STORED_VECTORS
-from pipeline.stores.embedded.scored import Scored
+from pipeline.stores.embedded.documents import STORED_VECTORS, Scored
 
 _GROWTH = 1.25
 _SLACK_ROWS = 256

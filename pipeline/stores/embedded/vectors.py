@@ -11,24 +11,19 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pipeline.stores.base import Level, Vector
-from pipeline.stores.embedded.documents import Changes, State, changes_since
-from pipeline.stores.embedded.scored import Scored
+from pipeline.stores.embedded.documents import Changes, Scored, State, changes_since
 
 if TYPE_CHECKING:
     from pipeline.stores.embedded.vector_rows import VectorRows
 
 _COUNTS = "SELECT total(sections), total(sentences) FROM document WHERE build = ?"
+_VECTORS = """
+    SELECT section.number, section.document, embedding.first_sentence, embedding.vectors
+    FROM section JOIN embedding ON embedding.section = section.number
+"""
 # The plus keeps SQLite from sorting what an index on the build brings in another order.
-_OF_BUILD = """
-    SELECT section.number, section.document, embedding.first_sentence, embedding.vectors
-    FROM section JOIN embedding ON embedding.section = section.number
-    WHERE +section.build = ? ORDER BY section.number
-"""
-_OF_DOCUMENT = """
-    SELECT section.number, section.document, embedding.first_sentence, embedding.vectors
-    FROM section JOIN embedding ON embedding.section = section.number
-    WHERE section.document = ? ORDER BY section.number
-"""
+_OF_BUILD = _VECTORS + "WHERE +section.build = ? ORDER BY section.number"
+_OF_DOCUMENT = _VECTORS + "WHERE section.document = ? ORDER BY section.number"
 
 
 class VectorIndex:

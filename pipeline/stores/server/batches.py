@@ -16,7 +16,6 @@ from weaviate.exceptions import (
 )
 
 from pipeline.analysis import lexical_text
-from pipeline.errors import StoreError
 from pipeline.nodes import Node, metadata_json
 from pipeline.stores.base import Level, NewDocument
 from pipeline.stores.server.schema import SEARCHED
@@ -90,14 +89,13 @@ def insert_batch(data: Batches, objects: Sequence[NodeObject]) -> None:
     raise WeaviateBatchError(f"{len(waiting)} of {len(objects)} objects, tried {ATTEMPTS} times: {message}")
 
 
-def delete_where(data: Batches, where: FilterReturn) -> int:
-    """Delete what a filter means until none is left; how many there were."""
-    deleted = idle = 0
+def delete_where(data: Batches, where: FilterReturn) -> None:
+    """Delete what a filter means until none is left."""
+    idle = 0
     while True:
         result = data.delete_many(where=where)
         if result.matches == 0:
-            return deleted
-        deleted += result.successful
+            return
         idle = 0 if result.successful else idle + 1
         if idle == ATTEMPTS:
             # It could say why, but Weaviate 1.36 fails in saying so. What is known to do this:
@@ -132,12 +130,8 @@ def _sentences(section_id: str, sentences: list[Node]) -> Iterator[tuple[Node, d
 
 
 def _object(document: NewDocument, version: str, node: Node, properties: dict[str, Any]) -> NodeObject:
-    vector = document.vectors.get(node.node_id)
-    if vector is None:
-        problem = f"Cannot store '{document.source}': node {node.node_id} has no vector."
-        raise StoreError(problem, "Every section and sentence must be embedded.")
     return DataObject(
         uuid=object_id(version, node.node_id),
         properties={"node": node.node_id, "version": version, "lexical": lexical_text(node), **properties},
-        vector=vector.tolist(),
+        vector=document.vector(node).tolist(),
     )

@@ -53,12 +53,7 @@ class Builds:
 
     def objects(self, build: str) -> NodeObjects:
         """The objects of a build."""
-        return NodeObjects(
-            self._servers.weaviate,
-            prefix=self._servers.addresses.weaviate_prefix,
-            store=self.state.store,
-            build=build,
-        )
+        return NodeObjects(self._servers, store=self.state.store, build=build)
 
     def visible(self) -> tuple[str, list[Record]]:
         """The visible build with its records; to be called where there is one."""
@@ -86,15 +81,16 @@ class Builds:
         self.lease.check()
         append_records(self._servers.mongo, records)
         shown = any(record.build == self.state.build and record.source for record in records)
-        self._update(written=records[-1].number, generation=self.state.generation + shown)
+        generation = self.state.generation + shown
+        self._count(replace(self.state, written=records[-1].number, generation=generation))
 
     def count_entries(self, newest: int) -> None:
         """Count the entries up to a number, which an interrupted writer has added."""
-        self._update(written=newest, generation=self.state.generation + 1)
+        self._count(replace(self.state, written=newest, generation=self.state.generation + 1))
 
     def begin_deleting(self) -> None:
         """Announce that replaced versions are being deleted: readers of an older state read again."""
-        self._update(deleted=self.state.generation)
+        self._count(replace(self.state, deleted=self.state.generation))
 
     def drop_except(self, builds: Collection[str]) -> None:
         """Delete all builds but these, with everything in them; the next call completes a broken-off one."""
@@ -104,15 +100,8 @@ class Builds:
                 self.objects(build).drop()
                 delete_build(self._servers.mongo, build)
 
-    def _update(
-        self, *, generation: int | None = None, written: int | None = None, deleted: int | None = None
-    ) -> None:
-        state = replace(
-            self.state,
-            generation=self.state.generation if generation is None else generation,
-            written=self.state.written if written is None else written,
-            deleted=self.state.deleted if deleted is None else deleted,
-        )
+    def _count(self, state: State) -> None:
+        """Write the numbers of a state that shows the same build."""
         numbers = {"generation": state.generation, "written": state.written, "deleted": state.deleted}
         self.lease.update_state(numbers)
         self.state = state

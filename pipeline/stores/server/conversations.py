@@ -19,7 +19,6 @@ from pipeline.stores.conversations import (
     Turn,
     answer_from,
     answer_json,
-    exported,
     record_of,
     title_of,
     unknown_conversation,
@@ -83,10 +82,7 @@ class ServerConversations:
             raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
-        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
-
-        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
-        """
+        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
         now = time.time()
         is_new = not answer.turn_id
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
@@ -96,10 +92,7 @@ class ServerConversations:
         return answer.turn_id
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
-        """Keep what the reader thought of an answer: 1, -1, or None to take it back.
-
-        Raises `UnknownConversation` where the answer is not stored any more.
-        """
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._servers.mongo.collection("turns") as turns:
             done = turns.update_one({"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": text}})
         if done.matched_count == 0:
@@ -121,10 +114,6 @@ class ServerConversations:
             database["conversations"].replace_one(
                 {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
             )
-
-    def export_markdown(self, conversation_id: str) -> str:
-        """The conversation as Markdown, citations as footnotes."""
-        return exported(self.get(conversation_id))
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""

@@ -33,10 +33,9 @@ _NOBODY: Document = {"owner": "", "machine": "", "pid": 0, "expires_at": 0.0}
 class WriterLease:
     """The writer's place while it is held."""
 
-    def __init__(self, mongo: MongoServer, owner: str, *, lease_s: float) -> None:
+    def __init__(self, mongo: MongoServer, owner: str) -> None:
         self._mongo = mongo
         self._owner = owner
-        self._lease_s = lease_s
         self._renewed = time.monotonic()
         self._lost = False
         self._ended = threading.Event()
@@ -44,16 +43,15 @@ class WriterLease:
     def update_state(self, changes: Document) -> None:
         """Change the state, in one update that is refused where the place was lost."""
         self.check()
-        with self._mongo.collection("state") as states:
-            done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
+        held = self._set(changes)
         self._mongo.state_written_at = time.monotonic()
-        if done.matched_count == 0:
+        if not held:
             self._lost = True
             self.check()
 
     def check(self) -> None:
         """Raise `StoreError` where the place was lost, or may have been."""
-        if self._lost or time.monotonic() - self._renewed > self._lease_s:
+        if self._lost or time.monotonic() - self._renewed > LEASE_S:
             raise StoreError(
                 "Another process has taken the writer's place: this one was stopped for too long.",
                 "What it had stored is whole; ingest again.",
@@ -61,33 +59,32 @@ class WriterLease:
 
     def keep(self) -> None:
         """Renew it until `end`; runs in a thread of its own."""
-        while not self._ended.wait(self._lease_s / 4):
+        while not self._ended.wait(LEASE_S / 4):
             started = time.monotonic()
             with suppress(StoreError):  # no answer: `check` knows when it is too late
-                expires_at = self._mongo.now() + self._lease_s
-                with self._mongo.collection("state") as states:
-                    done = states.update_one(
-                        {"_id": STATE_ID, "writer.owner": self._owner},
-                        {"$set": {"writer.expires_at": expires_at}},
-                    )
-                self._lost = self._lost or done.matched_count == 0
+                held = self._set({"writer.expires_at": self._mongo.now() + LEASE_S})
+                self._lost = self._lost or not held
                 self._renewed = started
 
     def end(self) -> None:
         """Give up the place; where the server does not answer, the lease runs out by itself."""
         self._ended.set()
-        with suppress(StoreError), self._mongo.collection("state") as states:
-            states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": {"writer": _NOBODY}})
+        with suppress(StoreError):
+            self._set({"writer": _NOBODY})
+
+    def _set(self, changes: Document) -> bool:
+        """Change the state's record while the place is ours; False where it is not."""
+        with self._mongo.collection("state") as states:
+            done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
+        return bool(done.matched_count)
 
 
 @contextmanager
-def writer_lease(
-    mongo: MongoServer, url: str, *, wait_s: float, lease_s: float
-) -> Iterator[tuple[WriterLease, State]]:
+def writer_lease(mongo: MongoServer, url: str, *, wait_s: float) -> Iterator[tuple[WriterLease, State]]:
     """Hold the writer's place for the block; raises `StoreError`, naming who has it, after `wait_s`."""
     owner = uuid.uuid4().hex
-    state = _acquire(mongo, url, owner=owner, wait_s=wait_s, lease_s=lease_s)
-    lease = WriterLease(mongo, owner, lease_s=lease_s)
+    state = _acquire(mongo, url, owner=owner, wait_s=wait_s)
+    lease = WriterLease(mongo, owner)
     keeper = threading.Thread(target=lease.keep, name="writer-lease", daemon=True)
     keeper.start()
     try:
@@ -99,27 +96,29 @@ def writer_lease(
 
 def is_held(mongo: MongoServer) -> bool:
     """True while somebody writes."""
-    with mongo.collection("state") as states:
-        record = states.find_one({"_id": STATE_ID}) or {}
-    return not _is_free(record.get("writer", _NOBODY), mongo.now())
+    return not _is_free(_holder(mongo), mongo.now())
 
 
-def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float, lease_s: float) -> State:
+def _acquire(mongo: MongoServer, url: str, *, owner: str, wait_s: float) -> State:
     deadline = time.monotonic() + wait_s
     _ensure_state(mongo)
     while True:
-        with mongo.collection("state") as states:
-            record = states.find_one({"_id": STATE_ID}) or {}
-        holder = record.get("writer", _NOBODY)
+        holder = _holder(mongo)
         now = mongo.now()
         if _is_free(holder, now):
-            taken = _take(mongo, holder, owner=owner, expires_at=now + lease_s)
+            taken = _take(mongo, holder, owner=owner, expires_at=now + LEASE_S)
             if taken is not None:
                 return taken
         elif time.monotonic() >= deadline:
             raise _occupied(holder, url)
         else:
             time.sleep(POLL_S)
+
+
+def _holder(mongo: MongoServer) -> Document:
+    with mongo.collection("state") as states:
+        record = states.find_one({"_id": STATE_ID}) or {}
+    return dict(record.get("writer", _NOBODY))
 
 
 def _take(mongo: MongoServer, holder: Document, *, owner: str, expires_at: float) -> State | None:

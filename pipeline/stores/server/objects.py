@@ -11,7 +11,7 @@ from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 from weaviate.collections.classes.filters import FilterReturn
 
-from pipeline.stores.base import Level, Vector
+from pipeline.stores.base import LEVELS, Level, Vector
 from pipeline.stores.server.batches import Batches, NodeObject, delete_where, in_batches, insert_batch
 from pipeline.stores.server.mongo import chunks
 from pipeline.stores.server.queries import (
@@ -24,10 +24,8 @@ from pipeline.stores.server.queries import (
     count_stored,
     groups_of_results,
 )
-from pipeline.stores.server.schema import LEVELS, collection_name, create_collection
-from pipeline.stores.server.weaviate import WeaviateServer
-
-FETCHED_IDS = 1000  # by one query
+from pipeline.stores.server.schema import collection_name, create_collection
+from pipeline.stores.server.servers import Servers
 
 
 class Wanted(NamedTuple):
@@ -43,8 +41,9 @@ class Wanted(NamedTuple):
 class NodeObjects:
     """The two collections of one build."""
 
-    def __init__(self, server: WeaviateServer, *, prefix: str, store: str, build: str) -> None:
-        self._server = server
+    def __init__(self, servers: Servers, *, store: str, build: str) -> None:
+        self._server = servers.weaviate
+        prefix = servers.addresses.weaviate_prefix
         self._names = {level: collection_name(prefix, store, build, level) for level in LEVELS}
 
     def create(self) -> None:
@@ -65,17 +64,15 @@ class NodeObjects:
         calls = [writing(level, batch) for level in LEVELS for batch in in_batches(objects.get(level, ()))]
         self._server.run_all(calls)
 
-    def delete_versions(self, versions: Iterable[str]) -> int:
-        """Delete all objects of some versions, until none is left; how many there were."""
-        deleted = 0
+    def delete_versions(self, versions: Iterable[str]) -> None:
+        """Delete all objects of some versions, until none is left."""
         for some in chunks(versions):
             where = Filter.by_property("version").contains_any(some)
 
-            def deleting(level: Level, where: FilterReturn = where) -> Callable[[WeaviateClient], int]:
+            def deleting(level: Level, where: FilterReturn = where) -> Callable[[WeaviateClient], None]:
                 return lambda client: delete_where(self._data(client, level), where)
 
-            deleted += sum(self._server.run_all([deleting(level) for level in LEVELS]))
-        return deleted
+            self._server.run_all([deleting(level) for level in LEVELS])
 
     def search(
         self,
@@ -110,7 +107,7 @@ class NodeObjects:
         wishes: list[int] = []
         for number, wish in enumerate(wanted):
             query = Fetch(self._names[wish.level], list(wish.properties), wish.with_vectors)
-            for ids in chunks(wish.ids, FETCHED_IDS):
+            for ids in chunks(wish.ids):
                 calls.append(partial(query.by_ids, by=wish.by, ids=ids))
                 wishes.append(number)
         found: list[list[Fetched]] = [[] for _ in wanted]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from pipeline.stores.base import Level
+from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.server.builds import Builds
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import (
@@ -20,7 +20,7 @@ from pipeline.stores.server.records import (
     read_records,
     visible_records,
 )
-from pipeline.stores.server.schema import LEVELS, collection_name, store_prefix
+from pipeline.stores.server.schema import collection_name, store_prefix
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State
 
@@ -68,7 +68,7 @@ def find_orphans(servers: Servers, state: State, *, busy: bool) -> OrphanReport:
     collections = tuple(sorted(existing - of_builds))
     if state.build is None:
         return OrphanReport(builds=stale, collections=collections)
-    objects = NodeObjects(servers.weaviate, prefix=prefix, store=state.store, build=state.build)
+    objects = NodeObjects(servers, store=state.store, build=state.build)
     complete = existing >= {collection_name(prefix, state.store, state.build, level) for level in LEVELS}
     stored = objects.stored() if complete else {}
     rows = _rows(servers, state.build)

@@ -18,7 +18,6 @@ from weaviate.client import WeaviateClient
 
 from pipeline.stores.base import Level
 
-LEVELS: tuple[Level, ...] = ("section", "sentence")
 SEARCHED = "lexical"
 
 # BM25 as tantivy, the embedded store's engine, has it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +22,9 @@ MAX_CHARACTERS_AT_ONCE = MAX_CHARACTERS // 2
 class ServerSections:
     """Whole documents and their sections, of the visible build."""
 
-    def __init__(self, servers: Servers, snapshots: Snapshots, *, delete: Callable[[str], None]) -> None:
+    def __init__(self, servers: Servers, snapshots: Snapshots) -> None:
         self._servers = servers
         self._snapshots = snapshots
-        self._delete = delete
         self._cache = section_cache()
 
     def documents(self) -> list[DocumentInfo]:
@@ -65,7 +64,9 @@ class ServerSections:
         def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             records = self._cache.get_many(node_ids, snapshot.documents)
             missing = [node_id for node_id in node_ids if node_id not in records]
-            read = self._read(snapshot, missing)
+            read: dict[str, Document] = {}
+            for ids in chunks(missing):
+                read |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
             self._cache.put(read)
             return nodes(records | read, snapshot)
 
@@ -81,20 +82,9 @@ class ServerSections:
 
         self._snapshots.read(read)
 
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
-        self._delete(source)
-
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
         return self._snapshots.recall(_manifest, _manifest)
-
-    def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Document]:
-        """The records of some sections, of visible versions."""
-        records: dict[str, Document] = {}
-        for ids in chunks(node_ids):
-            records |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
-        return records
 
     def _visible(self, where: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Document]:
         """The records that a filter means, of visible versions, by id."""

@@ -10,6 +10,7 @@ from itertools import chain
 from pipeline.analysis import analyse
 from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
+    LEVELS,
     SENTENCES_PER_SECTION,
     Hit,
     Level,
@@ -23,7 +24,6 @@ from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.server.objects import NodeObjects, Wanted
 from pipeline.stores.server.queries import Fetched, Found
-from pipeline.stores.server.schema import LEVELS
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import LeafCache, Leaves
@@ -52,7 +52,7 @@ class ServerSentences:
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
         """Sentences by id, and all those of some sections, in one call.
 
-        An id that is not stored is missing from the result. The vectors of whole sections are fetched and
+        The vectors of whole sections are fetched and
         kept with them: whoever wants all sentences compares them.
         """
 
@@ -121,12 +121,7 @@ class ServerSentences:
         """The objects of the visible build; None while it has no document."""
         if snapshot.build is None or not snapshot.documents:
             return None
-        return NodeObjects(
-            self._servers.weaviate,
-            prefix=self._servers.addresses.weaviate_prefix,
-            store=snapshot.state.store,
-            build=snapshot.build,
-        )
+        return NodeObjects(self._servers, store=snapshot.state.store, build=snapshot.build)
 
     def _search(self, snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
         objects, stored = self._objects(snapshot), snapshot.manifest

@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.stores.base import Manifest, NewDocument
+from pipeline.stores.base import Manifest
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.builds import Builds
-from pipeline.stores.server.lease import LEASE_S, WAIT_S, is_held, writer_lease
+from pipeline.stores.server.lease import WAIT_S, is_held, writer_lease
 from pipeline.stores.server.orphans import OrphanReport, find_orphans, remove_orphans
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.sentences import ServerSentences
@@ -36,56 +36,36 @@ class ServerStore:
     """
 
     def __init__(
-        self,
-        addresses: ServerAddresses,
-        *,
-        manifest: Manifest | None = None,
-        lock_wait_s: float = WAIT_S,
-        lease_s: float = LEASE_S,
+        self, addresses: ServerAddresses, *, manifest: Manifest | None = None, lock_wait_s: float = WAIT_S
     ) -> None:
         self._servers = Servers(addresses)
         self._lock_wait_s = lock_wait_s
-        self._lease_s = lease_s
-        self._writing: ServerWriting | None = None
         snapshots = Snapshots(lambda: self._servers.mongo)
-        self._sections = ServerSections(self._servers, snapshots, delete=self._delete)
-        self._sentences = ServerSentences(self._servers, snapshots, manifest=manifest)
-
-    @property
-    def sections(self) -> ServerSections:
-        """The truth."""
-        return self._sections
-
-    @property
-    def sentences(self) -> ServerSentences:
-        """The search."""
-        return self._sentences
-
-    def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version: after a kill it is whole or as before."""
-        if self._writing is None:
-            raise StoreError(f"Cannot store '{document.source}' outside of `writing()`.", "Call that first.")
-        self._writing.replace(document)
+        self.sections = ServerSections(self._servers, snapshots)
+        self.sentences = ServerSentences(self._servers, snapshots, manifest=manifest)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
-
-        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
-        the same manifest goes on where one was broken off.
-        """
+        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
         with self._turn() as builds:
             build, records = builds.to_write(manifest, rebuild=rebuild)
             writing = ServerWriting(self._servers, builds, build=build, records=records)
-            self._writing = writing
             try:
                 yield writing
             except BaseException:
                 with suppress(StoreError):  # what was written before stays, as in every store
                     writing.flush()
                 raise
-            finally:
-                self._writing = None
+            writing.finish()
+
+    def delete_document(self, source: str) -> None:
+        """Remove a document with all that was made of it; raises `UnknownDocument`."""
+        with self._turn() as builds:
+            if builds.state.build is None:
+                raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
+            builds.drop_except([builds.state.build])
+            writing = self._visible(builds)
+            writing.delete(source)
             writing.finish()
 
     def versions(self) -> ServerVersions:
@@ -111,15 +91,6 @@ class ServerStore:
         """Release the connections; the last user in the process closes them."""
         self._servers.close()
 
-    def _delete(self, source: str) -> None:
-        with self._turn() as builds:
-            if builds.state.build is None:
-                raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-            builds.drop_except([builds.state.build])
-            writing = self._visible(builds)
-            writing.delete(source)
-            writing.finish()
-
     def _visible(self, builds: Builds) -> ServerWriting:
         """Writing to the visible build, whatever it was made with."""
         build, records = builds.visible()
@@ -130,5 +101,5 @@ class ServerStore:
         mongo = self._servers.mongo
         mongo.ensure_indexes()
         url = self._servers.addresses.mongodb_url
-        with writer_lease(mongo, url, wait_s=self._lock_wait_s, lease_s=self._lease_s) as (lease, state):
+        with writer_lease(mongo, url, wait_s=self._lock_wait_s) as (lease, state):
             yield Builds(self._servers, lease, state)

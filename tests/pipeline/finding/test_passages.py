@@ -117,7 +117,7 @@ def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     radio, fan = section_named(store, "Radio"), section_named(store, "Cabin fan")
     found = [(leaf, radio, 0.9) for leaf in leaves_of(store, radio)]
-    store.sections.delete_document("comms.md")
+    store.delete_document("comms.md")
     gathered = run(store, [(radio, 1.0), (fan, 0.5)], found, query="radio")
     assert [passage.section.node_id for passage in gathered.passages] == [fan]
     assert [section.section_id for section in gathered.sections] == [fan]

@@ -27,6 +27,7 @@ from pipeline.steps.records import (
 )
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import answer_from, answer_json, title_of
+from tests.contracts.test_conversations import answer
 from tests.pipeline.answering.test_provenance import citing
 
 WORDS = st.text(max_size=20)
@@ -90,11 +91,6 @@ ANSWERS = st.builds(
     seconds=st.floats(0, 9),
     settings=st.dictionaries(WORDS, WORDS, max_size=2),
 )
-
-
-def answer(question: str = "Why?", text: str = "So [1].", **given: object) -> Answer:
-    known = {"condensed_question": question, "mode": "generate", "model": "m", "abstained": False}
-    return Answer(question=question, text=text, **known | given)  # type: ignore[arg-type]
 
 
 @given(ANSWERS)

@@ -61,9 +61,9 @@ def _closed(store: DocumentStore, conversations: Conversations) -> Iterator[Pair
 
 
 def write(store: DocumentStore, *documents: NewDocument) -> None:
-    with store.writing(MANIFEST):
+    with store.writing(MANIFEST) as writing:
         for document in documents:
-            store.replace(document)
+            writing.replace(document)
 
 
 def copy(source: Pair, target: Pair, *, force: bool = False) -> Migration:
@@ -123,15 +123,15 @@ def test_one_that_went_on_here_is_copied_again(source: Pair, target: Pair) -> No
 
 
 def test_an_index_made_otherwise_takes_nothing(source: Pair, target: Pair) -> None:
-    with target[0].writing(replace(MANIFEST, embedding_model="another")):
-        target[0].replace(FAN)
+    with target[0].writing(replace(MANIFEST, embedding_model="another")) as writing:
+        writing.replace(FAN)
     with pytest.raises(ManifestMismatch, match="another"):
         copy(source, target)
 
 
 def test_an_index_of_another_model_file_takes_nothing_and_says_what_to_do(source: Pair, target: Pair) -> None:
-    with target[0].writing(replace(MANIFEST, fingerprint="file 2")):
-        target[0].replace(FAN)
+    with target[0].writing(replace(MANIFEST, fingerprint="file 2")) as writing:
+        writing.replace(FAN)
     with pytest.raises(ManifestMismatch, match=r"another model file.*each of the two"):
         copy(source, target)
 

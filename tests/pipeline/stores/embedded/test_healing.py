@@ -23,9 +23,9 @@ SOURCES = [f"{number}.md" for number in range(5)]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     store = EmbeddedStore(tmp_path)
-    with store.writing(MANIFEST):
+    with store.writing(MANIFEST) as writing:
         for source in SOURCES:
-            store.replace(make_document(source, CONTENT))
+            writing.replace(make_document(source, CONTENT))
     store.close()
     return tmp_path
 
@@ -34,9 +34,9 @@ def change(folder: Path) -> None:
     """Another process replaces one document, deletes one and adds one."""
     store = EmbeddedStore(folder)
     with store.writing(MANIFEST) as writing:
-        store.replace(make_document("0.md", {"Tank": ["Now it is warm."]}))
+        writing.replace(make_document("0.md", {"Tank": ["Now it is warm."]}))
         writing.delete("1.md")
-        store.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
+        writing.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
     store.close()
 
 
@@ -48,13 +48,13 @@ def search(store: EmbeddedStore, text: str) -> list[tuple[str, float]]:
 def assert_sound(store: EmbeddedStore, reference_folder: Path) -> None:
     """The index finds what one does that never had any trouble."""
     reference = EmbeddedStore(reference_folder)
-    with reference.writing(MANIFEST):
+    with reference.writing(MANIFEST) as writing:
         for info in store.sections.documents():
             content = {
                 section.metadata["heading_path"][-1]: section.text.split("\n")
                 for section in store.sections.document(info.source).sections
             }
-            reference.replace(make_document(info.source, content))
+            writing.replace(make_document(info.source, content))
     for text in ("tank", "fan loud", "vents", "warm pump", "cold"):
         assert sorted(search(store, text)) == sorted(search(reference, text)), text
     reference.close()
@@ -158,8 +158,8 @@ def test_a_writer_that_only_adds_mends_a_damaged_index(
 ) -> None:
     damage(folder)
     store = EmbeddedStore(folder)
-    with store.writing(MANIFEST):
-        store.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
     assert_sound(store, tmp_path / "reference")
     store.close()
 
@@ -216,7 +216,7 @@ def test_while_another_writes_the_older_index_is_searched_without_what_is_gone(
     writer = EmbeddedStore(folder)
     with writer.writing(MANIFEST) as writing:
         writing.delete("1.md")
-        writer.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
+        writing.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
         tanks = dict(search(reader, "tank"))
         assert make_id("0.md", "Tank") in tanks and make_id("1.md", "Tank") not in tanks
         assert (
@@ -247,14 +247,14 @@ def files_with(folder: Path, word: bytes) -> list[str]:
 
 def test_no_file_keeps_a_word_of_what_was_deleted_or_replaced(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path)
-    with store.writing(MANIFEST):
-        store.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
-        store.replace(make_document("b.md", {"B": ["The quokka is secret."], "C": ["Stays."]}))
-        store.replace(make_document("c.md", {"C": ["The axolotl stays."]}))
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
+        writing.replace(make_document("b.md", {"B": ["The quokka is secret."], "C": ["Stays."]}))
+        writing.replace(make_document("c.md", {"C": ["The axolotl stays."]}))
     assert files_with(tmp_path, b"zyzzyva") and files_with(tmp_path, b"quokka")
-    store.sections.delete_document("a.md")
-    with store.writing(MANIFEST):
-        store.replace(make_document("b.md", {"C": ["Stays."]}))
+    store.delete_document("a.md")
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document("b.md", {"C": ["Stays."]}))
     assert files_with(tmp_path, b"zyzzyva") == files_with(tmp_path, b"quokka") == []
     assert files_with(tmp_path, b"axolotl")
     store.close()
@@ -262,11 +262,11 @@ def test_no_file_keeps_a_word_of_what_was_deleted_or_replaced(tmp_path: Path) ->
 
 def test_a_broken_off_rebuild_does_not_outlive_a_deletion(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path)
-    with store.writing(MANIFEST):
-        store.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
-        store.replace(make_document("b.md", {"B": ["Stays."]}))
-    with store.writing(MANIFEST, rebuild=True):
-        store.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
-    store.sections.delete_document("a.md")
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
+        writing.replace(make_document("b.md", {"B": ["Stays."]}))
+    with store.writing(MANIFEST, rebuild=True) as writing:
+        writing.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
+    store.delete_document("a.md")
     assert files_with(tmp_path, b"zyzzyva") == []
     store.close()

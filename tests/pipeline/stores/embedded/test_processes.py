@@ -22,7 +22,7 @@ store = EmbeddedStore(Path(sys.argv[1]))
 for round in range(1, 13):
     with store.writing(MANIFEST) as writing:
         for number in range(8):
-            store.replace(make_document(f"{number}.md", {
+            writing.replace(make_document(f"{number}.md", {
                 "Version": [f"Marker round{round} of all."] * 3, f"Own {round}": ["Something else."]}))
         if round % 3 == 0:
             writing.delete("7.md")
@@ -70,8 +70,8 @@ from pathlib import Path
 from pipeline.stores.embedded import EmbeddedStore
 from tests.contracts.documents import MANIFEST, make_document
 store = EmbeddedStore(Path(sys.argv[1]))
-with store.writing(MANIFEST):
-    store.replace(make_document("held.md", {"Held": ["Held."]}))
+with store.writing(MANIFEST) as writing:
+    writing.replace(make_document("held.md", {"Held": ["Held."]}))
     print("writing", flush=True)
     sys.stdin.read()
 store.close()
@@ -102,7 +102,7 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=rf"pid {holder.pid}\).*Wait until"), store.writing(MANIFEST):
         pass
     with pytest.raises(StoreError, match=str(holder.pid)):
-        store.sections.delete_document("held.md")
+        store.delete_document("held.md")
     holder.kill()
     holder.communicate()
     with store.writing(MANIFEST):  # a lock dies with its process
@@ -117,8 +117,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     def refuse(*args: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    with store.writing(MANIFEST):
-        store.replace(make_document("a.md", {"A": ["Alpha."]}))
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document("a.md", {"A": ["Alpha."]}))
     monkeypatch.setattr(os, "open", refuse)
     with (
         pytest.raises(StoreError, match=r"Cannot write.*Permission denied.*--data-dir"),

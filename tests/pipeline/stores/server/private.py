@@ -48,8 +48,8 @@ def running(
 
 def write(store: ServerStore, source: str, text: str = "Alpha.") -> None:
     """Ingest one document of one sentence."""
-    with store.writing(MANIFEST):
-        store.replace(make_document(source, {source: [text]}))
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document(source, {source: [text]}))
 
 
 def found(store: ServerStore) -> int:

@@ -100,7 +100,7 @@ def test_a_key_that_is_revoked_while_we_run(private: Private, store: ServerStore
     write(store, "b.md")
     assert found(store) == 2
     assert store.find_orphans().is_clean
-    store.sections.delete_document("b.md")
+    store.delete_document("b.md")
 
 
 def test_a_key_without_the_right_to_write(private: Private, store: ServerStore) -> None:
@@ -111,7 +111,7 @@ def test_a_key_without_the_right_to_write(private: Private, store: ServerStore) 
     private.weaviate.stop()
     private.weaviate.start()
     write(store, "b.md")
-    store.sections.delete_document("b.md")
+    store.delete_document("b.md")
 
 
 @pytest.mark.parametrize("user", [f"athena:{OTHER}@", f"stranger:{OTHER}@", ""])
@@ -132,7 +132,7 @@ def test_a_password_that_changes_while_we_run(private: Private, store: ServerSto
     assert found(store) == 1
     write(store, "b.md")
     assert store.find_orphans().is_clean
-    store.sections.delete_document("b.md")
+    store.delete_document("b.md")
 
 
 def test_a_password_that_is_not_written_for_a_url(private: Private) -> None:

@@ -15,15 +15,31 @@ import pytest
 
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingest_runs import findings, run_ingest
-from tests.pipeline.stores.server.killing import Ingests
-from tests.pipeline.test_ingest_kill import write_folder
+from tests.pipeline.ingest_runs import contents, run_ingest
+from tests.pipeline.killing import SEED, Ingests, assert_consistent, write_folder
 from tests.server_stores import server_addresses
 
-SEED = 20261121
 STEP_KILLS = 4  # a scenario: at a step of the store chosen at random
 TIMED_KILLS = 2  # a scenario: at a random time
 SECONDS = 1.2  # about as long as an ingest takes
+
+# A step is a call of a function of the store's writing modules.
+SCRIPT = """
+from pathlib import Path
+import pipeline.stores.server.writing as writing
+from pipeline.stores.server import ServerAddresses, ServerStore
+from tests.fakes import FakeEncoder
+writing.GROUP_NODES = 60
+WATCHED = ("builds.py", "lease.py", "batches.py", "objects.py", "records.py", "writing.py", "mongo.py")
+
+def is_step(file_name, event):
+    return event == "call" and "stores/server" in file_name and file_name.endswith(WATCHED)
+
+def ingest(addresses, folder, model="fake-encoder", rebuild=False):
+    store = ServerStore(ServerAddresses(**addresses))
+    ingest_runs.run_ingest(store, Path(folder), encoder=FakeEncoder(name=model), rebuild=rebuild)
+    store.close()
+"""
 
 Contents = dict[str, object]
 Kill = Callable[..., None]
@@ -37,7 +53,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def ingests() -> Iterator[Ingests]:
-    ingests = Ingests()
+    ingests = Ingests(SCRIPT)
     yield ingests
     ingests.close()
 
@@ -65,26 +81,6 @@ def kills(ingests: Ingests, steps: int) -> list[Kill]:
     return at_steps + [partial(ingests.killed_after, chooser.uniform(0, SECONDS)) for _ in range(TIMED_KILLS)]
 
 
-def contents(store: ServerStore) -> Contents:
-    """All that a reader can see, but for times; asked for at once."""
-    documents = [store.sections.document(info.source) for info in store.sections.documents()]
-    leaves = store.sentences.of_sections([node.node_id for item in documents for node in item.sections])
-    ids = [node.node_id for item in documents for node in item.sections]
-    vectors = store.sentences.vectors([*ids, *(node.node_id for group in leaves.values() for node in group)])
-    found: Contents = {}
-    for item in documents:
-        sentences = [node for section in item.sections for node in leaves.get(section.node_id, [])]
-        assert (len(item.sections), len(sentences)) == (item.info.sections, item.info.sentences)
-        found[item.info.source] = (
-            item.info.id, item.info.root, item.info.title, item.info.hash, item.text,
-            [
-                (node.node_id, node.text, node.metadata, vectors[node.node_id].tobytes())
-                for node in (*item.sections, *sentences)
-            ],
-        )  # fmt: skip
-    return found
-
-
 def ingest(
     store: ServerStore, corpus: Path, *, model: str = "fake-encoder", rebuild: bool = False
 ) -> Contents:
@@ -97,22 +93,13 @@ def ingest(
     return seen
 
 
-def assert_consistent(seen: Contents, store: ServerStore, encoder: FakeEncoder) -> None:
-    """What is found is what is stored, all of it."""
-    nodes = [node for content in seen.values() for node in content[5]]  # type: ignore[index]
-    sections = {node[0] for node in nodes if "level" in node[2]}
-    sentences = {node[0] for node in nodes if "position" in node[2]}
-    (lists,) = findings(store, encoder, ["document"])  # the word is in every heading path
-    assert [{hit[0] for hit in hits} for hits in lists] == [sections, sentences, sections, sentences]
-
-
 class TestKills:
     def test_a_first_ingest(self, ingests: Ingests, corpus: Path, expected: Contents) -> None:
         with server_addresses() as addresses:
-            steps = ingests.steps(addresses, corpus, model="fake-encoder")
+            steps = ingests.steps(addresses.model_dump(), corpus)
         for kill in kills(ingests, steps):
             with server_addresses() as addresses, closing(ServerStore(addresses)) as store:
-                kill(addresses, corpus, model="fake-encoder")
+                kill(addresses.model_dump(), corpus)
                 seen = contents(store)
                 assert all(expected[source] == content for source, content in seen.items())
                 assert_consistent(seen, store, FakeEncoder())
@@ -123,12 +110,12 @@ class TestKills:
     ) -> None:
         now = ingest(store, corpus)
         write_version(corpus, "new")
-        steps = ingests.steps(addresses, corpus, model="fake-encoder")
+        steps = ingests.steps(addresses.model_dump(), corpus)
         before, now = now, contents(store)
         for kill, version in zip(kills(ingests, steps), itertools.cycle(["old", "new"]), strict=False):
             before, now = now, before
             write_version(corpus, version)
-            kill(addresses, corpus, model="fake-encoder")
+            kill(addresses.model_dump(), corpus)
             seen = contents(store)
             assert before.keys() & now.keys() <= seen.keys() <= before.keys() | now.keys()
             assert all(content in (before.get(name), now.get(name)) for name, content in seen.items())
@@ -140,10 +127,10 @@ class TestKills:
     ) -> None:
         models = itertools.cycle(["fake-encoder", "other"])
         expected = {next(models): ingest(store, corpus)}
-        steps = ingests.steps(addresses, corpus, model="other", rebuild=True)
+        steps = ingests.steps(addresses.model_dump(), corpus, "other", True)
         expected[next(models)] = contents(store)
         for kill, model in zip(kills(ingests, steps), models, strict=False):
-            kill(addresses, corpus, model=model, rebuild=True)
+            kill(addresses.model_dump(), corpus, model, True)
             seen, manifest = contents(store), store.sections.manifest()
             assert manifest is not None
             assert seen == expected[manifest.embedding_model]

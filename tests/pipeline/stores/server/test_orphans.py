@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from weaviate.classes.query import Filter
 
+from pipeline.stores.base import LEVELS
 from pipeline.stores.server import ServerAddresses, ServerStore
 from pipeline.stores.server.batches import node_objects
-from pipeline.stores.server.schema import LEVELS, collection_name, create_collection
+from pipeline.stores.server.schema import collection_name, create_collection
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import read_state
 from tests.contracts.documents import MANIFEST, make_document
@@ -77,8 +78,8 @@ def test_documents_whose_objects_are_gone_are_ingested_again(store: ServerStore,
         "a.md": False,
         "b.md": True,
     }
-    with store.writing(MANIFEST):
-        store.replace(document)
+    with store.writing(MANIFEST) as writing:
+        writing.replace(document)
     assert store.find_orphans().is_clean
 
 
@@ -93,8 +94,8 @@ def test_a_collection_that_is_gone(store: ServerStore, servers: Servers) -> None
 
 
 def test_builds_and_collections_that_nobody_sees(store: ServerStore, servers: Servers) -> None:
-    with store.writing(OTHER_MANIFEST, rebuild=True):
-        store.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
+    with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+        writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
     state = read_state(servers.mongo)
     lost = collection_name(servers.addresses.weaviate_prefix, state.store, "lost", "section")
     servers.weaviate.run(lambda client: create_collection(client, lost, "section"))
@@ -107,7 +108,7 @@ def test_builds_and_collections_that_nobody_sees(store: ServerStore, servers: Se
 
 def test_what_is_being_written_is_none(store: ServerStore, servers: Servers) -> None:
     with store.writing(MANIFEST) as writing:
-        store.replace(make_document("a.md", {"A": ["Alpha again."]}))
+        writing.replace(make_document("a.md", {"A": ["Alpha again."]}))
         writing.flush()
         assert store.find_orphans().is_clean  # the former version is there until the turn ends
     assert store.find_orphans().is_clean

@@ -36,7 +36,7 @@ WRITE = f"""
 for round in range(1, {ROUNDS} + 1):
     with store.writing(MANIFEST) as writing:
         for number in range(8):
-            store.replace(make_document(f"{{number}}.md", {{
+            writing.replace(make_document(f"{{number}}.md", {{
                 "Version": [f"Marker round{{round}} of all."] * 3, f"Own {{round}}": ["Something else."]}}))
             if number % 3 == 0:
                 writing.flush()
@@ -78,14 +78,14 @@ for round in range(5):
     encoder, manifest = [(ENCODER, MANIFEST), (OTHER_ENCODER, OTHER_MANIFEST)][(round + 1) % 2]
     with store.writing(manifest, rebuild=True) as writing:
         for number in range(6):
-            store.replace(make_document(f"{number}.md", {"A": ["Alpha."]}, encoder=encoder))
+            writing.replace(make_document(f"{number}.md", {"A": ["Alpha."]}, encoder=encoder))
         writing.publish()
 store.close()
 """
 
 HOLD = """
 with store.writing(MANIFEST) as writing:
-    store.replace(make_document("held.md", {"Held": ["Held."]}))
+    writing.replace(make_document("held.md", {"Held": ["Held."]}))
     writing.flush()
     print("writing", flush=True)
     sys.stdin.read()
@@ -101,9 +101,9 @@ def start(script: str, addresses: ServerAddresses) -> subprocess.Popen[str]:
 
 
 def test_two_readers_and_a_writer_at_once(addresses: ServerAddresses, store: ServerStore) -> None:
-    with store.writing(MANIFEST):
+    with store.writing(MANIFEST) as writing:
         for number in range(8):
-            store.replace(
+            writing.replace(
                 make_document(
                     f"{number}.md",
                     {"Version": ["Marker round0 of all."] * 3, "Own 0": ["Something else."]},
@@ -120,9 +120,9 @@ def test_two_readers_and_a_writer_at_once(addresses: ServerAddresses, store: Ser
 
 
 def test_a_build_is_swapped_while_others_read(addresses: ServerAddresses, store: ServerStore) -> None:
-    with store.writing(MANIFEST):
+    with store.writing(MANIFEST) as writing:
         for number in range(6):
-            store.replace(make_document(f"{number}.md", {"A": ["Alpha."]}))
+            writing.replace(make_document(f"{number}.md", {"A": ["Alpha."]}))
     swapping = start(SWAP, addresses)
     models, searches = set(), 0
     while swapping.poll() is None:
@@ -155,7 +155,7 @@ def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
         with pytest.raises(StoreError, match=rf"pid {holder.pid}\).*Wait until"), second.writing(MANIFEST):
             pass
         with pytest.raises(StoreError, match=str(holder.pid)):
-            second.sections.delete_document("held.md")
+            second.delete_document("held.md")
         holder.kill()
         holder.communicate()
         with second.writing(MANIFEST):  # of this machine, and dead: nobody waits for the lease to run out
@@ -185,7 +185,7 @@ def test_a_writer_who_was_away_for_too_long_shows_nothing(addresses: ServerAddre
     with closing(ServerStore(addresses)) as first, closing(ServerStore(addresses)) as second:
         write(first, "a.md", {"A": ["Alpha."]})
         with pytest.raises(StoreError, match="taken the writer's place"), first.writing(MANIFEST) as writing:
-            first.replace(make_document("b.md", {"B": ["Beta."]}))
+            writing.replace(make_document("b.md", {"B": ["Beta."]}))
             with closing(Servers(addresses)) as servers, servers.mongo.collection("state") as states:
                 states.update_one({"_id": STATE_ID}, {"$set": {"writer.expires_at": 1.0}})
             write(second, "c.md", {"C": ["Gamma."]})

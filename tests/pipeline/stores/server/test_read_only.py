@@ -43,7 +43,7 @@ def test_a_weaviate_whose_disk_is_nearly_full(tmp_path: Path) -> None:
         filling = _fill(disk, leave=4 * MB)
         _until_weaviate_is("READONLY", private)
         fails_soon(lambda: write(store, "b.md"), *NEARLY_FULL, private.weaviate.url)
-        fails_soon(lambda: store.sections.delete_document("c.md"), *NEARLY_FULL)
+        fails_soon(lambda: store.delete_document("c.md"), *NEARLY_FULL)
         assert found(store) == 1
         filling.unlink()
         _until_weaviate_is("READY", private)
@@ -97,8 +97,8 @@ def _ingest_again(store: ServerStore) -> None:
     with store.writing(MANIFEST) as writing:
         (known,) = writing.documents()
         if not known.hash:
-            store.replace(make_document("a.md", {"a.md": ["Alpha."]}))
-        store.replace(make_document("b.md", {"b.md": [TEXT]}))
+            writing.replace(make_document("a.md", {"a.md": ["Alpha."]}))
+        writing.replace(make_document("b.md", {"b.md": [TEXT]}))
 
 
 @contextmanager

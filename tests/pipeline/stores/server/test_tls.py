@@ -138,7 +138,7 @@ def test_a_certificate_that_changes_while_we_run(
     write(store, "b.md")
     assert found(store) == 2
     assert store.find_orphans().is_clean
-    store.sections.delete_document("b.md")
+    store.delete_document("b.md")
 
 
 def _restart_with(weaviate: PrivateWeaviate, other: Certificate, certificate: Certificate) -> None:

@@ -63,8 +63,8 @@ def test_the_sections_kept_are_bounded_by_their_texts() -> None:
 @pytest.mark.server
 class TestOnServers:
     def test_a_second_question_fetches_no_leaf_again(self, store: ServerStore) -> None:
-        with store.writing(MANIFEST):
-            store.replace(FANS)
+        with store.writing(MANIFEST) as writing:
+            writing.replace(FANS)
         ids = [node.node_id for node in FANS.sections]
         first = store.sentences.of_sections(ids)
         with patch.object(NodeObjects, "fetch", side_effect=AssertionError("fetched")):
@@ -75,8 +75,8 @@ class TestOnServers:
             assert [*store.sentences.vectors(nodes)] == nodes
 
     def test_warmed_up_it_asks_for_no_section(self, store: ServerStore, addresses: ServerAddresses) -> None:
-        with store.writing(MANIFEST):
-            store.replace(FANS)
+        with store.writing(MANIFEST) as writing:
+            writing.replace(FANS)
         with closing(ServerStore(addresses)) as reader:
             reader.sections.warm_up()
             with patch("pipeline.stores.server.sections.read_sections", side_effect=AssertionError("asked")):
@@ -88,14 +88,14 @@ class TestOnServers:
     def test_a_change_by_another_process_is_seen(
         self, store: ServerStore, addresses: ServerAddresses
     ) -> None:
-        with store.writing(MANIFEST):
-            store.replace(FANS)
+        with store.writing(MANIFEST) as writing:
+            writing.replace(FANS)
         cabin = FANS.sections[0].node_id
         with closing(ServerStore(addresses)) as reader:
             reader.sections.warm_up()
             assert reader.sentences.of_sections([cabin])[cabin][0].text == "It hums."
-            with store.writing(MANIFEST):
-                store.replace(CHANGED)
+            with store.writing(MANIFEST) as writing:
+                writing.replace(CHANGED)
             (first, second) = reader.sentences.of_sections([cabin])[cabin]
             assert (first.text, second.text) == ("It rattles.", "It turns.")
             assert "rattles" in reader.sections.get_many([cabin])[cabin].text
