@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from mission import radio as radios
 from mission.alarms import EVENT_PREFIX
 from mission.conditions import Situation, parse
+from mission.parts import BUSES
 from mission.schema import InterlockRow
 from mission.selftest import self_test
-from mission.ship import BUSES, Ship
+from mission.ship import Ship
 from mission.state import ShipState, clock
 from mission.status import offline, statuses
 

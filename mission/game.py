@@ -17,9 +17,10 @@ from mission.errors import SavedGameError
 from mission.files import write_atomically
 from mission.levels import Level, apply, level_of
 from mission.panel import Gauge, SystemView
+from mission.parts import BUSES
 from mission.physics import pass_time
 from mission.saves import SAVE_VERSION, Saved, dump, parse_saved
-from mission.ship import BUSES, Ship, the_ship
+from mission.ship import Ship, the_ship
 from mission.state import ShipState, clock, sound_state
 from mission.status import Status
 from mission.text import Line, marked

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from mission.parts import Controller, Part
-from mission.ship import BUSES, Ship
+from mission.parts import BUSES, Controller, Part
+from mission.ship import Ship
 from mission.state import ShipState
 
 

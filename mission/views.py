@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mission.alarms import active_alarms
-from mission.parts import Part
-from mission.ship import BUSES, Ship
+from mission.parts import BUSES, Part
+from mission.ship import Ship
 from mission.state import ShipState, clock
 from mission.status import Status, offline, reading, statuses, system_status
 
@@ -118,7 +118,7 @@ def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> 
     rows = []
     for key in keys:
         quantity, value = part.telemetry[key], reading(state, part, key)
-        nominal, low, high = map(quantity.shown, (quantity.nominal, quantity.minimum, quantity.maximum))
+        nominal, low, high = map(quantity.shown, (quantity.nominal, quantity.min, quantity.max))
         shown = "-" if silent else quantity.shown(value)
         warned = "" if silent or quantity.within(value) else "OUT OF LIMITS"
         rows.append(

@@ -138,7 +138,7 @@ def random_command(ship: Ship, chance: random.Random) -> str:
             return f"set {ident} {key} {chance.choice(setting.values)}"
         if setting.pattern:
             return f"set {ident} {key} {chance.choice(['MESA', 'REEF'])}-{chance.randint(10, 99)}"
-        return f"set {ident} {key} {chance.uniform(setting.minimum or 0, setting.maximum or 0):.1f}"
+        return f"set {ident} {key} {chance.uniform(setting.min or 0, setting.max or 0):.1f}"
     return f"{chance.choice(['power on', 'power off', 'self-test', 'show'])} {ident}"
 
 

@@ -104,16 +104,16 @@ def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
         "value": gauge.value,
         "unit": gauge.unit,
         "within": gauge.within,
-        "limits": f"limits {quantity.shown(quantity.minimum)} to {quantity.shown(quantity.maximum)}",
+        "limits": f"limits {quantity.shown(quantity.min)} to {quantity.shown(quantity.max)}",
         "at": place(float(gauge.value)) if sent else None,
-        "from": place(quantity.minimum),
-        "to": place(quantity.maximum),
+        "from": place(quantity.min),
+        "to": place(quantity.max),
     }
 
 
 def _scale(quantity: Quantity) -> tuple[float, float]:
     """The ends of a bar: a little beyond the limits, but not below 0 or above 100 %."""
-    low, high = quantity.minimum, quantity.maximum
+    low, high = quantity.min, quantity.max
     margin = (high - low) * MARGIN
     below = low - margin
     if low >= 0:

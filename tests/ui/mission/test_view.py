@@ -23,8 +23,8 @@ from ui.mission.view import (
     strip_view,
 )
 
-OXYGEN = Quantity("PPO2", "kPa", nominal=21.0, minimum=20.0, maximum=24.0, places=1, environment=True)
-CHARGE = Quantity("CHARGE", "%", nominal=96, minimum=40, maximum=100, places=0, environment=False)
+OXYGEN = Quantity(key="PPO2", unit="kPa", nominal=21.0, min=20.0, max=24.0, environment=True)
+CHARGE = Quantity(key="CHARGE", unit="%", nominal=96, min=40, max=100)
 
 
 def gauge(value: str, *, unit: str = "kPa") -> Gauge:
