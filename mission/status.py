@@ -31,11 +31,6 @@ def statuses(ship: Ship, state: ShipState) -> dict[str, Status]:
     return found
 
 
-def system_status(ship: Ship, found: dict[str, Status], system: str) -> Status:
-    """The status of a system: that of its controller."""
-    return found[ship.systems[system].controller]
-
-
 # ------------------------------------------------------------------------------------------------ OFFLINE
 
 

@@ -8,7 +8,7 @@ from mission.alarms import active_alarms
 from mission.parts import BUSES, Part
 from mission.ship import Ship
 from mission.state import ShipState, clock
-from mission.status import Status, offline, reading, statuses, system_status
+from mission.status import Status, offline, reading, statuses
 
 LABEL_WIDTH = 10
 
@@ -17,7 +17,7 @@ def systems(ship: Ship, state: ShipState) -> list[str]:
     """Every system with its status, inner ones indented."""
     found = statuses(ship, state)
     return [
-        f"{row.id}  {'  ' * ship.depth(row.id) + row.name:<31}{system_status(ship, found, row.id)}"
+        f"{row.id}  {'  ' * ship.depth(row.id) + row.name:<31}{found[row.controller]}"
         for row in ship.systems.values()
     ]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mission.game import Game, Outcome
-from mission.physics import advance
 from mission.ship import Ship
 from mission.state import Fault
 from mission.text import marked
+from tests.mission.conftest import advance
 
 MANUALS = Path(__file__).resolve().parents[2] / "docs_corpus"
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from mission import panel
 from mission.alarms import Alarm
 from mission.completion import complete
 from mission.game import Game, Outcome
-from mission.panel import Gauge
+from mission.panel import Gauge, gauges
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
+from mission.status import statuses
 from mission.text import Line, marked
 
 View = dict[str, Any]  # what a component gets: JSON only
@@ -77,13 +77,18 @@ def _grow(ship: Ship, before: list[str], found: dict[str, list[str]]) -> None:
 
 def ship_view(game: Game) -> View:
     """The ship: systems with their statuses, quantities with their limits."""
-    gauges = panel.gauges(game.ship, game.state)
+    ship, found = game.ship, statuses(game.ship, game.state)
     return {
         "systems": [
-            {"id": row.id, "name": row.name, "depth": row.depth, "status": row.status.value}
-            for row in panel.systems(game.ship, game.state)
+            {
+                "id": row.id,
+                "name": row.name,
+                "depth": ship.depth(row.id),
+                "status": found[row.controller].value,
+            }
+            for row in ship.systems.values()
         ],
-        "gauges": [gauge_view(gauge, _quantity(game, gauge)) for gauge in gauges],
+        "gauges": [gauge_view(gauge, _quantity(game, gauge)) for gauge in gauges(ship, game.state)],
     }
 
 
@@ -125,7 +130,7 @@ def _scale(quantity: Quantity) -> tuple[float, float]:
 
 def strip_view(game: Game, *, left: int | None) -> View:
     """What must never be out of sight: time, the crew's air, the alarms."""
-    co2 = next(gauge for gauge in panel.gauges(game.ship, game.state) if gauge.key == "PPCO2")
+    co2 = next(gauge for gauge in gauges(game.ship, game.state) if gauge.key == "PPCO2")
     return {
         "clock": game.clock,
         "elapsed": duration(game.elapsed_seconds),
