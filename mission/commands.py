@@ -133,9 +133,10 @@ def _called(ship: Ship, state: ShipState, radio: str, key: str, command: str) ->
         raise Refused("E-06", f"{radio} is OFFLINE and cannot send")
     after = state.copy()
     if found := radios.obstacle(ship, state, radio, key):
-        if key != ship.radio_keys[radio] and found.code == "E-08":
+        code, text = found
+        if key != ship.radio_keys[radio] and code == "E-08":
             radios.count_wrong_key(after, radio)
-        raise Refused(found.code, found.text, minutes=ship.commands[command].minutes, state=after)
+        raise Refused(code, text, minutes=ship.commands[command].minutes, state=after)
     return after
 
 
