@@ -79,10 +79,6 @@ def test_completions_are_those_of_the_console(line: str) -> None:
     assert completions()[line.strip().lower()] == complete(the_ship(), line)
 
 
-def test_a_radio_key_is_not_given_away() -> None:
-    assert "set com-sbt-1 key" not in completions()
-
-
 @pytest.mark.parametrize("level", all_levels())
 def test_every_level_can_be_drawn(level: str) -> None:
     game = Game.start(level)
