@@ -97,7 +97,7 @@ def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: dic
 def _beside_limits(quantity: Quantity, value: float) -> str:
     """The value as shown, with more decimals where it would read like the limit it has passed."""
     shown = quantity.shown(value)
-    at_limit = shown in (quantity.shown(quantity.minimum), quantity.shown(quantity.maximum))
+    at_limit = shown in (quantity.shown(quantity.min), quantity.shown(quantity.max))
     return f"{value:.{quantity.places + 2}f}" if at_limit and value != float(shown) else shown
 
 

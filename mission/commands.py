@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from mission import radio as radios
 from mission.alarms import EVENT_PREFIX
 from mission.conditions import Situation, parse
+from mission.parts import BUSES
 from mission.schema import InterlockRow
 from mission.selftest import self_test
-from mission.ship import BUSES, Ship
+from mission.ship import Ship
 from mission.state import ShipState, clock
 from mission.status import offline, statuses
 
@@ -132,9 +133,10 @@ def _called(ship: Ship, state: ShipState, radio: str, key: str, command: str) ->
         raise Refused("E-06", f"{radio} is OFFLINE and cannot send")
     after = state.copy()
     if found := radios.obstacle(ship, state, radio, key):
-        if key != ship.radio_keys[radio] and found.code == "E-08":
+        code, text = found
+        if key != ship.radio_keys[radio] and code == "E-08":
             radios.count_wrong_key(after, radio)
-        raise Refused(found.code, found.text, minutes=ship.commands[command].minutes, state=after)
+        raise Refused(code, text, minutes=ship.commands[command].minutes, state=after)
     return after
 
 

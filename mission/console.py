@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 
 from mission import commands, views
 from mission.commands import Action, Refused
@@ -45,6 +46,9 @@ class Parsed:
     command: CommandRow
     words: tuple[str, ...]
     rest: str
+
+
+Handler = Callable[[Ship, ShipState, Parsed], Action]
 
 
 def parse(ship: Ship, line: str) -> Parsed:
@@ -157,25 +161,27 @@ def _look(state: ShipState, lines: list[str]) -> Action:
     return Action(state, 0.0, lambda _: lines)
 
 
-def _list_systems(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    _words(parsed, 0, 0)
-    return _look(state, views.systems(ship, state))
+def _looking(view: Callable[[Ship, ShipState], list[str]]) -> Handler:
+    """A command without arguments that shows something."""
+
+    def handler(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
+        _words(parsed, 0, 0)
+        return _look(state, view(ship, state))
+
+    return handler
+
+
+def _on_id(carry_out: Callable[[Ship, ShipState, str], Action]) -> Handler:
+    """A command whose one argument is an id."""
+    return lambda ship, state, parsed: carry_out(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
 
 
 def _list_parts(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return _look(state, views.parts(ship, state, _filters(ship, parsed.words)))
 
 
-def _show(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    return _look(state, views.show(ship, state, _id(ship, _words(parsed, 1, 1)[0])))
-
-
-def _power_on(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    return commands.power(ship, state, _id(ship, _words(parsed, 1, 1)[0]), on=True)
-
-
-def _power_off(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    return commands.power(ship, state, _id(ship, _words(parsed, 1, 1)[0]), on=False)
+def _show(ship: Ship, state: ShipState, ident: str) -> Action:
+    return _look(state, views.show(ship, state, ident))
 
 
 def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
@@ -189,10 +195,6 @@ def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return commands.change(ship, state, ident, key, value)
 
 
-def _self_test(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    return commands.test(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
-
-
 def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     words = _words(parsed, 1, 2)
     ident = _id(ship, words[0])
@@ -201,16 +203,6 @@ def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
         raise Refused("E-03", f"{ident} sends no telemetry. Its parts do: show {ident}")
     keys = [_key(words[1], known, ident, "quantity")] if len(words) > 1 else list(known)
     return _look(state, views.telemetry(ship, state, ident, keys))
-
-
-def _alarms(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    _words(parsed, 0, 0)
-    return _look(state, views.alarms(ship, state))
-
-
-def _alarms_log(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    _words(parsed, 0, 0)
-    return _look(state, views.log(ship, state))
 
 
 def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]:
@@ -259,17 +251,17 @@ def _ask(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return commands.ask(ship, state, parsed.rest)
 
 
-_HANDLERS: dict[str, Callable[[Ship, ShipState, Parsed], Action]] = {
-    "list systems": _list_systems,
+_HANDLERS: dict[str, Handler] = {
+    "list systems": _looking(views.systems),
     "list parts": _list_parts,
-    "show": _show,
-    "power on": _power_on,
-    "power off": _power_off,
+    "show": _on_id(_show),
+    "power on": _on_id(partial(commands.power, on=True)),
+    "power off": _on_id(partial(commands.power, on=False)),
     "set": _set,
-    "self-test": _self_test,
+    "self-test": _on_id(commands.test),
     "telemetry": _telemetry,
-    "alarms": _alarms,
-    "alarms log": _alarms_log,
+    "alarms": _looking(views.alarms),
+    "alarms log": _looking(views.log),
     "transmit": _transmit,
     "receive": _receive,
     "wait": _wait,

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from mission import console, panel
 from mission.alarms import Alarm, active_alarms, record
-from mission.commands import Action, Refused, why_athena_is_silent
-from mission.completion import complete
+from mission.commands import Action, Refused
 from mission.conditions import Situation
 from mission.errors import SavedGameError
 from mission.files import write_atomically
 from mission.levels import Level, apply, level_of
-from mission.panel import Gauge, SystemView
+from mission.parts import BUSES
 from mission.physics import pass_time
 from mission.saves import SAVE_VERSION, Saved, dump, parse_saved
-from mission.ship import BUSES, Ship, the_ship
+from mission.ship import Ship, the_ship
 from mission.state import ShipState, clock, sound_state
 from mission.status import Status
-from mission.text import Line, marked
 
 MINUTE = 1.0
 Ask = Callable[[str, str], str]
@@ -35,18 +33,6 @@ class Outcome(StrEnum):
     RUNNING = "running"
     WON = "won"
     LOST = "lost"
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """What a command gave: its lines, ship's time (elapsed and by the clock), alarms, how the game stands."""
-
-    lines: tuple[Line, ...]
-    elapsed_seconds: int
-    clock: str
-    alarms: tuple[Alarm, ...]
-    new_alarms: tuple[Alarm, ...]
-    outcome: Outcome
 
 
 @dataclass(slots=True)
@@ -86,12 +72,12 @@ class Game:
 
     # -------------------------------------------------------------------------------------------- playing
 
-    def run(self, line: str) -> Output:
-        """Run one line of the console."""
+    def run(self, line: str) -> list[str]:
+        """What the console says to a line."""
         if self.outcome is not Outcome.RUNNING:
-            return self._output(["The level is over."], [])
+            return ["The level is over."]
         if not line.strip():
-            return self._output([], [])
+            return []
         self.history.append(line)
         self.transcript.append(f"{self.ship.names.prompt} {line}")
         try:
@@ -101,7 +87,7 @@ class Game:
         lines += [f"{clock(self.state.minute)}  {a.code}  {a.title}  {a.text}" for a in new]
         lines += self._standing()
         self.transcript += lines
-        return self._output(lines, new)
+        return lines
 
     def _do(self, action: Action) -> tuple[list[str], list[Alarm]]:
         self.state = action.state
@@ -180,10 +166,6 @@ class Game:
         self.hints_shown += 1
         return self.level.hints[self.hints_shown - 1]
 
-    def complete(self, line: str) -> list[str]:
-        """What the last word of a line may become."""
-        return complete(self.ship, line)
-
     # -------------------------------------------------------------------------------------------- looking
 
     @property
@@ -201,36 +183,13 @@ class Game:
         """Ship's time of day."""
         return clock(self.state.minute)
 
-    @property
-    def athena_available(self) -> bool:
-        """Whether the computer that runs the assistant lets it answer."""
-        return not why_athena_is_silent(self.ship, self.state)
-
     def alarms(self) -> list[Alarm]:
         """The active alarms, warnings first."""
         return active_alarms(self.ship, self.state)
 
-    def systems(self) -> list[SystemView]:
-        """All systems with their statuses."""
-        return panel.systems(self.ship, self.state)
-
-    def gauges(self) -> list[Gauge]:
-        """The quantities that matter, the cabin's as the selected sensor shows them."""
-        return panel.gauges(self.ship, self.state)
-
     def telemetry_for_assistant(self) -> str:
         """The live state in words for the assistant, in easy mode; otherwise empty."""
         return panel.in_words(self.ship, self.state) if self.easy else ""
-
-    def _output(self, lines: Iterable[str], new: Iterable[Alarm]) -> Output:
-        return Output(
-            lines=marked(lines),
-            elapsed_seconds=self.elapsed_seconds,
-            clock=self.clock,
-            alarms=tuple(self.alarms()),
-            new_alarms=tuple(new),
-            outcome=self.outcome,
-        )
 
     # -------------------------------------------------------------------------------------------- files
 

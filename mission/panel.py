@@ -1,4 +1,4 @@
-"""What a panel beside the console shows: systems, and the quantities that matter."""
+"""What a panel beside the console shows: the quantities that matter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from mission import views
 from mission.ship import Ship
 from mission.state import ShipState
-from mission.status import Status, statuses, system_status
 
 CABIN_LABELS = {
     "PRESSURE": "cabin pressure",
@@ -27,16 +26,6 @@ GAUGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class SystemView:
-    """A system for a panel."""
-
-    id: str
-    name: str
-    depth: int
-    status: Status
-
-
-@dataclass(frozen=True, slots=True)
 class Gauge:
     """A quantity for a panel; `value` is a dash where nothing is sent."""
 
@@ -46,13 +35,6 @@ class Gauge:
     value: str
     unit: str
     within: bool
-
-
-def systems(ship: Ship, state: ShipState) -> list[SystemView]:
-    """All systems with their statuses."""
-    found = statuses(ship, state)
-    rows = ship.systems.values()
-    return [SystemView(r.id, r.name, ship.depth(r.id), system_status(ship, found, r.id)) for r in rows]
 
 
 def gauges(ship: Ship, state: ShipState) -> list[Gauge]:

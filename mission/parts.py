@@ -1,14 +1,19 @@
-"""Parts and controllers as they are built: settings, quantities, limits."""
+"""Parts and controllers as `ship.toml` describes them: settings, quantities, limits."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
-from mission.schema import Number, Value
+from pydantic import BeforeValidator, Field
 
+from mission.schema import FileRow
+
+Number = int | float
 TOLERANCE = 1e-6  # limits are inclusive, and sums of steps are not exact
+BUSES: Mapping[str, str] = {"A": "EPS-BUS-A", "B": "EPS-BUS-B"}
 
 
 def decimals(*numbers: Number) -> int:
@@ -16,20 +21,22 @@ def decimals(*numbers: Number) -> int:
     return max(len(repr(n).partition(".")[2]) if isinstance(n, float) else 0 for n in numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+def _by_key(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["key"]: row for row in rows}
+
+
+class Setting(FileRow):
     """A setting: allowed words, a range of numbers, or a pattern; values are as the console shows them."""
 
     key: str
-    default: str
+    default: Annotated[str, BeforeValidator(str)]
     values: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
+    min: Number | None = None
+    max: Number | None = None
     unit: str = ""
     pattern: str = ""
-    places: int = 0
     hinders: tuple[str, ...] = ()
-    works: tuple[float, float] | None = None
+    works: tuple[Number, Number] | None = None
 
     def accept(self, text: str) -> str | None:
         """The value as the console shows it, or None where it is not allowed."""
@@ -41,13 +48,13 @@ class Setting:
             number = float(text)
         except ValueError:
             return None
-        if self.minimum is None or self.maximum is None or not self.minimum <= number <= self.maximum:
+        if self.min is None or self.max is None or not self.min <= number <= self.max:
             return None
         return self.shown(number)
 
     def shown(self, number: float) -> str:
         """A number with the decimals of the default, or with more where it needs them."""
-        text = f"{number:.{self.places}f}"
+        text = f"{number:.{len(self.default.partition('.')[2])}f}"
         return text if float(text) == number else f"{number:g}"
 
     def allowed(self) -> str:
@@ -56,7 +63,7 @@ class Setting:
             return ", ".join(self.values)
         if self.pattern:
             return "letters, a hyphen, two digits"
-        return f"{self.shown(self.minimum or 0)} to {self.shown(self.maximum or 0)} {self.unit}".strip()
+        return f"{self.shown(self.min or 0)} to {self.shown(self.max or 0)} {self.unit}".strip()
 
     def hindering(self, value: str) -> bool:
         """Whether the value keeps the part from its normal work."""
@@ -65,59 +72,86 @@ class Setting:
         return value in self.hinders
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(FileRow):
     """A quantity of telemetry with its limits, both included."""
 
     key: str
     unit: str
-    nominal: float
-    minimum: float
-    maximum: float
-    places: int
+    nominal: Number
+    min: Number
+    max: Number
     environment: bool = False
+
+    @property
+    def places(self) -> int:
+        """The decimals with which values are shown."""
+        return decimals(self.nominal, self.min, self.max)
 
     def within(self, value: float) -> bool:
         """Whether a value is within the limits."""
-        return self.minimum - TOLERANCE <= value <= self.maximum + TOLERANCE
+        return self.min - TOLERANCE <= value <= self.max + TOLERANCE
 
     def shown(self, value: float) -> str:
         """A value with the decimals of the limits; never a negative zero."""
         return f"{value:.{self.places}f}" if round(value, self.places) else f"{0:.{self.places}f}"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a system."""
+class Part(FileRow):
+    """A part of a system, with everything that `like` gives it."""
 
     id: str
     name: str
     system: str
     kind: str
-    role: str
+    role: Literal["primary", "backup"]
     power_w: float
     depends_on: tuple[str, ...]
-    settings: Mapping[str, Setting]
-    telemetry: Mapping[str, Quantity]
-    backup_of: str
-    serial: str
-    fed: bool
-    switched_on: bool
-    warmup_min: float
-    start: Mapping[str, Value]
+    settings: Annotated[Mapping[str, Setting], BeforeValidator(_by_key)]
+    telemetry: Annotated[Mapping[str, Quantity], BeforeValidator(_by_key)]
+    codes: tuple[str, ...]
+    like: str = ""
+    backup_of: str = ""
+    serial: str = ""
+    feed: Literal["bus", "none"] = "bus"
+    switched: Literal["on", "off"] | None = None
+    warmup_min: float = 0
+    start: dict[str, str | int | float] = Field(default_factory=dict)
+
+    @property
+    def fed(self) -> bool:
+        """Whether its power comes from a bus."""
+        return self.feed == "bus"
+
+    @property
+    def switched_on(self) -> bool:
+        """Whether its switch is on in a sound ship."""
+        return self.switched == "on" if self.switched else self.role == "primary"
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """A controller; its slots and its BUS are settings."""
+class Slot(FileRow):
+    """A setting of a controller whose value is a part id."""
+
+    key: str
+    parts: tuple[str, ...]
+    default: str
+
+
+class Controller(FileRow):
+    """A controller and what it uses; its slots and its BUS are settings."""
 
     id: str
     name: str
     system: str
     power_w: float
-    settings: Mapping[str, Setting]
-    slots: tuple[str, ...]
+    bus: Literal["A", "B"]
+    slots: Annotated[Mapping[str, Slot], BeforeValidator(_by_key)]
     uses: tuple[str, ...]
     uses_controllers: tuple[str, ...]
-    uses_buses: bool
+    uses_buses: bool = False
     watches: tuple[str, ...]
+
+    @cached_property
+    def settings(self) -> Mapping[str, Setting]:
+        """The slots and the BUS."""
+        slots = {s.key: Setting(key=s.key, default=s.default, values=s.parts) for s in self.slots.values()}
+        return {**slots, "BUS": Setting(key="BUS", default=self.bus, values=tuple(BUSES))}

@@ -45,15 +45,8 @@ STAGES: tuple[Callable[[TimeStep], None], ...] = (
 )
 
 
-def advance(ship: Ship, state: ShipState, minutes: float, *, step: float = STEP_MIN) -> ShipState:
-    """The state after some minutes, computed in steps of at most `step` minutes."""
-    later = state.copy()
-    pass_time(ship, later, minutes, step=step)
-    return later
-
-
 def pass_time(ship: Ship, state: ShipState, minutes: float, *, step: float = STEP_MIN) -> None:
-    """Like `advance`, on the state itself."""
+    """Let minutes pass, computed in steps of at most `step` minutes."""
     left = minutes
     while left > MOMENT:
         dark = offline(ship, state)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mission.parts import Part
-from mission.ship import BUSES
+from mission.parts import BUSES, Part
 from mission.status import cell_gives
 from mission.step import TimeStep, toward
 
@@ -12,7 +11,6 @@ HYDROGEN_KG_PER_KWH, OXYGEN_KG_PER_KWH = 0.047, 0.37
 HYDROGEN_TANK_KG, OXYGEN_TANK_KG = 7.5, 58.0
 IDLE_CELL_W = 300.0  # a cell that runs without being selected
 EMPTY_BATTERY_V, FULL_BATTERY_RISE_V = 25.0, 2.9
-OUTLET_MIN = 2.0  # minutes until a starved line is empty
 
 
 def supply(s: TimeStep) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mission.ship import Ship
 from mission.state import ShipState
 from mission.status import reading
@@ -12,28 +10,20 @@ WRONG_KEYS, WITHIN_MIN, SHUT_OUT_MIN = 5, 60.0, 10.0
 ANSWERED, SENT = "answered ", "sent "
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why a call did not get through: a console error's code and words."""
-
-    code: str
-    text: str
-
-
 def radios(ship: Ship) -> list[str]:
     """Ids of the parts that have a KEY."""
     return [part.id for part in ship.parts.values() if "KEY" in part.settings]
 
 
-def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> Obstacle | None:
-    """What keeps a call with this key from getting through, or None."""
+def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> tuple[str, str] | None:
+    """The code and the words of the error that keeps a call with this key from getting through, or None."""
     other = "the lander" if radio == "COM-VHF-1" else "the station"
     if not _hears(ship, state, radio):
-        return Obstacle("E-09", f"{radio} does not hear {other}. See P-COM-01")
+        return "E-09", f"{radio} does not hear {other}. See P-COM-01"
     if state.shut_out_until.get(radio, 0.0) > state.minute:
-        return Obstacle("E-08", f"{other} has shut out {radio} for ten minutes after five wrong keys")
+        return "E-08", f"{other} has shut out {radio} for ten minutes after five wrong keys"
     if key != ship.radio_keys[radio]:
-        return Obstacle("E-08", f"{other} hears {radio} and does not accept its key. See P-COM-02")
+        return "E-08", f"{other} hears {radio} and does not accept its key. See P-COM-02"
     return None
 
 

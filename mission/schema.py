@@ -4,86 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-Number = int | float
-Value = str | int | float
+from pydantic import BaseModel, ConfigDict
 
 
 class FileRow(BaseModel):
     """A row of one of the game's files: an unknown key is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SettingRow(FileRow):
-    """A setting of a part: allowed words, a range, or a pattern."""
-
-    key: str
-    values: tuple[str, ...] = ()
-    min: Number | None = None
-    max: Number | None = None
-    unit: str = ""
-    pattern: str = ""
-    default: Value
-    hinders: tuple[str, ...] = ()
-    works: tuple[Number, Number] | None = None
-
-
-class QuantityRow(FileRow):
-    """A quantity that a part measures."""
-
-    key: str
-    unit: str
-    nominal: Number
-    min: Number
-    max: Number
-    environment: bool = False
-
-
-class PartRow(FileRow):
-    """A part after `like` has been resolved."""
-
-    id: str
-    name: str
-    system: str
-    kind: str
-    role: Literal["primary", "backup"]
-    power_w: float
-    depends_on: tuple[str, ...]
-    settings: tuple[SettingRow, ...]
-    telemetry: tuple[QuantityRow, ...]
-    codes: tuple[str, ...]
-    like: str = ""
-    backup_of: str = ""
-    serial: str = ""
-    feed: Literal["bus", "none"] = "bus"
-    switched: Literal["on", "off"] | None = None
-    warmup_min: float = 0
-    start: dict[str, Value] = Field(default_factory=dict)
-
-
-class SlotRow(FileRow):
-    """A setting of a controller whose value is a part id."""
-
-    key: str
-    parts: tuple[str, ...]
-    default: str
-
-
-class ControllerRow(FileRow):
-    """A controller and what it uses."""
-
-    id: str
-    name: str
-    system: str
-    power_w: float
-    bus: Literal["A", "B"]
-    slots: tuple[SlotRow, ...]
-    uses: tuple[str, ...]
-    uses_controllers: tuple[str, ...]
-    uses_buses: bool = False
-    watches: tuple[str, ...]
 
 
 class SystemRow(FileRow):
@@ -193,20 +120,3 @@ class MissionRow(BaseModel):
     control: str
     phases: tuple[PhaseRow, ...]
     stations: tuple[StationRow, ...]
-
-
-class ShipFile(BaseModel):
-    """The whole file, with `like` resolved."""
-
-    ship: ShipRow
-    mission: MissionRow
-    radio_keys: tuple[RadioKeyRow, ...]
-    physics: tuple[PhysicsRow, ...]
-    systems: tuple[SystemRow, ...]
-    controllers: tuple[ControllerRow, ...]
-    parts: tuple[PartRow, ...]
-    alarms: tuple[AlarmRow, ...]
-    self_test_codes: tuple[CodeRow, ...]
-    console_errors: tuple[CodeRow, ...]
-    interlocks: tuple[InterlockRow, ...]
-    commands: tuple[CommandRow, ...]

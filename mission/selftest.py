@@ -74,7 +74,7 @@ def _why_offline(ship: Ship, state: ShipState, part: Part, dark: frozenset[str])
 def _limits(state: ShipState, part: Part, key: str) -> str:
     quantity = part.telemetry[key]
     value = quantity.shown(reading(state, part, key))
-    low, high = quantity.shown(quantity.minimum), quantity.shown(quantity.maximum)
+    low, high = quantity.shown(quantity.min), quantity.shown(quantity.max)
     return f"{key} is {value} {quantity.unit}, limits {low} to {high}"
 
 

@@ -12,25 +12,40 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mission.errors import ShipFileError
-from mission.parts import Controller, Part, Quantity, Setting, decimals
+from mission.parts import Controller, Part, Quantity, Setting
 from mission.schema import (
     AlarmRow,
+    CodeRow,
     CommandRow,
-    ControllerRow,
     InterlockRow,
-    PartRow,
-    QuantityRow,
-    SettingRow,
-    ShipFile,
+    MissionRow,
+    PhysicsRow,
+    RadioKeyRow,
     ShipRow,
     SystemRow,
 )
 
 SHIP_FILE = Path(__file__).parent / "ship.toml"
-BUSES: Mapping[str, str] = {"A": "EPS-BUS-A", "B": "EPS-BUS-B"}
+
+
+class ShipFile(BaseModel):
+    """The whole file, with `like` resolved."""
+
+    ship: ShipRow
+    mission: MissionRow
+    radio_keys: tuple[RadioKeyRow, ...]
+    physics: tuple[PhysicsRow, ...]
+    systems: tuple[SystemRow, ...]
+    controllers: tuple[Controller, ...]
+    parts: tuple[Part, ...]
+    alarms: tuple[AlarmRow, ...]
+    self_test_codes: tuple[CodeRow, ...]
+    console_errors: tuple[CodeRow, ...]
+    interlocks: tuple[InterlockRow, ...]
+    commands: tuple[CommandRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,72 +155,14 @@ def _built(rows: ShipFile) -> Ship:
         control=rows.mission.control,
         station=call_signs[phase.station],
         systems={row.id: row for row in rows.systems},
-        controllers={row.id: _controller(row) for row in rows.controllers},
-        parts={row.id: _part(row) for row in rows.parts},
+        controllers={row.id: row for row in rows.controllers},
+        parts={row.id: row for row in rows.parts},
         alarms=rows.alarms,
         interlocks=rows.interlocks,
         commands={row.name: row for row in rows.commands},
         titles={row.code: row.title for row in (*rows.self_test_codes, *rows.console_errors)},
         physics={row.key: row.value for row in rows.physics},
         radio_keys={row.part: row.value for row in rows.radio_keys},
-    )
-
-
-def _setting(row: SettingRow) -> Setting:
-    number = not isinstance(row.default, str)
-    places = decimals(row.default) if not isinstance(row.default, str) else 0
-    return Setting(
-        key=row.key,
-        default=f"{row.default:.{places}f}" if number else str(row.default),
-        values=row.values,
-        minimum=row.min,
-        maximum=row.max,
-        unit=row.unit,
-        pattern=row.pattern,
-        places=places,
-        hinders=row.hinders,
-        works=row.works,
-    )
-
-
-def _quantity(row: QuantityRow) -> Quantity:
-    places = decimals(row.nominal, row.min, row.max)
-    return Quantity(row.key, row.unit, row.nominal, row.min, row.max, places, row.environment)
-
-
-def _part(row: PartRow) -> Part:
-    return Part(
-        id=row.id,
-        name=row.name,
-        system=row.system,
-        kind=row.kind,
-        role=row.role,
-        power_w=row.power_w,
-        depends_on=row.depends_on,
-        settings={s.key: _setting(s) for s in row.settings},
-        telemetry={q.key: _quantity(q) for q in row.telemetry},
-        backup_of=row.backup_of,
-        serial=row.serial,
-        fed=row.feed == "bus",
-        switched_on=(row.switched or ("on" if row.role == "primary" else "off")) == "on",
-        warmup_min=row.warmup_min,
-        start=row.start,
-    )
-
-
-def _controller(row: ControllerRow) -> Controller:
-    slots = {slot.key: Setting(slot.key, slot.default, slot.parts) for slot in row.slots}
-    return Controller(
-        id=row.id,
-        name=row.name,
-        system=row.system,
-        power_w=row.power_w,
-        settings={**slots, "BUS": Setting("BUS", row.bus, tuple(BUSES))},
-        slots=tuple(slots),
-        uses=row.uses,
-        uses_controllers=row.uses_controllers,
-        uses_buses=row.uses_buses,
-        watches=row.watches,
     )
 
 

@@ -14,7 +14,6 @@ from mission.parts import Part
 from mission.ship import Ship
 
 CABIN = {"PRESSURE": 70.0, "PPO2": 21.0, "PPCO2": 0.17, "TEMP": 22.0, "HUMIDITY": 48.0}
-DAY_MIN = 24 * 60
 
 FaultKind = Literal["dead", "stuck", "worn", "drift", "impure", "spent", "leak"]
 

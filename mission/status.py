@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from mission.parts import Controller, Part
-from mission.ship import BUSES, Ship
+from mission.parts import BUSES, Controller, Part
+from mission.ship import Ship
 from mission.state import ShipState
 
 
@@ -29,11 +29,6 @@ def statuses(ship: Ship, state: ShipState) -> dict[str, Status]:
     for controller in ship.controllers.values():
         _controller_status(ship, state, controller, dark, found)
     return found
-
-
-def system_status(ship: Ship, found: dict[str, Status], system: str) -> Status:
-    """The status of a system: that of its controller."""
-    return found[ship.systems[system].controller]
 
 
 # ------------------------------------------------------------------------------------------------ OFFLINE

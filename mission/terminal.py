@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mission.best_times import BestTimes, read_best_times, record_win
+from mission.completion import complete
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
 
@@ -108,7 +109,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
 
 
 def _enter(game: Game, line: str, write: Write, save: Path | None) -> None:
-    _say(write, [found.text for found in game.run(line).lines])
+    _say(write, game.run(line))
     if save is not None:
         game.save(save)
 
@@ -126,7 +127,7 @@ def _use_readline(game: Game) -> None:
         return
 
     def completer(_: str, index: int) -> str | None:
-        options = game.complete(readline.get_line_buffer()[: readline.get_endidx()])
+        options = complete(game.ship, readline.get_line_buffer()[: readline.get_endidx()])
         return f"{options[index]} " if index < len(options) else None
 
     readline.set_completer_delims(" ")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mission.alarms import active_alarms
-from mission.parts import Part
-from mission.ship import BUSES, Ship
+from mission.parts import BUSES, Part
+from mission.ship import Ship
 from mission.state import ShipState, clock
-from mission.status import Status, offline, reading, statuses, system_status
+from mission.status import Status, offline, reading, statuses
 
 LABEL_WIDTH = 10
 
@@ -17,7 +17,7 @@ def systems(ship: Ship, state: ShipState) -> list[str]:
     """Every system with its status, inner ones indented."""
     found = statuses(ship, state)
     return [
-        f"{row.id}  {'  ' * ship.depth(row.id) + row.name:<31}{system_status(ship, found, row.id)}"
+        f"{row.id}  {'  ' * ship.depth(row.id) + row.name:<31}{found[row.controller]}"
         for row in ship.systems.values()
     ]
 
@@ -118,7 +118,7 @@ def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> 
     rows = []
     for key in keys:
         quantity, value = part.telemetry[key], reading(state, part, key)
-        nominal, low, high = map(quantity.shown, (quantity.nominal, quantity.minimum, quantity.maximum))
+        nominal, low, high = map(quantity.shown, (quantity.nominal, quantity.min, quantity.max))
         shown = "-" if silent else quantity.shown(value)
         warned = "" if silent or quantity.within(value) else "OUT OF LIMITS"
         rows.append(

@@ -16,10 +16,16 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from mission.commands import Refused
+from mission.console import act
+from mission.ship import SHIP_FILE, the_ship
+from mission.state import sound_state
+
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "docs_corpus"
 QUESTIONS = ROOT / "evals" / "data" / "manuals"
-SHIP: dict[str, Any] = tomllib.loads((ROOT / "mission" / "ship.toml").read_text(encoding="utf-8"))
+LIST: dict[str, Any] = tomllib.loads(SHIP_FILE.read_text(encoding="utf-8"))
+SHIP = the_ship()
 
 MIN_FILES, MIN_WORDS, MIN_SECTIONS = 16, 27_000, 220
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -45,94 +51,23 @@ class Section:
         return f"{self.source}#{' > '.join(self.path)}"
 
 
-def resolve(part: dict[str, Any]) -> dict[str, Any]:
-    """A part with everything that `like` gives it."""
-    return {**resolve(PARTS_RAW[part["like"]]), **part} if "like" in part else part
-
-
-PARTS_RAW = {part["id"]: part for part in SHIP["parts"]}
-PARTS = {name: resolve(part) for name, part in PARTS_RAW.items()}
-CONTROLLERS = {controller["id"]: controller for controller in SHIP["controllers"]}
-SYSTEMS = {system["id"] for system in SHIP["systems"]}
-IDS = PARTS.keys() | CONTROLLERS.keys()
-CODES = {row["code"] for name in TITLE_WORDS for row in SHIP[name]}
-PROCEDURES = {procedure["id"] for procedure in SHIP["procedures"]}
-STATUSES = {status["id"] for status in SHIP["statuses"]}
-COMMANDS = {command["name"]: command for command in SHIP["commands"]}
-
-
-def settings_of(ident: str) -> dict[str, dict[str, Any]]:
-    """Settings of a part or controller by key; a slot is a setting whose values are part ids."""
-    if ident in PARTS:
-        return {setting["key"]: setting for setting in PARTS[ident]["settings"]}
-    slots = {slot["key"]: {"values": slot["parts"], **slot} for slot in CONTROLLERS[ident]["slots"]}
-    return {"BUS": {"values": ["A", "B"]}, **slots}
-
-
-def telemetry_of(ident: str) -> dict[str, dict[str, Any]]:
-    return {row["key"]: row for row in PARTS[ident]["telemetry"]} if ident in PARTS else {}
-
-
-KEYS = {key for ident in IDS for key in settings_of(ident)} | {
-    key for ident in PARTS for key in telemetry_of(ident)
-}
-VALUES = {str(v) for ident in IDS for s in settings_of(ident).values() for v in s.get("values", [])}
-
-
-def allowed(setting: dict[str, Any], value: str) -> bool:
-    if "values" in setting:
-        return value in setting["values"]
-    if "pattern" in setting:
-        return re.fullmatch(setting["pattern"], value) is not None
-    try:
-        return bool(setting["min"] <= float(value) <= setting["max"])
-    except ValueError:
-        return False
+IDS = set(SHIP.ids)
+SYSTEMS = set(SHIP.systems)
+CODES = {row["code"] for name in TITLE_WORDS for row in LIST[name]}
+PROCEDURES = {procedure["id"] for procedure in LIST["procedures"]}
+STATUSES = {status["id"] for status in LIST["statuses"]}
+KEYS = {key for ident in IDS for key in (*SHIP.settings_of(ident), *SHIP.telemetry_of(ident))}
+VALUES = {value for ident in IDS for s in SHIP.settings_of(ident).values() for value in s.values}
+MISTYPED = ("E-01", "E-02", "E-03", "E-04")  # the other errors depend on the state of the ship
 
 
 def command_fault(line: str) -> str | None:
     """What is wrong with a console command, or None."""
-    name = next((n for n in sorted(COMMANDS, key=len, reverse=True) if f"{line} ".startswith(f"{n} ")), None)
-    if name is None:
-        return f"no such command: {line}"
-    words = line.removeprefix(name).split()
-    takes_id = COMMANDS[name]["syntax"].startswith(f"{name} ID")
-    if takes_id and (not words or words[0] not in IDS):
-        return f"unknown id: {line}"
-    match name:
-        case "set":
-            settings = settings_of(words[0])
-            ok = len(words) == 3 and words[1] in settings and allowed(settings[words[1]], words[2])
-        case "telemetry":
-            ok = len(words) == 1 or (len(words) == 2 and words[1] in telemetry_of(words[0]))
-        case "show" | "self-test" | "power on" | "power off":
-            ok = len(words) == 1
-        case "transmit" | "receive":
-            ok = (
-                len(words) > 1
-                and "KEY" in settings_of(words[0])
-                and allowed(settings_of(words[0])["KEY"], words[1])
-            )
-        case "wait":
-            ok = len(words) == 1 and re.fullmatch(r"\d+[mh]", words[0]) is not None
-        case "list parts":
-            ok = filters_ok(words)
-        case "help" | "ask":
-            ok = True
-        case _:
-            ok = not words
-    return None if ok else f"wrong arguments: {line}"
-
-
-def filters_ok(words: list[str]) -> bool:
-    values = {
-        "--system": SYSTEMS,
-        "--status": STATUSES,
-        "--role": {"primary", "backup"},
-        "--kind": {part["kind"] for part in PARTS.values()},
-    }
-    pairs = list(zip(words[::2], words[1::2], strict=False))
-    return len(words) % 2 == 0 and all(value in values.get(flag, ()) for flag, value in pairs)
+    try:
+        act(SHIP, sound_state(SHIP, minute=0), line)
+    except Refused as refused:
+        return f"{line}: {refused.text}" if refused.code in MISTYPED else None
+    return None
 
 
 # ---------------------------------------------------------------------------------------------- reading
@@ -189,12 +124,12 @@ def sections() -> dict[str, Section]:
 
 def console_lines() -> Iterator[tuple[str, str]]:
     """Every command in the manuals: prompt lines of fences, and inline code that begins like a command."""
-    verbs = {name.split()[0] for name in COMMANDS}
-    syntaxes = {command["syntax"] for command in SHIP["commands"]} | COMMANDS.keys() | verbs
+    verbs = {name.split()[0] for name in SHIP.commands}
+    syntaxes = {command.syntax for command in SHIP.commands.values()} | SHIP.commands.keys() | verbs
     for source in sources():
         for token in tokens(source):
             if token.type == "fence":
-                prompted = (line.split(SHIP["ship"]["prompt"], 1) for line in token.content.splitlines())
+                prompted = (line.split(SHIP.names.prompt, 1) for line in token.content.splitlines())
                 yield from ((source, pair[1].strip()) for pair in prompted if len(pair) == 2 and not pair[0])
             for child in token.children or []:
                 is_code = child.type == "code_inline" and child.content not in syntaxes
@@ -237,10 +172,10 @@ def unknown_words(text: str) -> set[str]:
     bad = set(PART_ID.findall(text)) - IDS
     bad |= set(CODE.findall(text)) - CODES
     bad |= set(PROCEDURE.findall(text)) - PROCEDURES
-    titles = {w for n in TITLE_WORDS for row in SHIP[n] for w in CAPITALS.findall(row["title"])}
-    calls = {station["call_sign"] for station in SHIP["mission"]["stations"]}
-    calls |= {SHIP["ship"]["call_sign"], SHIP["ship"]["lander_call_sign"]}
-    arguments = {word for command in SHIP["commands"] for word in CAPITALS.findall(command["syntax"])}
+    titles = {w for n in TITLE_WORDS for row in LIST[n] for w in CAPITALS.findall(row["title"])}
+    calls = {station["call_sign"] for station in LIST["mission"]["stations"]}
+    calls |= {SHIP.names.call_sign, SHIP.names.lander_call_sign}
+    arguments = {word for command in SHIP.commands.values() for word in CAPITALS.findall(command.syntax)}
     words = {word for word in CAPITALS.findall(text) if not PART_ID.search(word)}
     return bad | (words - KEYS - VALUES - STATUSES - SYSTEMS - titles - calls - arguments - ABBREVIATIONS)
 
@@ -252,19 +187,13 @@ def test_the_stated_minimums_hold() -> None:
 
 
 def test_the_list_itself_is_whole() -> None:
-    assert len(PARTS) >= 60 and len(CONTROLLERS) >= 9
-    slots = {f"{c['id']}.{slot['key']}" for c in CONTROLLERS.values() for slot in c["slots"]}
-    for part in PARTS.values():
-        assert set(part["depends_on"]) <= PARTS.keys() | slots, part["id"]
-        assert set(part["codes"]) <= CODES and part["system"] in SYSTEMS, part["id"]
-        assert (part["role"] == "backup") == ("backup_of" in part), part["id"]
-        assert all(row["min"] <= row["nominal"] <= row["max"] for row in part["telemetry"]), part["id"]
-        assert all(allowed(s, str(s["default"])) for s in part["settings"]), part["id"]
-    for controller in CONTROLLERS.values():
-        used = {p for slot in controller["slots"] for p in slot["parts"]} | set(controller["uses"])
-        assert used <= PARTS.keys() and set(controller["uses_controllers"]) <= CONTROLLERS.keys()
-        assert all(slot["default"] in slot["parts"] for slot in controller["slots"])
-    assert {alarm["procedure"] for alarm in SHIP["alarms"]} <= PROCEDURES
+    for part in SHIP.parts.values():
+        assert set(part.codes) <= CODES, part.id
+        assert (part.role == "backup") == bool(part.backup_of), part.id
+        assert all(row.min <= row.nominal <= row.max for row in part.telemetry.values()), part.id
+    for ident in IDS:
+        assert all(s.accept(s.default) == s.default for s in SHIP.settings_of(ident).values()), ident
+    assert {alarm.procedure for alarm in SHIP.alarms} <= PROCEDURES
 
 
 @pytest.mark.parametrize("source", list(sources()))
@@ -279,20 +208,20 @@ def test_every_name_in_the_list_is_in_the_manuals() -> None:
     inline = {
         c.content for s in sources() for t in tokens(s) for c in t.children or [] if c.type == "code_inline"
     }
-    assert {command["syntax"] for command in SHIP["commands"]} - inline == set()
-    assert [row["title"] for row in SHIP["alarms"] if row["title"] not in text] == []
-    assert [part["name"] for part in PARTS.values() if part["name"] not in text] == []
-    assert [part["serial"] for part in PARTS.values() if part.get("serial", "") not in text] == []
+    assert {command.syntax for command in SHIP.commands.values()} - inline == set()
+    assert [row.title for row in SHIP.alarms if row.title not in text] == []
+    assert [part.name for part in SHIP.parts.values() if part.name not in text] == []
+    assert [part.serial for part in SHIP.parts.values() if part.serial not in text] == []
 
 
 def test_every_procedure_has_its_section_and_title() -> None:
     titles = {title for source in sources() for _, title, _, _ in headings(source)}
-    assert {f"{row['id']}: {row['title']}" for row in SHIP["procedures"]} - titles == set()
+    assert {f"{row['id']}: {row['title']}" for row in LIST["procedures"]} - titles == set()
 
 
 def test_every_physical_constant_is_stated_in_the_manuals() -> None:
     text = everything()
-    for row in SHIP["physics"]:
+    for row in LIST["physics"]:
         forms = {
             f"{form} {row['unit']}"
             for form in (f"{row['value']:g}", f"{row['value']:.1f}", f"{row['value']:.2f}")
@@ -310,13 +239,13 @@ def test_the_limits_in_tables_are_those_of_the_list() -> None:
     checked = 0
     for source, header, cells in tables():
         row = dict(zip(header, cells, strict=False))
-        limits = telemetry_of(row.get("Part", "")).get(row.get("Quantity", ""))
+        limits = SHIP.telemetry_of(row.get("Part", "")).get(row.get("Quantity", ""))
         if limits and "Minimum" in row:
             stated = [float(row[name]) for name in ("Nominal", "Minimum", "Maximum")]
-            assert stated == [limits["nominal"], limits["min"], limits["max"]], f"{source}: {cells}"
-            assert row["Unit"] == limits["unit"], f"{source}: {cells}"
+            assert stated == [limits.nominal, limits.min, limits.max], f"{source}: {cells}"
+            assert row["Unit"] == limits.unit, f"{source}: {cells}"
             checked += 1
-    assert checked >= sum(len(part.get("telemetry", [])) for part in PARTS_RAW.values())
+    assert checked >= sum(len(part.get("telemetry", [])) for part in LIST["parts"])
 
 
 def test_alarm_tables_name_the_procedure_of_the_list() -> None:
@@ -324,7 +253,7 @@ def test_alarm_tables_name_the_procedure_of_the_list() -> None:
         dict(zip(header, cells, strict=False)) for _, header, cells in tables() if "Raised when" in header
     ]
     stated = {row["Code"]: (row["Alarm"], row["Procedure"]) for row in rows}
-    assert stated == {alarm["code"]: (alarm["title"], alarm["procedure"]) for alarm in SHIP["alarms"]}
+    assert stated == {alarm.code: (alarm.title, alarm.procedure) for alarm in SHIP.alarms}
 
 
 def test_internal_links_resolve() -> None:
@@ -347,11 +276,11 @@ def test_internal_links_resolve() -> None:
 
 def test_the_right_radio_keys_are_inferred_not_read() -> None:
     text = everything()
-    for key in SHIP["radio_keys"]:
-        word, number = key["value"].split("-")
-        assert key["value"] not in text
+    for part, key in SHIP.radio_keys.items():
+        word, number = key.split("-")
+        assert key not in text
         assert word in text and (number in text)
-        assert key["value"] == settings_of(key["part"])["KEY"]["default"]
+        assert key == SHIP.settings_of(part)["KEY"].default
 
 
 @pytest.mark.parametrize(
@@ -383,18 +312,16 @@ def test_the_checks_notice_a_wrong_command(line: str) -> None:
 # ---------------------------------------------------------------------------------------------- questions
 
 
-def queries() -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for line in (QUESTIONS / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+def queries(folder: Path = QUESTIONS) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def qrels() -> dict[str, set[str]]:
-    header, *rows = (QUESTIONS / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()
+def qrels(folder: Path = QUESTIONS) -> dict[str, set[str]]:
+    header, *rows = (folder / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()
     assert header == "query-id\tcorpus-id\tscore"
     relevant: dict[str, set[str]] = {}
     for query, section, score in (row.split("\t") for row in rows):
-        assert int(score) > 0
+        assert score == "1"
         relevant.setdefault(query, set()).add(section)
     return relevant
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from mission.terminal import commands_of
 from tests.browser.conftest import Opener, serving
 from tests.browser.pages import App, visible_in
+from tests.mission.conftest import script
 
-SCRIPTS = Path(__file__).parents[1] / "mission" / "scripts"
 LN2 = "The LN2 tank ECS-LN2-T1 shows OFFLINE, what do I do?"
 
 
@@ -25,11 +24,6 @@ def aboard(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     shutil.copytree(indexed, data_dir)
     with serving(data_dir, llm="none") as address:
         yield address, data_dir / "mission"
-
-
-def script(level: str) -> list[str]:
-    """The commands that win a level."""
-    return commands_of((SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines())
 
 
 def command(app: App) -> Locator:

@@ -216,12 +216,6 @@ def test_the_theme_is_athenas_wherever_it_is_started(quoting: str, open_app: Ope
     assert ground == ("rgb(18, 22, 27)" if dark else "rgb(251, 250, 248)")
 
 
-def test_a_conversation_that_is_gone_says_so(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, path="/?c=nothing-of-that-name")
-    expect(app.page.get_by_text("That conversation is not stored any more.")).to_be_visible()
-    expect(app.question).to_be_enabled()
-
-
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 

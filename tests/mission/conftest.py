@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from mission.physics import advance
+from mission.physics import STEP_MIN, pass_time
 from mission.ship import Ship, the_ship
 from mission.state import Fault, ShipState, sound_state
+from mission.terminal import commands_of
+
+SCRIPTS = Path(__file__).parent / "scripts"
 
 Change = Callable[..., ShipState]
+
+
+def script(level: str) -> list[str]:
+    """The commands that win a level."""
+    return commands_of((SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines())
+
+
+def advance(ship: Ship, state: ShipState, minutes: float, *, step: float = STEP_MIN) -> ShipState:
+    """A copy of the state, some minutes later."""
+    later = state.copy()
+    pass_time(ship, later, minutes, step=step)
+    return later
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +52,6 @@ def changed(ship: Ship, sound: ShipState) -> Change:
         faults: dict[str, Fault] | None = None,
         cabin: dict[str, float] | None = None,
         quantities: dict[str, dict[str, float]] | None = None,
-        step: float = 1.0,
         people: int = 1,
     ) -> ShipState:
         state = sound.copy()
@@ -49,6 +64,6 @@ def changed(ship: Ship, sound: ShipState) -> Change:
             state.quantities[part].update(values)
         state.faults.update(faults or {})
         state.cabin.update(cabin or {})
-        return advance(ship, state, minutes, step=step)
+        return advance(ship, state, minutes)
 
     return change

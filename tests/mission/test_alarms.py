@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from mission.alarms import active_alarms, record
-from mission.physics import advance
 from mission.ship import Ship
 from mission.state import Fault, ShipState
-
-Change = Callable[..., ShipState]
+from tests.mission.conftest import Change, advance
 
 
 def codes(ship: Ship, state: ShipState) -> list[str]:

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 from mission.errors import SavedGameError
 from mission.game import Game, Outcome
 from mission.levels import all_levels
-from mission.terminal import commands_of
-
-SCRIPTS = Path(__file__).parent / "scripts"
-
-
-def script(level: str) -> list[str]:
-    return commands_of((SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines())
+from mission.panel import gauges
+from mission.text import marked
+from tests.mission.conftest import script
 
 
 @pytest.mark.parametrize("level", ["co2-race", "main-bus", "nobody-answers"])
@@ -42,11 +38,6 @@ def test_hints_and_mode_are_kept(tmp_path: Path) -> None:
     again = Game.load(tmp_path / "game.json")
     assert again.easy
     assert again.hint() == all_levels()["ln2-tank"].hints[1]
-
-
-def test_saving_leaves_no_other_file(tmp_path: Path) -> None:
-    Game.start("ln2-tank").save(tmp_path / "game.json")
-    assert [path.name for path in tmp_path.iterdir()] == ["game.json"]
 
 
 @pytest.mark.parametrize("damage", ["", "{}", "[", '{"version": 1}'])
@@ -84,28 +75,18 @@ def test_whatever_is_typed_is_answered(lines: list[str]) -> None:
     game = Game.start("ln2-tank")
     for line in lines:
         output = game.run(line)
-        assert output.lines or not line.strip()
-        for found in output.lines:
+        assert output or not line.strip()
+        for found in marked(output):
             assert all(0 <= mark.start < mark.end <= len(found.text) for mark in found.marks)
 
 
-def test_the_same_commands_give_the_same_transcript() -> None:
-    games = [Game.start("hot-computer", seed=3) for _ in range(2)]
-    for game in games:
-        for line in script("hot-computer"):
-            game.run(line)
-    assert games[0].transcript == games[1].transcript
-
-
-def test_the_panel_shows_systems_gauges_and_alarms() -> None:
+def test_the_panel_shows_gauges_and_alarms() -> None:
     game = Game.start("coolant-pump")
-    assert {view.id: view.status.value for view in game.systems()}["THM"] == "MALFUNC"
-    assert [view.depth for view in game.systems()][:2] == [0, 1]
-    gauges = {gauge.label: gauge for gauge in game.gauges()}
-    assert gauges["carbon dioxide"].part == "ECS-CAB-S1"
-    assert gauges["computer"].within
+    shown = {gauge.label: gauge for gauge in gauges(game.ship, game.state)}
+    assert shown["carbon dioxide"].part == "ECS-CAB-S1"
+    assert shown["computer"].within
     game.run("power off CMP-CPU-1")
-    assert {g.label: g.value for g in game.gauges()}["computer"] == "-"
+    assert {g.label: g.value for g in gauges(game.ship, game.state)}["computer"] == "-"
     assert "W-602" in {alarm.code for alarm in game.alarms()}
 
 
@@ -117,23 +98,23 @@ def test_the_assistant_reads_telemetry_only_in_easy_mode() -> None:
         return "first line\nsecond line"
 
     for easy in (False, True):
-        output = Game.start("ln2-tank", easy=easy, ask=ask).run("ask What is wrong?")
-        assert [line.text for line in output.lines] == ["first line", "second line"]
-        assert output.elapsed_seconds == 0
+        game = Game.start("ln2-tank", easy=easy, ask=ask)
+        assert game.run("ask What is wrong?") == ["first line", "second line"]
+        assert game.elapsed_seconds == 0
     assert heard[0] == ("What is wrong?", "")
     assert "C-112" in heard[1][1]
     assert "ECS-LN2-T1" in heard[1][1]
 
 
 def test_without_an_assistant_ask_says_so() -> None:
-    assert Game.start("ln2-tank").run("ask hello").lines[0].text.startswith("E-10")
+    assert Game.start("ln2-tank").run("ask hello")[0].startswith("E-10")
 
 
-def test_an_output_tells_time_and_alarms() -> None:
+def test_a_command_takes_time_and_ends_alarms() -> None:
     game = Game.start("ln2-tank")
-    output = game.run("power on ECS-LN2-T1")
-    assert (output.elapsed_seconds, output.clock, output.outcome) == (60, "09:13", Outcome.RUNNING)
-    assert {alarm.code for alarm in output.alarms} == {"C-011", "C-113"}  # the line behind the tank fills
+    game.run("power on ECS-LN2-T1")
+    assert (game.elapsed_seconds, game.clock, game.outcome) == (60, "09:13", Outcome.RUNNING)
+    assert {alarm.code for alarm in game.alarms()} == {"C-011", "C-113"}  # the line behind the tank fills
     output = game.run("wait 1m")
-    assert output.alarms == ()
-    assert output.lines[-1].text == "The ship looks sound. Verify that it stays so for 4 more minutes."
+    assert game.alarms() == []
+    assert output[-1] == "The ship looks sound. Verify that it stays so for 4 more minutes."

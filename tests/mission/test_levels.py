@@ -14,9 +14,9 @@ from mission.game import Game, Outcome
 from mission.levels import LEVELS_FOLDER, all_levels, level_of, load_level
 from mission.ship import Ship
 from mission.terminal import commands_of
+from tests.mission.conftest import SCRIPTS, script
 from tests.test_docs_corpus import PART_ID, sections
 
-SCRIPTS = Path(__file__).parent / "scripts"
 LEVELS = list(all_levels())
 ACTING = ("set", "power", "transmit", "receive")
 # What a manual advises and a level can be won without.
@@ -28,14 +28,10 @@ NOT_NEEDED = {
 
 
 @cache
-def script(level: str) -> tuple[tuple[str, str], ...]:
+def sections_and_commands(level: str) -> tuple[tuple[str, str], ...]:
     """Pairs of section id and command."""
     lines = (SCRIPTS / f"{level}.txt").read_text(encoding="utf-8").splitlines()
     return tuple((lines[i].removeprefix("# "), lines[i + 1]) for i in range(0, len(lines), 2))
-
-
-def commands(level: str) -> list[str]:
-    return [command for _, command in script(level)]
 
 
 def played(level: str, lines: list[str], seed: int = 0) -> Game:
@@ -46,7 +42,7 @@ def played(level: str, lines: list[str], seed: int = 0) -> Game:
 
 
 def words(level: str) -> list[str]:
-    return [*commands(level), "wait 30m"]
+    return [*script(level), "wait 30m"]
 
 
 def test_there_are_enough_levels_in_order() -> None:
@@ -64,7 +60,7 @@ def test_there_are_enough_levels_in_order() -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_manuals_win_the_level(level: str, seed: int) -> None:
-    game = played(level, commands(level), seed)
+    game = played(level, script(level), seed)
     assert game.outcome is Outcome.WON, game.transcript
     assert game.elapsed_seconds <= all_levels()[level].par_seconds
     assert "CRISIS AVERTED" in game.transcript
@@ -72,7 +68,7 @@ def test_the_manuals_win_the_level(level: str, seed: int) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_command_of_a_script_is_in_the_section_that_it_names(level: str) -> None:
-    for section, command in script(level):
+    for section, command in sections_and_commands(level):
         assert section in sections(), section
         text = sections()[section].text.lower()
         verb, ids = command.split()[0], PART_ID.findall(command)
@@ -89,7 +85,7 @@ def test_every_command_of_a_script_is_in_the_section_that_it_names(level: str) -
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_action_of_a_script_is_needed(level: str) -> None:
-    for left_out in [line for line in commands(level) if line.split()[0] in ACTING]:
+    for left_out in [line for line in script(level) if line.split()[0] in ACTING]:
         if left_out in NOT_NEEDED.get(level, set()):
             continue
         game = played(level, [line for line in words(level) if line != left_out])
@@ -138,7 +134,7 @@ def random_command(ship: Ship, chance: random.Random) -> str:
             return f"set {ident} {key} {chance.choice(setting.values)}"
         if setting.pattern:
             return f"set {ident} {key} {chance.choice(['MESA', 'REEF'])}-{chance.randint(10, 99)}"
-        return f"set {ident} {key} {chance.uniform(setting.minimum or 0, setting.maximum or 0):.1f}"
+        return f"set {ident} {key} {chance.uniform(setting.min or 0, setting.max or 0):.1f}"
     return f"{chance.choice(['power on', 'power off', 'self-test', 'show'])} {ident}"
 
 
@@ -178,7 +174,7 @@ def test_tempting_mistakes_do_not_win(level: str, wrong: list[str]) -> None:
 
 
 def test_moving_everything_without_shedding_opens_the_breaker() -> None:
-    lines = [line for line in commands("main-bus") if line != "power off STO-FRZ-1"]
+    lines = [line for line in script("main-bus") if line != "power off STO-FRZ-1"]
     game = played("main-bus", lines)
     assert game.outcome is Outcome.LOST
     assert game.reason == "both main buses are dead"
@@ -247,7 +243,7 @@ def test_hints_come_in_steps_and_stories_do_not_spoil() -> None:
         assert tuple(hints) == level.hints
         assert game.hint() is None
         assert len(level.hints) >= 3
-        acting = [line for line in commands(level.id) if line.split()[0] in ACTING]
+        acting = [line for line in script(level.id) if line.split()[0] in ACTING]
         assert not [line for line in acting if line in level.story or line in level.hints[0]]
         assert "QUARRY-" not in " ".join([level.story, *level.hints])
 

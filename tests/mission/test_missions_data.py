@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 
 from athena import load_settings, open_athena
 from evals.runs.run import evaluate_retrieval
 from mission.levels import all_levels
-from tests.test_docs_corpus import sections
+from tests.test_docs_corpus import qrels, queries, sections
 
 DATA = Path(__file__).resolve().parents[2] / "evals" / "data" / "missions"
 MANUALS = DATA.parents[2] / "docs_corpus"
 MIN_QUESTIONS = 4
 FIRST = 5
-
-
-def queries() -> list[dict[str, str]]:
-    return [json.loads(line) for line in (DATA / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def qrels() -> dict[str, set[str]]:
-    header, *rows = (DATA / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()
-    assert header == "query-id\tcorpus-id\tscore"
-    found: dict[str, set[str]] = {}
-    for query, section, score in (row.split("\t") for row in rows):
-        assert score == "1"
-        found.setdefault(query, set()).add(section)
-    return found
 
 
 def test_the_questions_are_those_of_the_levels() -> None:
@@ -37,13 +22,13 @@ def test_the_questions_are_those_of_the_levels() -> None:
         for level in all_levels().values()
         for number, text in enumerate(level.questions, 1)
     }
-    assert {(row["_id"], row["text"], row["level"]) for row in queries()} == wanted
+    assert {(row["_id"], row["text"], row["level"]) for row in queries(DATA)} == wanted
     assert all(len(level.questions) >= MIN_QUESTIONS for level in all_levels().values())
 
 
 def test_every_question_is_answered_by_sections_of_the_manuals() -> None:
-    relevant = qrels()
-    assert relevant.keys() == {row["_id"] for row in queries()}
+    relevant = qrels(DATA)
+    assert relevant.keys() == {row["_id"] for row in queries(DATA)}
     assert {section for found in relevant.values() for section in found} - sections().keys() == set()
 
 
@@ -58,5 +43,5 @@ def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
         query, _, section, rank, *_ = line.split()
         if int(rank) <= FIRST:
             first.setdefault(query, set()).add(section)
-    relevant = {q: {section.replace(" ", "_") for section in found} for q, found in qrels().items()}
+    relevant = {q: {section.replace(" ", "_") for section in found} for q, found in qrels(DATA).items()}
     assert [query for query, found in relevant.items() if not found & first[query]] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -12,12 +11,11 @@ from hypothesis import strategies as st
 
 from mission.air import GAS_KG_PER_KPA, LN2_TANK_KG, LOX_TANK_KG
 from mission.alarms import active_alarms
-from mission.physics import advance
 from mission.ship import Ship
 from mission.state import Fault, ShipState, sound_state
 from mission.status import Status, statuses
+from tests.mission.conftest import Change, advance
 
-Change = Callable[..., ShipState]
 H = 60
 
 
@@ -392,9 +390,3 @@ def test_two_waits_are_one(ship: Ship, first: int, second: int) -> None:
     state.switches["ECS-CO2-A"] = False
     apart, together = advance(ship, advance(ship, state, first), second), advance(ship, state, first + second)
     assert apart == together
-
-
-def test_time_passing_leaves_the_given_state_alone(ship: Ship, sound: ShipState) -> None:
-    before = sound.copy()
-    advance(ship, sound, 30)
-    assert sound == before

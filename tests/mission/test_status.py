@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from mission.selftest import self_test
 from mission.ship import Ship
-from mission.state import Fault, ShipState
+from mission.state import Fault
 from mission.status import Status, statuses
+from tests.mission.conftest import Change
 
 N, M, O = Status.NOMINAL, Status.MALFUNC, Status.OFFLINE  # noqa: E741
-Change = Callable[..., ShipState]
 
 
 def test_a_sound_ship_is_nominal_with_its_backups_at_rest(ship: Ship, changed: Change) -> None:

@@ -9,8 +9,7 @@ from mission.best_times import read_best_times
 from mission.errors import LevelError
 from mission.game import Game
 from mission.terminal import list_levels, next_level, play
-
-SCRIPTS = Path(__file__).parent / "scripts"
+from tests.mission.conftest import script
 
 
 def reader(lines: list[str]) -> Callable[[str], str]:
@@ -28,9 +27,8 @@ def reader(lines: list[str]) -> Callable[[str], str]:
 
 def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
     out: list[str] = []
-    lines = (SCRIPTS / "ln2-tank.txt").read_text(encoding="utf-8").splitlines()
     progress = tmp_path / "progress.json"
-    assert play("ln2-tank", script=lines, write=out.append, progress=progress) == 0
+    assert play("ln2-tank", script=script("ln2-tank"), write=out.append, progress=progress) == 0
     text = "".join(out)
     assert "halcyon> power on ECS-LN2-T1\nECS-LN2-T1 is now NOMINAL\n" in text
     assert "CRISIS AVERTED" in text

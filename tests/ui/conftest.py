@@ -81,7 +81,6 @@ app.draw(next(entry for entry in pages.PAGES if entry.key == "{page}"))
 
 def _forget() -> None:
     st.cache_resource.clear()
-    st.cache_data.clear()
 
 
 def quoted(

@@ -26,7 +26,7 @@ class PickedModel:
     name: str = AUTO
 
 
-@st.cache_data(ttl=MODELS_KEPT, show_spinner=False)
+@st.cache_resource(ttl=MODELS_KEPT, show_spinner=False)
 def _models(_athena: Athena, key: int) -> tuple[ModelChoice, list[str]]:  # noqa: ARG001
     return _athena.language_model()[1], _athena.language_models()
 

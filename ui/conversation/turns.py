@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
 from ui.conversation.runner import RunSnapshot
-from ui.shared.markdown_tree import Span, Tree, markdown_tree, plain_tree, tree_text
+from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
 
 View = dict[str, Any]  # what the component gets: JSON only
 
@@ -188,7 +188,7 @@ def quote_tree(citation: Citation) -> Tree:
         return markdown_tree(f"{header}\n{citation.quote}")
     alone = "\n" not in citation.quote.strip()
     text = BULLET.sub("", citation.quote) if alone else citation.quote
-    return markdown_tree(text) or plain_tree(text)
+    return markdown_tree(text) or [{"t": "p", "c": [text]}]
 
 
 def _table_header(before: str) -> str:

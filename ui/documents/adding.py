@@ -10,8 +10,7 @@ import streamlit as st
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile, UploadLimits
-from ui.documents.indexing import start_indexing
-from ui.documents.uploaded import is_upload, uploads_folder
+from ui.documents.indexing import is_upload, start_indexing, uploads_folder
 from ui.shared import process
 from ui.shared.state import kept
 from ui.shared.words import files, plain

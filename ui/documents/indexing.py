@@ -1,4 +1,4 @@
-"""Indexing as the page shows it: start, progress, result, and indexing again."""
+"""Indexing and the folder of uploads as the page shows them: start, progress, result, and indexing again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ui.documents.uploaded import uploads_folder
 from ui.shared import process
 from ui.shared.jobs import jobs
 from ui.shared.words import files, plain
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
     from ui.shared.jobs import JobState
 
+UPLOADS = "uploads"  # the folder's name in the data folder
 STAGES = {
     "renewing": "Embedding everything again, as the index is outdated:",
     "reading": "Reading",
@@ -25,6 +25,16 @@ STAGES = {
     "storing": "Storing",
     "indexing": "Making the search index",
 }
+
+
+def uploads_folder() -> Path:
+    """Where uploaded files are kept."""
+    return Path(process.athena().settings.data_dir) / UPLOADS
+
+
+def is_upload(info: DocumentInfo) -> bool:
+    """Whether a document was uploaded."""
+    return info.root == str(uploads_folder().resolve())
 
 
 def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False) -> None:

@@ -12,8 +12,7 @@ from pipeline.errors import AthenaError, ManifestMismatch, UnknownDocument
 from pipeline.ingesting import uploads
 from pipeline.stores.manifest import check_manifest
 from ui.documents.adding import add_files
-from ui.documents.indexing import index_again, progress
-from ui.documents.uploaded import is_upload, uploads_folder
+from ui.documents.indexing import index_again, is_upload, progress, uploads_folder
 from ui.shared import components, messages, process, style
 from ui.shared.jobs import jobs
 from ui.shared.markdown_tree import markdown_tree

@@ -51,6 +51,7 @@ LABELS = {
     "verify": "Verify",
 }
 DEPTH = 12  # ranks drawn; what stands lower is drawn below the last
+SENTENCES = 40  # rows of each list of sentences
 FURTHER = KEPT_RANKS + 1  # stands for every rank below those that a step keeps
 
 
@@ -187,29 +188,29 @@ def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
     return step_of(steps, MergeStep).sections
 
 
-def bumps_view(found: Ranks, *, depth: int = DEPTH) -> View:
+def bumps_view(found: Ranks) -> View:
     """Rows for the picture: what was selected, and what stood high in the fused ranking."""
     fused = found.columns.get("Fused", ())
-    shown = list(dict.fromkeys([*found.selected, *fused[:depth]]))[: depth + 4]
-    names = list(found.columns)
-    rows: list[View] = []
-    for section_id in shown:
-        places = [found.rank(name, section_id) for name in names]
-        rows.append(
-            {
-                "id": section_id,
-                "label": found.name(section_id),
-                "where": found.where(section_id),
-                "ranks": places,
-                "kept": section_id in found.selected,
-                "story": story(names, places),
-            }
-        )
+    shown = list(dict.fromkeys([*found.selected, *fused[:DEPTH]]))[: DEPTH + 4]
+    rows = [_row(found, section_id, kept=section_id in found.selected) for section_id in shown]
+    drawn = (rank for row in rows for rank in row["ranks"] if rank and rank <= DEPTH)
     return {
         "label": "Ranks of the passages from list to list",
-        "columns": names,
+        "columns": list(found.columns),
         "rows": rows,
-        "depth": min(depth, max((r for row in rows for r in row["ranks"] if r and r <= depth), default=1)),
+        "depth": max(drawn, default=1),
+    }
+
+
+def _row(found: Ranks, section_id: str, *, kept: bool, change: str = "") -> View:
+    places = [found.rank(name, section_id) for name in found.columns]
+    return {
+        "id": section_id,
+        "label": found.name(section_id) + (f"  {change}" if change else ""),
+        "where": found.where(section_id),
+        "ranks": places,
+        "kept": kept,
+        "story": story(list(found.columns), places),
     }
 
 
@@ -224,13 +225,13 @@ def _place(rank: int | None) -> str:
     return f"#{rank}" if rank < FURTHER else "further down"
 
 
-def contributions(steps: Sequence[Step], found: Ranks, *, depth: int = DEPTH) -> list[View]:
+def contributions(steps: Sequence[Step], found: Ranks) -> list[View]:
     """What each list gave to the first fused sections, one row a section."""
     fuse = step_of(steps, FuseStep)
     return [
         {"#": rank, "Section": found.where(item.id), "Fused score": item.score}
         | {label: item.contributions.get(name, 0.0) for name, label in LISTS.items()}
-        for rank, item in enumerate(fuse.ranking[:depth], 1)
+        for rank, item in enumerate(fuse.ranking[:DEPTH], 1)
     ]
 
 
@@ -273,26 +274,15 @@ def movement(before: int | None, after: int | None) -> str:
     return f"↑{before - after}" if after < before else f"↓{after - before}"
 
 
-def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str], depth: int = DEPTH) -> View:
+def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str]) -> View:
     """Two final rankings side by side, as the same picture with two columns."""
-    first, second = left.selected[:depth], right.selected[:depth]
-    sections = {**left.sections, **right.sections}
-    both = Ranks({names[0]: first, names[1]: second}, sections, second)
+    first, second = left.selected[:DEPTH], right.selected[:DEPTH]
+    both = Ranks(dict(zip(names, (first, second), strict=True)), {**left.sections, **right.sections}, second)
     rows = []
     for section_id in dict.fromkeys([*second, *first]):
-        places = [both.rank(name, section_id) for name in names]
-        change = movement(places[0], places[1])
-        label = both.name(section_id) + ("" if change == "=" else f"  {change}")
-        rows.append(
-            {
-                "id": section_id,
-                "label": label,
-                "where": both.where(section_id),
-                "ranks": places,
-                "kept": change != "=",
-                "story": story(names, places),
-            }
-        )
+        change = movement(both.rank(names[0], section_id), both.rank(names[1], section_id))
+        moved = change != "="
+        rows.append(_row(both, section_id, kept=moved, change=change if moved else ""))
     return {
         "label": "Both rankings",
         "columns": list(names),
@@ -301,16 +291,18 @@ def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str], depth:
     }
 
 
-def sentence_rows(steps: Sequence[Step], found: Ranks, *, depth: int = 40) -> list[View]:
+def sentence_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     """Each sentence that a list named, with its rank and score there, best rank first."""
     search = step_of(steps, SearchStep)
     rows: dict[str, View] = {}
     for kind, hits in (("BM25", search.bm25_sentences), ("Dense", search.dense_sentences)):
-        for rank, hit in enumerate(hits[:depth], 1):
+        for rank, hit in enumerate(hits[:SENTENCES], 1):
             row = rows.setdefault(
                 hit.node_id,
                 {"id": hit.node_id, "Section": found.name(hit.section_id)}
                 | {"BM25 rank": None, "BM25 score": None, "Dense rank": None, "Dense score": None},
             )
             row[f"{kind} rank"], row[f"{kind} score"] = rank, hit.score
-    return sorted(rows.values(), key=lambda row: min(row["BM25 rank"] or depth, row["Dense rank"] or depth))
+    return sorted(
+        rows.values(), key=lambda row: min(row["BM25 rank"] or SENTENCES, row["Dense rank"] or SENTENCES)
+    )

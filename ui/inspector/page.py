@@ -79,7 +79,7 @@ def _found(answer: Answer) -> None:
         st.caption(
             "Each line is a section, each circle its rank in that list. Coloured: the answer rests on it."
         )
-        components.bumps(key="bumps", data=flow.bumps_view(ranks), on_choose_change=lambda: None)
+        components.bumps(key="bumps", data=flow.bumps_view(ranks))
         _tables(steps, ranks)
     _prompt(steps)
     _settings(answer)

@@ -105,5 +105,5 @@ def _compare(before: Retrieval, after: Retrieval) -> None:
     else:
         st.markdown("**Both ways select the same passages in the same order.**")
     view = flow.comparison_view(left, right, names=("As answered", "Your settings"))
-    components.bumps(key="compared", data=view, on_choose_change=lambda: None)
+    components.bumps(key="compared", data=view)
     components.flow(key="compared_flow", data=flow.flow_view(after.steps))

@@ -89,7 +89,7 @@ def _asked(level: str, question: str) -> None:
 
 def ask(game: Game, question: str) -> None:
     """Start answering a question in the conversation of a game."""
-    if not game.athena_available:
+    if why_athena_is_silent(game.ship, game.state):
         return
     games, level = mission_state.games(), game.level
     try:

@@ -10,9 +10,10 @@ from typing import Any
 from mission.alarms import Alarm
 from mission.completion import complete
 from mission.game import Game, Outcome
-from mission.panel import Gauge
+from mission.panel import Gauge, gauges
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
+from mission.status import statuses
 from mission.text import Line, marked
 
 View = dict[str, Any]  # what a component gets: JSON only
@@ -76,12 +77,18 @@ def _grow(ship: Ship, before: list[str], found: dict[str, list[str]]) -> None:
 
 def ship_view(game: Game) -> View:
     """The ship: systems with their statuses, quantities with their limits."""
+    ship, found = game.ship, statuses(game.ship, game.state)
     return {
         "systems": [
-            {"id": row.id, "name": row.name, "depth": row.depth, "status": row.status.value}
-            for row in game.systems()
+            {
+                "id": row.id,
+                "name": row.name,
+                "depth": ship.depth(row.id),
+                "status": found[row.controller].value,
+            }
+            for row in ship.systems.values()
         ],
-        "gauges": [gauge_view(gauge, _quantity(game, gauge)) for gauge in game.gauges()],
+        "gauges": [gauge_view(gauge, _quantity(game, gauge)) for gauge in gauges(ship, game.state)],
     }
 
 
@@ -104,16 +111,16 @@ def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
         "value": gauge.value,
         "unit": gauge.unit,
         "within": gauge.within,
-        "limits": f"limits {quantity.shown(quantity.minimum)} to {quantity.shown(quantity.maximum)}",
+        "limits": f"limits {quantity.shown(quantity.min)} to {quantity.shown(quantity.max)}",
         "at": place(float(gauge.value)) if sent else None,
-        "from": place(quantity.minimum),
-        "to": place(quantity.maximum),
+        "from": place(quantity.min),
+        "to": place(quantity.max),
     }
 
 
 def _scale(quantity: Quantity) -> tuple[float, float]:
     """The ends of a bar: a little beyond the limits, but not below 0 or above 100 %."""
-    low, high = quantity.minimum, quantity.maximum
+    low, high = quantity.min, quantity.max
     margin = (high - low) * MARGIN
     below = low - margin
     if low >= 0:
@@ -123,7 +130,7 @@ def _scale(quantity: Quantity) -> tuple[float, float]:
 
 def strip_view(game: Game, *, left: int | None) -> View:
     """What must never be out of sight: time, the crew's air, the alarms."""
-    co2 = next(gauge for gauge in game.gauges() if gauge.key == "PPCO2")
+    co2 = next(gauge for gauge in gauges(game.ship, game.state) if gauge.key == "PPCO2")
     return {
         "clock": game.clock,
         "elapsed": duration(game.elapsed_seconds),

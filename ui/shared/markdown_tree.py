@@ -71,12 +71,6 @@ def markdown_tree(text: str, *, spans: Sequence[Span] = (), base: int = 0, refer
     return builder.blocks(_parser(references).parse(text))
 
 
-def plain_tree(text: str, *, spans: Sequence[Span] = (), base: int = 0) -> Tree:
-    """The same for a text that is not Markdown: one paragraph."""
-    moved = [Span(span.start - base, span.end - base, span.kind, span.value) for span in spans]
-    return [{"t": "p", "c": _Builder(text, moved).leaf(text, 0, len(text))}]
-
-
 def tree_text(tree: Tree) -> str:
     """The words of a tree; table cells are set apart by dots, blocks by a space."""
     parts = []

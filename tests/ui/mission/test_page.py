@@ -15,7 +15,7 @@ from athena.missions import has_mission, mission_folder, mission_persona
 from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
 from mission.levels import all_levels
-from mission.terminal import commands_of
+from tests.mission.conftest import script
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
 from ui.conversation.runner import Run, runner
@@ -23,7 +23,6 @@ from ui.mission import play as mission_play
 from ui.mission.games import Games
 
 RunApp = Callable[..., AppTest]
-SCRIPTS = Path(__file__).parents[2] / "mission" / "scripts"
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def games(athena: Athena) -> Games:
 
 def play(game: Game) -> Game:
     """The game as its script wins it."""
-    for line in commands_of((SCRIPTS / f"{game.level.id}.txt").read_text(encoding="utf-8").splitlines()):
+    for line in script(game.level.id):
         game.run(line)
     return game
 

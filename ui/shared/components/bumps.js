@@ -4,14 +4,14 @@ const SVG = "http://www.w3.org/2000/svg";
 const ROW = 30, TOP = 44, LABELS = 300, RIGHT = 26, LEFT = 44;
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
+  const { data, parentElement } = component;
   const root = mounted(parentElement, "bumps", data, (node) => {
     node.replaceChildren(element("div", { class: "wrap" }));
-    draw(node, data, setTriggerValue);
+    draw(node, data);
   });
   const observer = new ResizeObserver(() => {
     const width = Math.round(root.clientWidth);
-    if (width && root.drawn !== width) draw(root, data, setTriggerValue);
+    if (width && root.drawn !== width) draw(root, data);
   });
   observer.observe(root);
   return () => observer.disconnect();
@@ -24,7 +24,7 @@ function shape(tag, attributes, ...children) {
   return node;
 }
 
-function draw(root, data, setTriggerValue) {
+function draw(root, data) {
   const width = Math.round(root.clientWidth);
   root.drawn = width;
   const depth = data.depth;
@@ -38,12 +38,12 @@ function draw(root, data, setTriggerValue) {
     shape("text", { class: "column", "text-anchor": "middle" }, ...name.split(" ").map((word, line, words) =>
       shape("tspan", { x: x(column), y: (words.length > 1 ? 11 : 25) + line * 14 }, word))),
     shape("line", { x1: x(column), x2: x(column), y1: TOP - 14, y2: height - 12, class: "rule" })));
-  for (const row of data.rows) svg.append(line(row, data, { x, y, depth }, setTriggerValue));
+  for (const row of data.rows) svg.append(line(row, data, { x, y, depth }));
   root.querySelector(".wrap").replaceChildren(svg);
 }
 
-function line(row, data, { x, y, depth }, setTriggerValue) {
-  const group = shape("g", { class: `row ${row.kept ? "kept" : ""}`, tabindex: 0, role: "button",
+function line(row, data, { x, y, depth }) {
+  const group = shape("g", { class: `row ${row.kept ? "kept" : ""}`, tabindex: 0, role: "img",
     "aria-label": `${row.label}: ${row.story}` }, shape("title", {}, `${row.where}\n${row.story}`));
   const points = row.ranks.map((rank, column) => (rank === null ? null : { column, rank }));
   points.forEach((point, index) => {
@@ -64,9 +64,6 @@ function line(row, data, { x, y, depth }, setTriggerValue) {
   if (last && last.column === data.columns.length - 1 && last.rank <= depth) {
     group.append(shape("text", { x: x(last.column) + 20, y: y(last.rank) + 4, class: "label" }, clip(row.label, 42)));
   }
-  const choose = () => setTriggerValue("choose", { id: row.id, at: Date.now() });
-  group.addEventListener("click", choose);
-  group.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(); });
   return group;
 }
 
