@@ -9,7 +9,6 @@ on the other collections than the one it is tried on, then the weights and figur
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.calibration.logistic import Floats, fit
-from evals.datasets import Question, load_corpus, load_qrels, load_queries
+from evals.datasets import Question, default_folder, load_corpus, load_qrels, load_queries
 from evals.metrics import auroc
 from evals.runs.asking import condensed
 from evals.runs.indexing import index_corpus, section_names
@@ -210,8 +209,7 @@ def main() -> None:
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
-    default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")
-    parser.add_argument("data", nargs="?", type=Path, default=Path(default))
+    parser.add_argument("data", nargs="?", type=Path, default=default_folder())
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="athena-calibrate-") as folder:
         scratch = Path(folder)
