@@ -1,8 +1,8 @@
 """Whether two stores find the same: the overlap of their first ten, and nDCG@10 of each.
 
 `python -m bench.store_agreement DATA/scifact` indexes a BEIR folder in an embedded store and in
-the servers that `--mongodb` and `--weaviate` name, each text embedded once, and asks both the judged
-questions.
+the servers that `ATHENA_TEST_…` name, by default those of `scripts/servers.sh`, each text embedded once, and
+asks both the judged questions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -43,7 +42,6 @@ class Agreement:
 
     questions: int
     overlap: float
-    lowest_overlap: float
 
 
 class RememberingEncoder:
@@ -95,7 +93,7 @@ def compare(
         vector = encoder.encode_query(question)
         first, second = (fused(store, question, vector) for store in stores)
         overlaps.append(len(set(first) & set(second)) / max(1, len(first), len(second)))
-    return Agreement(len(overlaps), mean(overlaps), min(overlaps))
+    return Agreement(len(overlaps), mean(overlaps))
 
 
 def judge(
@@ -120,24 +118,14 @@ def judge(
 def main() -> None:
     """Compare on a BEIR folder; prints a table."""
     from athena import load_settings, open_athena
+    from bench.server.servers import own_corner
     from pipeline.stores.embedded import EmbeddedStore
-    from pipeline.stores.server import ServerAddresses, ServerStore
+    from pipeline.stores.server import ServerStore
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--mongodb", default="mongodb://127.0.0.1:27018")
-    parser.add_argument("--weaviate", default="http://127.0.0.1:8090")
-    parser.add_argument("--grpc-port", type=int, default=50051)
     given = parser.parse_args()
-    name = uuid.uuid4().hex[:8]
-    addresses = ServerAddresses(
-        mongodb_url=given.mongodb,
-        mongodb_database=f"athena_agreement_{name}",
-        weaviate_url=given.weaviate,
-        weaviate_grpc_port=given.grpc_port,
-        weaviate_prefix=f"Agreement{name}",
-    )
-    with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch, own_corner() as addresses:
         athena = open_athena(load_settings(data_dir=Path(scratch)))
         embedded, server = EmbeddedStore(Path(scratch)), ServerStore(addresses)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -73,6 +74,11 @@ class Question(_Row):
 
 Row = TypeVar("Row", bound=_Row)
 Qrels = dict[str, dict[str, int]]  # query id → document id → relevance, above 0 only
+
+
+def default_folder() -> Path:
+    """Where the data sets are: `ATHENA_TEST_DATA`, else `shared/data` beside the checkout."""
+    return Path(os.environ.get("ATHENA_TEST_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
 def load_corpus(folder: Path) -> list[Document]:

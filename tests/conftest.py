@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -77,6 +78,18 @@ def no_network() -> Iterator[None]:
         patch.setattr(socket.socket, "connect_ex", guarded_ex)
         patch.setattr(socket, "getaddrinfo", looked_up)
         yield
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A working folder of its own, no language model, and a log that writes to no closed stream."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATHENA_LLM", "none")
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def _check(address: Any) -> None:

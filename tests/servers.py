@@ -4,13 +4,11 @@
         server.reply_with(Reply(("Close ", "the valve.")), Reply(stall_after=1))
         ...  # point a client at server.url; look at server.requests
 
-Each chat request takes the next `Reply`; when none is left, `server.answer(messages)` makes one. As a script,
-`python tests/servers.py ollama` serves until interrupted and prints its URL.
+Each chat request takes the next `Reply`; when none is left, `server.answer(messages)` makes one.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -77,11 +75,16 @@ def embedding(text: str) -> list[float]:
 
 
 class ModelServer:
-    """What both servers share: a thread on a free loopback port, a queue of replies, a record of requests."""
+    """What both servers share: a thread on a free loopback port, a queue of replies, a record of requests.
+
+    What each protocol says, its own class does: `get`, `post`, `whole`, and the lines of a stream.
+    """
 
     chat_paths: ClassVar[tuple[str, ...]] = ()
+    content_type: ClassVar[str] = "application/json"
+    streams_unasked: ClassVar[bool] = False
 
-    def __init__(self, *, models: Sequence[str], port: int = 0) -> None:
+    def __init__(self, *, models: Sequence[str]) -> None:
         self.models = list(models)
         self.requests: list[Request] = []
         self.answer: Callable[[Messages], Reply] = echo
@@ -93,7 +96,7 @@ class ModelServer:
         self._replies: deque[Reply] = deque()
         self._stopping = threading.Event()
         self._connections: set[socket.socket] = set()
-        self._http = _Http(("127.0.0.1", port), _handler(self))
+        self._http = _Http(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.daemon = True
         self._thread.start()
@@ -153,46 +156,14 @@ class ModelServer:
         while not self._stopping.is_set():
             readable, _, _ = select.select([connection], [], [], 0.01)
             if readable and _at_end(connection):
-                self.note_hang_up()
+                self.hung_up.set()
                 return
-
-    def note_hang_up(self) -> None:
-        self.hung_up.set()
 
     def opened(self, connection: socket.socket) -> None:
         self._connections.add(connection)
 
     def closed(self, connection: socket.socket) -> None:
         self._connections.discard(connection)
-
-    # What each protocol says
-
-    def get(self, path: str) -> dict[str, Any] | None:
-        raise AssertionError("each server answers its own paths")
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        raise AssertionError("each server answers its own paths")
-
-    def error_body(self, message: str) -> dict[str, Any]:
-        raise AssertionError("each server words its own errors")
-
-    def missing_model(self, body: dict[str, Any]) -> str | None:
-        raise AssertionError("each server words its own errors")
-
-    def lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        raise AssertionError("each server streams in its own way")
-
-    def end_lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        raise AssertionError("each server streams in its own way")
-
-    def error_line(self, reply: Reply) -> bytes:
-        raise AssertionError("each server streams in its own way")
-
-    def whole(self, reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
-        raise AssertionError("each server answers in its own way")
-
-    content_type: ClassVar[str] = "application/json"
-    streams_unasked: ClassVar[bool] = False
 
 
 class OllamaServer(ModelServer):
@@ -206,11 +177,10 @@ class OllamaServer(ModelServer):
         self,
         *,
         models: Sequence[str] = ("llama3.2:latest", "nomic-embed-text:latest"),
-        port: int = 0,
         context_length: int = 2048,
     ) -> None:
         self.context_length = context_length
-        super().__init__(models=models, port=port)
+        super().__init__(models=models)
 
     def get(self, path: str) -> dict[str, Any] | None:
         if path == "/api/tags":
@@ -278,9 +248,9 @@ class OpenAIServer(ModelServer):
     chat_paths = ("/v1/chat/completions",)
     content_type = "text/event-stream"
 
-    def __init__(self, *, models: Sequence[str] = ("small-chat",), key: str = "", port: int = 0) -> None:
+    def __init__(self, *, models: Sequence[str] = ("small-chat",), key: str = "") -> None:
         self.key = key
-        super().__init__(models=models, port=port)
+        super().__init__(models=models)
 
     @property
     def base_url(self) -> str:
@@ -436,7 +406,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(reply, body)
             except OSError:
                 self.close_connection = True
-                self.model_server.note_hang_up()
+                self.model_server.hung_up.set()
         else:
             self._send(200, self.model_server.whole(reply, body))
 
@@ -499,21 +469,3 @@ def _at_end(connection: socket.socket) -> bool:
         return connection.recv(1, socket.MSG_PEEK) == b""
     except OSError:
         return True
-
-
-def main() -> None:
-    """Serve one of the two until interrupted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("kind", choices=["ollama", "openai"])
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--delay", type=float, default=0.05, help="seconds before each piece")
-    options = parser.parse_args()
-    server = OllamaServer(port=options.port) if options.kind == "ollama" else OpenAIServer(port=options.port)
-    server.answer = lambda messages: Reply(echo(messages).pieces, delay_s=options.delay)
-    print(server.url, flush=True)
-    with contextlib.suppress(KeyboardInterrupt), server:
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,15 +14,11 @@ if TYPE_CHECKING:
     from pipeline.stores.migration import Migration
 
 
-class StoreName(StrEnum):
-    """The stores that there are."""
-
-    EMBEDDED = "embedded"
-    SERVER = "server"
-
-
 def migrate(
-    to: Annotated[StoreName, typer.Option(help="The store that is to have the index and conversations.")],
+    to: Annotated[
+        Literal["embedded", "server"],
+        typer.Option(help="The store that is to have the index and conversations."),
+    ],
     force: Annotated[bool, typer.Option(help="Write over documents that read otherwise there.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -32,8 +27,8 @@ def migrate(
     from athena.cli.progress import counter
 
     with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
-        done = athena.migrate(to.value, force=force, report=report)
-    show(as_json, asdict(done), lambda: migration_text(done, to.value))
+        done = athena.migrate(to, force=force, report=report)
+    show(as_json, asdict(done), lambda: migration_text(done, to))
 
 
 def migration_text(done: Migration, to: str) -> str:

@@ -7,7 +7,6 @@ before on this machine is kept, with its date and commit.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -20,10 +19,10 @@ from bench.embedded.page import to_markdown
 from bench.embedded.plan import BENCHMARKS, QUICK, Bench, Effort, chosen, run
 from bench.machine import this_machine
 from bench.results import Results, load_results, save
+from evals.datasets import default_folder
 from pipeline.errors import AthenaError
 
 NAME = "benchmarks.json"
-DEFAULT_DATA = ROOT.parent / "shared" / "data"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,8 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.embedded", description=__doc__)
-    data = os.environ.get("ATHENA_TEST_DATA") or DEFAULT_DATA
-    parser.add_argument("--data", type=Path, default=data, help="folder of docs/ and scifact/")
+    parser.add_argument("--data", type=Path, default=default_folder(), help="folder of docs/ and scifact/")
     parser.add_argument("--only", action="append", default=[], help="a benchmark, a collection, or a library")
     parser.add_argument("--quick", action="store_true", help="few questions; written only with --out")
     parser.add_argument("--out", type=Path, help="folder of benchmarks.json and .md; default: docs")

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from bench.athena import ROOT
 from bench.processes import LAST_WORDS, BenchmarkError
+from bench.setup_cost import megabytes
 
 FOLDER = ROOT / ".bench-venv"
 REQUIREMENTS = ROOT / "bench" / "peers"
-BLOCK = 512  # bytes of which the system counts
 STAMP = "athena-benchmarks.stamp"
 PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 CAN = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
@@ -57,8 +57,7 @@ class Environment:
 
     def megabytes(self) -> float:
         """What it takes on the disk, of 2^20 bytes as `du -sm` counts, byte code and pip included."""
-        files = (path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink())
-        return sum(path.stat().st_blocks for path in files) * BLOCK / 2**20
+        return megabytes(self.folder)
 
 
 def digest(requirements: Path) -> str:

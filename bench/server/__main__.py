@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,12 +21,12 @@ from bench.results import Results, load_results, save
 from bench.server.page import to_markdown
 from bench.server.plan import Effort, ServerBench, ingest, users
 from bench.server.servers import own_corner, versions
+from evals.datasets import default_folder
 from pipeline.errors import AthenaError, DatasetError
 from pipeline.stores.server import ServerAddresses
 
 BENCHMARKS = {"ingest": ingest, "users": users}
 NAME = "benchmarks-server.json"
-DEFAULT_DATA = ROOT.parent / "shared" / "data"
 FOLDER = Path("docs") / "opensearch-docs"
 
 
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     default = Effort()
     parser = argparse.ArgumentParser(prog="python -m bench.server", description=__doc__)
-    data = Path(os.environ.get("ATHENA_TEST_DATA") or DEFAULT_DATA)
+    data = default_folder()
     parser.add_argument("--folder", type=Path, default=data / FOLDER, help="Markdown to ingest and ask about")
     parser.add_argument("--only", action="append", choices=[*BENCHMARKS], help="may be given several times")
     parser.add_argument("--rounds", type=int, default=default.rounds, help="one user, many, one again")

@@ -100,7 +100,6 @@ def memory_row(record: Record) -> Target:
     """Whether the memory of the process with many users stays what it is."""
     early, late = (median(record.run(f"{name}_memory_mb")) for name in ("early", "late"))
     growth = ratio(late, early) - 1
-    growth = ratio(late, early) - 1
     shown = "" if math.isnan(growth) else f"{early:,.0f} MB, {late:,.0f} MB: {growth:+.1%}"
     return Target(
         "memory of the app's process, early and late",

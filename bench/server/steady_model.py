@@ -129,12 +129,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words-per-second", type=float, default=30.0)
-    parser.add_argument("--answer-words", type=int, default=ANSWER_WORDS)
     parser.add_argument("--spread", type=float, default=SPREAD)
     options = parser.parse_args(arguments)
-    server = SteadyModel(
-        words_per_second=options.words_per_second, answer_words=options.answer_words, spread=options.spread
-    )
+    server = SteadyModel(words_per_second=options.words_per_second, spread=options.spread)
     print(server.url, flush=True)
     server.serve_forever()
 

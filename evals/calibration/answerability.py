@@ -9,7 +9,6 @@ on the other collections than the one it is tried on, then the weights and figur
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.calibration.logistic import Floats, fit
-from evals.datasets import Question, load_corpus, load_qrels, load_queries
+from evals.datasets import Question, default_folder, load_corpus, load_qrels, load_queries
 from evals.metrics import auroc
 from evals.runs.asking import condensed
-from evals.runs.indexing import Indexed, index_corpus, section_names
+from evals.runs.indexing import index_corpus, section_names
 from pipeline.finding.answerability import signals
 from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.logistic import sigmoid
@@ -63,12 +62,12 @@ class Collection:
     queries: list[Question]
     qrels: dict[str, dict[str, int]]
     store: DocumentStore
-    indexed: Indexed
+    names: dict[str, str]  # section id → the document's id in the qrels
 
 
 def examples(athena: Athena, own: Collection, others: Sequence[Collection]) -> Iterator[Example]:
     """The examples over one collection's index."""
-    by_name = {name: section for section, name in own.indexed.names.items()}
+    by_name = {name: section for section, name in own.names.items()}
     for query in own.queries[:MOST_QUESTIONS]:
         text = condensed(query)
         gold = {by_name[name] for name in own.qrels.get(query.id, {}) if name in by_name}
@@ -192,7 +191,7 @@ def _beir(athena: Athena, folder: Path, split: str, scratch: Path) -> Collection
     )
     qrels = load_qrels(folder, split)
     asked = [query for query in load_queries(folder) if query.id in qrels or not query.answerable]
-    return Collection(folder.name, asked, qrels, store, indexed)
+    return Collection(folder.name, asked, qrels, store, indexed.names)
 
 
 def _manuals(athena: Athena, corpus: Path, questions: Path, scratch: Path) -> Collection:
@@ -200,9 +199,9 @@ def _manuals(athena: Athena, corpus: Path, questions: Path, scratch: Path) -> Co
 
     other = open_athena(athena.settings.model_copy(update={"data_dir": scratch / "manuals"}))
     other.ingest([corpus])
-    indexed = Indexed(section_names(other.store), 0, 0, 0.0)
+    names = section_names(other.store)
     qrels = load_qrels(questions, "test")
-    return Collection("manuals", load_queries(questions), qrels, other.store, indexed)
+    return Collection("manuals", load_queries(questions), qrels, other.store, names)
 
 
 def main() -> None:
@@ -210,8 +209,7 @@ def main() -> None:
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
-    default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")
-    parser.add_argument("data", nargs="?", type=Path, default=Path(default))
+    parser.add_argument("data", nargs="?", type=Path, default=default_folder())
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="athena-calibrate-") as folder:
         scratch = Path(folder)

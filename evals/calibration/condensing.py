@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from typer import echo
 
-from evals.datasets import Question, load_corpus, load_qrels, load_queries
+from evals.datasets import Question, default_folder, load_corpus, load_qrels, load_queries
 from evals.metrics import mean, ndcg_at
 from evals.runs.indexing import index_corpus
 from pipeline.answering.condensing import by_rules
@@ -173,8 +172,7 @@ def main() -> None:
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
-    default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")
-    parser.add_argument("data", nargs="?", type=Path, default=Path(default))
+    parser.add_argument("data", nargs="?", type=Path, default=default_folder())
     parser.add_argument(
         "--rewrites-only", action="store_true", help="skip the retrieval, which takes minutes"
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from typer import echo
 
-from evals.datasets import load_corpus, load_qrels
+from evals.datasets import default_folder, load_corpus, load_qrels
 from evals.metrics import auroc
 from evals.runs.indexing import section_of
 from pipeline.answering.facts import COMMAND, IDENTIFIER, facts_of
@@ -315,8 +314,7 @@ def main() -> None:
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
-    default = os.environ.get("ATHENA_TEST_DATA", "../shared/data")
-    parser.add_argument("data", nargs="?", type=Path, default=Path(default))
+    parser.add_argument("data", nargs="?", type=Path, default=default_folder())
     arguments = parser.parse_args()
     athena = open_athena(load_settings(llm="none"))
     chance = random.Random(SEED)  # noqa: S311  (a sample, not a secret)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from pipeline.answer import Answer, Citation, Retrieval
 from pipeline.answering.citations import without_markers
 from pipeline.models.base import Encoder
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound
+
+Event = TypeVar("Event", SourcesFound, AnswerFinished)
 
 MEANINGS = MappingProxyType(
     {
@@ -104,22 +107,12 @@ def abstained_rightly(query: Question, answer: Answer) -> bool | None:
 
 def until_found(events: Iterable[ChatEvent]) -> Retrieval:
     """What was retrieved; raises what the run failed with."""
-    for event in events:
-        if isinstance(event, SourcesFound):
-            retrieval: Retrieval = event.retrieval
-            return retrieval
-        _raise_failure(event)
-    raise ValueError("the run ended before anything was retrieved")
+    return _until(SourcesFound, events).retrieval
 
 
 def until_answered(events: Iterable[ChatEvent]) -> Answer:
     """The whole answer; raises what the run failed with."""
-    for event in events:
-        if isinstance(event, AnswerFinished):
-            answer: Answer = event.answer
-            return answer
-        _raise_failure(event)
-    raise ValueError("the run ended without an answer")
+    return _until(AnswerFinished, events).answer
 
 
 def contexts(retrieval: Retrieval) -> list[str]:
@@ -127,6 +120,10 @@ def contexts(retrieval: Retrieval) -> list[str]:
     return [passage.node.text for passage in retrieval.passages]
 
 
-def _raise_failure(event: ChatEvent) -> None:
-    if isinstance(event, RunFailed) and event.error:
-        raise event.error
+def _until(kind: type[Event], events: Iterable[ChatEvent]) -> Event:
+    for event in events:
+        if isinstance(event, kind):
+            return event
+        if isinstance(event, RunFailed) and event.error:
+            raise event.error
+    raise ValueError(f"the run ended without {kind.__name__}")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from evals.datasets import Document
-from pipeline.ingesting.batches import embedding_texts
+from pipeline.ingest import Progress, ingest
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentStore, Manifest, NewDocument
+from pipeline.stores.base import DocumentStore, Manifest
 from readers.cutting import SentenceCutter
+from readers.errors import ReaderError
+from readers.files import Source
 from readers.ids import document_id, section_id
-from readers.levels import Section
-
-CHUNK = 1000  # documents whose texts are embedded together
+from readers.levels import Section, Sentence
 
 Report = Callable[[int, int], None]  # done, total
 
@@ -31,6 +31,31 @@ class Indexed:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class BeirCorpus:
+    """Reads documents that are in memory as an ingest reads files."""
+
+    sections: Mapping[str, Section]  # by the document's id
+    cutter: SentenceCutter
+    unreadable: ClassVar = ReaderError  # is never raised
+
+    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
+        """All documents; their paths are numbers, as an id need not be a path."""
+        return {source: path / str(number) for number, source in enumerate(self.sections)}, []
+
+    def read(self, path: Path, *, source: str) -> Source:  # noqa: ARG002 - there is no file
+        """The text of the document."""
+        return Source(self.sections[source].text, self.sections[source].metadata["hash"])
+
+    def document_id(self, source: str) -> str:
+        """The id of the document in the index."""
+        return document_id(source)
+
+    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:  # noqa: ARG002
+        """The document's one section and its sentences."""
+        return [self.sections[source]], self.cutter.cut(self.sections[source])
+
+
 def index_corpus(
     documents: Sequence[Document],
     *,
@@ -41,45 +66,24 @@ def index_corpus(
     report: Report | None = None,
 ) -> Indexed:
     """Index a BEIR corpus: every document is one section under its title; of an id given twice, the last."""
-    started = time.perf_counter()
-    documents = list({document.id: document for document in documents}.values())
-    names: dict[str, str] = {}
-    sentences = 0
-    with store.writing(manifest) as writing:
-        for first in range(0, len(documents), CHUNK):
-            for new in _embedded(documents[first : first + CHUNK], cutter=cutter, encoder=encoder):
-                writing.replace(new)
-                names[new.sections[0].node_id] = new.source
-                sentences += len(new.sentences)
-            if report:
-                report(min(first + CHUNK, len(documents)), len(documents))
-    return Indexed(names, len(names), sentences, time.perf_counter() - started)
+    sections = {document.id: section_of(document) for document in documents}
 
+    def stored(progress: Progress) -> None:
+        if report and progress.stage == "storing":
+            report(progress.done, progress.total)
 
-def _embedded(
-    documents: Sequence[Document], *, cutter: SentenceCutter, encoder: Encoder
-) -> Iterator[NewDocument]:
-    parsed = []
-    texts: dict[str, str] = {}
-    for document in documents:
-        section = section_of(document)
-        leaves = cutter.cut(section)
-        parsed.append((document, section, leaves))
-        texts |= embedding_texts([section], leaves, encoder=encoder)
-    rows = encoder.encode_passages(list(texts.values()))
-    vectors = dict(zip(texts, rows, strict=True))
-    for document, section, leaves in parsed:
-        yield NewDocument(
-            id=document_id(document.id),
-            source=document.id,
-            root="evaluation",
-            title=document.title,
-            hash=section.metadata["hash"],
-            text=section.text,
-            sections=[section],
-            sentences=leaves,
-            vectors={id_: vectors[id_] for id_ in (section.node_id, *(leaf.node_id for leaf in leaves))},
-        )
+    reader = BeirCorpus(sections, cutter)
+    done = ingest(
+        ["corpus"],
+        store=store,
+        reader=reader,
+        encoder=encoder,
+        manifest=manifest,
+        root="evaluation",
+        on_progress=stored,
+    )
+    names = {section.node_id: source for source, section in sections.items()}
+    return Indexed(names, len(names), done.sentences, done.seconds)
 
 
 def section_of(document: Document) -> Section:

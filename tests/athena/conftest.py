@@ -1,7 +1,8 @@
-"""The small manual, indexed once."""
+"""The small manual, indexed once, and the small data set."""
 
 from __future__ import annotations
 
+from tests.evals.conftest import beir
 from tests.pipeline.conftest import manual
 
-__all__ = ["manual"]
+__all__ = ["beir", "manual"]

@@ -44,4 +44,5 @@ def beir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = "\n".join(json.dumps(row) for row in rows)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     (folder / "qrels" / "test.tsv").write_bytes(QRELS.encode())
+    (folder / "qrels" / "dev.tsv").write_text("q1\ttitle only\t1\n", encoding="utf-8")
     return folder

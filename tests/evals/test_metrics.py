@@ -71,21 +71,6 @@ def test_ndcg_is_the_textbooks(ranking: list[str], relevant: dict[str, int], k: 
     assert 0 <= value <= 1 + 1e-12
 
 
-@given(documents, judgements, cutoffs)
-def test_recall_is_the_textbooks(ranking: list[str], relevant: dict[str, int], k: int) -> None:
-    found = sum(1 for document in relevant if document in ranking and ranking.index(document) < k)
-    expected = Fraction(found, len(relevant)) if relevant else Fraction()
-    assert recall_at(ranking, relevant, k) == pytest.approx(float(expected))
-
-
-@given(documents, judgements, cutoffs)
-def test_reciprocal_rank_is_the_textbooks(ranking: list[str], relevant: dict[str, int], k: int) -> None:
-    ranks = [ranking.index(document) + 1 for document in relevant if document in ranking]
-    first = min(ranks, default=k + 1)
-    expected = Fraction(1, first) if first <= k else Fraction()
-    assert reciprocal_rank_at(ranking, relevant, k) == pytest.approx(float(expected))
-
-
 @given(documents.filter(lambda ranking: len(ranking) > 1), judgements, st.data())
 def test_moving_a_better_document_up_never_loses(
     ranking: list[str], relevant: dict[str, int], data: st.DataObject
@@ -137,17 +122,6 @@ def test_percentiles_by_hand() -> None:
     ]
     assert percentile([7.0], 0.95) == 7
     assert percentile([], 0.5) == 0
-
-
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 100))
-def test_a_percentile_is_the_least_value_with_so_many_below_it(values: list[int], percent: int) -> None:
-    value = percentile([float(number) for number in values], percent / 100)
-    expected = min(
-        number
-        for number in values
-        if Fraction(sum(n <= number for n in values), len(values)) >= Fraction(percent, 100)
-    )
-    assert value == expected
 
 
 def test_mean() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import shutil
 import sqlite3
@@ -29,6 +28,8 @@ from pipeline.answer import Answer, Support
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
 from pipeline.stores.embedded import EmbeddedStore
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = [
@@ -67,18 +68,6 @@ RESULT_KEYS = {
 CITATION_KEYS = {
     "marker", "source", "heading_path", "start", "end", "start_line", "end_line", "quote", "verified"
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A folder of its own, no language model, and a log that writes to no closed stream."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ATHENA_LLM", "none")
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture(scope="module")
@@ -451,35 +440,6 @@ def test_doctor_where_something_is_wrong(tmp_path: Path) -> None:
 # -- eval ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def beir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("cli-beir") / "lunar"
-    (folder / "qrels").mkdir(parents=True)
-    documents = {
-        "fan": ("Cabin fan", "The cabin fan moves the air. A broken fan shows OFFLINE."),
-        "radio": ("Radio", "Call the ground on S-band. The antenna points at Earth."),
-        "tank": ("Nitrogen tank", "LN2 tanks hold nitrogen.\n\nTheir valve opens at 5 bar."),
-        "lamp": ("Emergency lamp", ""),
-    }
-    queries: list[dict[str, Any]] = [
-        {"_id": "q1", "text": "What does a broken fan show?", "answer": "offline"},
-        {"_id": "q2", "text": "Where does the antenna point?", "answer": "at Earth"},
-        {
-            "_id": "q3", "text": "And at which pressure does it open?", "answer": "5 bar",
-            "history": [{"role": "user", "text": "What about the valve of the LN2 tank?"}],
-        },
-        {"_id": "q4", "text": "Who won the football cup final?", "answerable": False},
-    ]  # fmt: skip
-    rows = [{"_id": name, "title": title, "text": text} for name, (title, text) in documents.items()]
-    for name, lines in (("corpus", rows), ("queries", queries)):
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    qrels = "query-id\tcorpus-id\tscore\nq1\tfan\t1\nq2\tradio\t1\nq3\ttank\t1\n"
-    (folder / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
-    (folder / "qrels" / "dev.tsv").write_text("q1\tlamp\t1\n", encoding="utf-8")
-    return folder
-
-
 def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
     report = ok(
         "eval", "retrieval", str(beir), "--run", "runs/lunar.trec", "--data-dir", str(tmp_path / "data")
@@ -489,8 +449,8 @@ def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     assert (report["dataset"], report["documents"], report["sentences"], report["queries"]) == (
         "lunar",
-        4,
-        7,
+        5,
+        8,
         3,
     )
     assert set(report["metrics"]) >= {"nDCG@10", "Recall@10", "Recall@100", "MRR@10"}
@@ -501,7 +461,7 @@ def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
     assert {len(row) for row in rows} == {6}
     assert [(row[0], row[2]) for row in rows if row[3] == "1"] == [
         ("q1", "fan"),
-        ("q2", "radio"),
+        ("q2", "42"),
         ("q3", "tank"),
     ]
     assert not (tmp_path / "data").exists()  # nobody's index is touched
@@ -510,9 +470,9 @@ def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
 def test_eval_retrieval_of_another_split_as_a_table(beir: Path) -> None:
     result = run("eval", "retrieval", str(beir), "--split", "dev")
     assert result.exit_code == 0
-    assert "lunar: 4 documents, 7 sentences" in result.output
+    assert "lunar: 5 documents, 8 sentences" in result.output
     assert "MRR@10" in result.output
-    assert "1.0000" in result.output  # Recall@10: four documents are all found
+    assert "1.0000" in result.output  # Recall@10: five documents are all found
     assert "0.5000" in result.output or "0.3333" in result.output or "0.2500" in result.output
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from evals.datasets import Document, load_corpus
-from evals.runs import indexing
 from evals.runs.indexing import Indexed, dataset_name, index_corpus, section_names
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
@@ -84,14 +83,12 @@ def test_a_document_of_next_to_nothing_is_indexed_all_the_same(store: EmbeddedSt
     assert [info.source for info in store.sections.documents()] == ["d", "e"]
 
 
-def test_a_corpus_is_indexed_chunk_by_chunk(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "CHUNK", 2)
+def test_progress_counts_the_documents(store: EmbeddedStore) -> None:
     told: list[tuple[int, int]] = []
-    documents = [Document(_id=str(number), title="Fan", text=f"Fan {number} hums.") for number in range(5)]
-    indexed, encoder = run(store, documents, report=lambda done, total: told.append((done, total)))
-    assert told == [(2, 5), (4, 5), (5, 5)]
-    assert [len(call) for call in encoder.calls] == [4, 4, 2]
-    assert len(indexed.names) == 5
+    documents = [Document(_id=name, title="Fan", text="It hums.") for name in ("a", "../a", "a/../a")]
+    indexed, _ = run(store, documents, report=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert sorted(indexed.names.values()) == ["../a", "a", "a/../a"]
 
 
 def test_an_id_that_comes_twice_counts_once_as_it_was_last(store: EmbeddedStore) -> None:

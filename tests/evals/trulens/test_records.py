@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import signal
 import sqlite3
 import sys
@@ -25,22 +24,12 @@ from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 FOUND = Retrieval("What does the LN2 tank hold?", (), Answerability(0.75, 0.25))
 ANSWER = Answer("And it?", "What does the LN2 tank hold?", "Nitrogen.", "quote", "", abstained=False)
 QUERY = Question(_id="q", text="And it?")
 KEY = "sk-0123456789-not-a-real-key"
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A folder of its own, no language model, and the log as it was."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ATHENA_LLM", "none")
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def run(*arguments: str) -> Result:
