@@ -68,7 +68,6 @@ make_with() { # PYTHON: an empty .venv; says on stderr what is wrong where it ca
 
 make_environment() {
   local python reason
-  [ ! -e .venv ] || echo "The .venv here is broken or was moved: making it anew."
   while read -r python <&3; do
     reason=$(objection "$python")
     [ -n "$reason" ] || ! reason=$(make_with "$python" 2>&1) || return 0
@@ -101,9 +100,15 @@ compile_bytecode() {
 }
 
 trap 'exit 130' INT TERM
-is_whole || make_environment
-! is_current || exit 0
+whole=no
+if is_whole; then
+  whole=yes
+  ! is_current || exit 0
+elif [ -e .venv ]; then
+  echo "The .venv here is broken or was moved: making it anew."
+fi
 echo "$what"
+[ $whole = yes ] || make_environment
 touch "$unfinished"
 if ! install >"$log" 2>&1; then
   rm "$unfinished" # nothing is installed before everything is downloaded

@@ -117,16 +117,25 @@ def without_collisions(found: Found, stored: Iterable[DocumentInfo]) -> Found:
     """
     owners = {info.source: info.root for info in stored if _still_there(info, found)}
     kept: list[Candidate] = []
-    problems = list(found.problems)
+    taken: dict[tuple[str, str], list[str]] = {}
     for candidate in found.candidates:
         owner = owners.setdefault(candidate.source, candidate.root)
         if owner == candidate.root:
             kept.append(candidate)
             continue
-        reason = f"'{candidate.root}' and '{owner}' both have a file of that name"
-        fix = "Ingest the folder that contains both instead, or rename or delete one."
-        problems.append(Problem(candidate.source, reason, fix))
-    return replace(found, candidates=tuple(kept), problems=tuple(problems))
+        taken.setdefault((candidate.root, owner), []).append(candidate.source)
+    problems = (*found.problems, *(_taken(*roots, sources) for roots, sources in taken.items()))
+    return replace(found, candidates=tuple(kept), problems=problems)
+
+
+def _taken(root: str, owner: str, sources: Sequence[str]) -> Problem:
+    """What is wrong with the documents of a folder whose names another folder has already."""
+    others = f" (and {len(sources) - 1:,} more)" if len(sources) > 1 else ""
+    return Problem(
+        sources[0] + others,
+        f"'{root}' and '{owner}' both have a file of that name",
+        "Ingest the folder that contains both, rename one, or use another data folder (--data-dir).",
+    )
 
 
 def vanished(found: Found, stored: Iterable[DocumentInfo]) -> list[str]:

@@ -26,7 +26,7 @@ Stage = Literal["renewing", "reading", "embedding", "storing", "indexing"]
 class Progress:
     """How far it is: documents read or stored of all, or texts embedded of those known so far.
 
-    "renewing" comes first where an outdated index makes the ingest embed all documents again, and last.
+    "renewing" counts all documents where an outdated index makes the ingest embed each of them again.
     """
 
     stage: Stage
@@ -109,8 +109,7 @@ class IngestRun:
             others = (info for info in self.indexed if info.source not in present)
             wanted += (Candidate(info.source, info.root) for info in others)
         self._total = len(wanted)
-        if self._outdated:
-            self._tell("renewing", 0, self._total)
+        self._tell_renewing(0)
         return wanted
 
     def delete(self, gone: Sequence[str], *, wanted: Iterable[Candidate]) -> None:
@@ -179,14 +178,14 @@ class IngestRun:
             self._writing.replace(document.with_vectors(vectors))
             (self._changed if source in self._indexed else self._added).append(source)
             self._tell("storing", self._done, self._total, source)
+            self._tell_renewing(self._done)
 
     def publish(self) -> None:
         """Make a rebuilt index the one that is searched."""
         self._check_stop()
         self._tell("indexing", self._done, self._total)
         self._writing.publish()
-        if self._outdated:
-            self._tell("renewing", self._total, self._total)
+        self._tell_renewing(self._total)
 
     def report(self) -> IngestReport:
         """What was done."""
@@ -220,6 +219,10 @@ class IngestRun:
     @property
     def _done(self) -> int:
         return len(self._added) + len(self._changed) + len(self._unchanged)
+
+    def _tell_renewing(self, done: int) -> None:
+        if self._outdated:
+            self._tell("renewing", done, self._total)
 
     def _tell(self, stage: Stage, done: int, total: int, document: str = "") -> None:
         self._on_progress(Progress(stage, done, total, document))

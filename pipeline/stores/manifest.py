@@ -14,7 +14,9 @@ FORMAT = 1
 `pipeline.analysis.EMBEDDING_RECIPE`."""
 
 REBUILD = "`athena ingest --rebuild`"
-INGEST = "Embed everything again with `athena ingest FOLDER`, or with 'Index again' on the page of documents."
+INGEST = (
+    "Embed everything again: `athena ingest FOLDER`, or 'Index again what changed' on the Documents page."
+)
 
 
 def check_manifest(stored: Manifest | None, wanted: Manifest) -> None:
@@ -48,12 +50,13 @@ def why_outdated(stored: Manifest | None, wanted: Manifest) -> str:
     """
     if stored is None or _other_choices(stored, wanted):
         return ""
-    which = "another" if stored.recipe else "an unknown"  # before recipes were kept, neither was the file
+    if not stored.recipe:
+        return "an earlier version of Athena"  # which kept neither the recipe nor the file
     others = {
         f"format {stored.format}": stored.format != wanted.format,
         f"vectors of {stored.dimensions} dimensions": stored.dimensions != wanted.dimensions,
-        f"{which} model file": stored.fingerprint != wanted.fingerprint,
-        f"{which} recipe of embedding": stored.recipe != wanted.recipe,
+        "another model file": stored.fingerprint != wanted.fingerprint,
+        "another recipe of embedding": stored.recipe != wanted.recipe,
     }
     return " and ".join(name for name, differs in others.items() if differs)
 

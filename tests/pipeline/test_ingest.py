@@ -391,7 +391,7 @@ class TestOutdated:
         before = replace(manifest_of(encoder), fingerprint="", recipe=0)
         run_ingest(store, folder, encoder=encoder, manifest=before)
         report = run_ingest(store, folder, encoder=encoder)
-        assert report.outdated == "an unknown model file and an unknown recipe of embedding"
+        assert report.outdated == "an earlier version of Athena"
         assert store.sections.manifest() == replace(
             manifest_of(encoder), generation=manifest_generation(store)
         )

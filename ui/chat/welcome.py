@@ -17,6 +17,7 @@ from ui.conversation.model_picker import (
 )
 from ui.shared import links, process
 from ui.shared.jobs import jobs
+from ui.shared.messages import warn_of_outdated_index
 from ui.shared.words import FIRST_FILES, files, plain
 
 QUESTIONS = 4
@@ -51,6 +52,7 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
         if not documents:
             _nothing_indexed()
             return
+        warn_of_outdated_index()
         with st.container(key="suggestions"):
             prepared = list(athena.persona.suggestions[:QUESTIONS])
             _suggestions(prepared or suggestions(documents, athena.store.sections), on_ask)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pipeline.errors import AthenaError, ManifestMismatch, UnknownDocument
+from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
-from pipeline.stores.manifest import check_manifest
 from ui.documents.adding import add_files
 from ui.documents.indexing import index_again, is_upload, progress, uploads_folder
 from ui.shared import components, messages, process, style
@@ -48,10 +47,7 @@ def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
         st.metric("Files", f"{len(documents):,}", width="content")
         st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")
         st.metric("Sentences", f"{sum(info.sentences for info in documents):,}", width="content")
-    try:
-        check_manifest(manifest, process.athena().manifest)
-    except ManifestMismatch as error:
-        st.warning(plain(str(error)), icon=":material/sync_problem:")
+    messages.warn_of_outdated_index()
     if manifest:
         st.caption(f"Embedded with {manifest.embedding_model}, {manifest.dimensions} dimensions.")
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pipeline.errors import ManifestMismatch
+from pipeline.stores.manifest import check_manifest
+from ui.shared import process
 from ui.shared.state import kept
 from ui.shared.words import plain
 
@@ -24,6 +27,15 @@ def show_error(problem: str, fix: str) -> None:
     st.error(plain(problem), icon=ERROR_ICON)
     if fix:
         st.text(fix)
+
+
+def warn_of_outdated_index() -> None:
+    """Say that the index cannot be searched as it is, and what mends it; nothing where it can."""
+    athena = process.athena()
+    try:
+        check_manifest(athena.store.sections.manifest(), athena.manifest)
+    except ManifestMismatch as error:
+        st.warning(plain(str(error)), icon=":material/sync_problem:")
 
 
 def notify(text: str) -> None:
