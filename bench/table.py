@@ -10,6 +10,7 @@ from bench.machine import STOLEN_MOST, Machine
 from bench.results import Results
 from evals.intervals import Interval
 
+NOT_MEASURED = "not measured yet"
 MARKS = {True: "✓", False: "✗", None: ""}
 
 
@@ -25,7 +26,7 @@ class Target:
 
 def target_table(targets: Iterable[Target]) -> str:
     """The targets with their marks."""
-    rows = [(item.what, item.measured, item.wanted, MARKS[item.holds]) for item in targets]
+    rows = [(item.what, item.measured or NOT_MEASURED, item.wanted, MARKS[item.holds]) for item in targets]
     return markdown_table(("what", "measured", "target", ""), rows)
 
 
