@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.answer import Answer, Citation, Passage, Retrieval
+from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit
 from pipeline.finding.why import Why
 from pipeline.steps.records import Step
 
@@ -25,7 +25,10 @@ def search_shape(retrieval: Retrieval) -> Shape:
             "probability": retrieval.answerability.probability,
             "threshold": retrieval.answerability.threshold,
             "answerable": retrieval.answerability.answerable,
+            "sure": retrieval.answerability.sure,
+            "verdict": retrieval.answerability.verdict,
         },
+        "corrected": retrieval.question if retrieval.asked else "",
         "steps": steps_shape(retrieval.steps),
     }
 
@@ -55,11 +58,19 @@ def answer_shape(answer: Answer) -> Shape:
         "question": answer.question,
         "condensed_question": answer.condensed_question,
         "answer": answer.text,
+        "verdict": answer.verdict,
+        "corrected": answer.corrected,
         "abstained": answer.abstained,
         "mode": answer.mode,
         "model": answer.model,
         "status": answer.status,
         "citations": [citation_shape(citation) for citation in answer.citations],
+        "units": [unit_shape(unit, answer) for unit in answer.units],
+        "left_out": [
+            {"marker": unit.marker, "parts": unit.parts, "count": unit.left_out}
+            for unit in answer.units
+            if unit.left_out
+        ],
         "nearest": [citation_shape(citation) for citation in answer.nearest],
         "support": [asdict(support) for support in answer.support],
         "notices": list(answer.notices),
@@ -82,6 +93,17 @@ def citation_shape(citation: Citation) -> Shape:
         "end_line": citation.end_line,
         "quote": citation.quote,
         "verified": citation.verified,
+    }
+
+
+def unit_shape(unit: Unit, answer: Answer) -> Shape:
+    """One quote as it is shown: `text` is its lead and the quoted text."""
+    quote = next((cited.quote for cited in answer.citations if cited.marker == unit.marker), "")
+    return {
+        **asdict(unit),
+        "text": f"{unit.lead}\n{quote}" if unit.lead else quote,
+        "parts": unit.parts,
+        "left_out": unit.left_out,
     }
 
 

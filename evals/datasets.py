@@ -6,7 +6,8 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -52,17 +53,30 @@ class Document(_Row):
     text: str
 
 
+class Span(_Row):
+    """Words of a document that answer a question by themselves: as text, or by offsets in the file."""
+
+    text: str = ""
+    source: str = ""  # "" = wherever they stand
+    start: int | None = None
+    end: int | None = None
+
+
 class Question(_Row):
     """One question, with what was said before, and what a right answer contains.
 
-    MTRAG-UN says `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
+    `answers` are alternatives: each of them is enough. `kind` says what sort of question it is; of those that
+    the documents do not answer, `near` ones are about their topics and `far` ones are not. MTRAG-UN says
+    `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
     """
 
     id: str = Field(validation_alias="_id")
     text: str
     history: tuple[HistoryTurn, ...] = ()
     answer: str | None = None
+    answers: tuple[Span, ...] = ()
     answerable: bool = True
+    kind: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -70,6 +84,11 @@ class Question(_Row):
         if isinstance(row, dict) and "answerable" not in row and row.get("answerability"):
             return {**row, "answerable": "UNANSWERABLE" not in row["answerability"]}
         return row
+
+    @property
+    def gold(self) -> tuple[Span, ...]:
+        """The spans of which a right answer contains one."""
+        return (*([Span(text=self.answer)] if self.answer else ()), *self.answers)
 
 
 Row = TypeVar("Row", bound=_Row)
@@ -89,6 +108,22 @@ def load_corpus(folder: Path) -> list[Document]:
 def load_queries(folder: Path) -> list[Question]:
     """The questions of `queries.jsonl`; raises `DatasetError`, naming the line."""
     return [_parse(Question, line, place) for line, place in _lines(folder / "queries.jsonl")]
+
+
+def with_texts(queries: Iterable[Question], corpus: Path) -> list[Question]:
+    """The questions with the text of each span that is given by offsets in a file below `corpus`.
+
+    Raises:
+        DatasetError: a file cannot be read.
+    """
+    texts = cache(_text)
+
+    def read(span: Span) -> Span:
+        if span.start is None:
+            return span
+        return span.model_copy(update={"text": texts(corpus / span.source)[span.start : span.end]})
+
+    return [query.model_copy(update={"answers": tuple(map(read, query.answers))}) for query in queries]
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:

@@ -9,7 +9,9 @@ from typing import Literal
 from pipeline.nodes import Node, ScoredNode
 from pipeline.steps.records import Step
 
-Mode = Literal["quote", "generate"]
+Mode = Literal["quote", "generate", "reply"]  # a reply is a rule's: to a greeting, to "what can you do?"
+Verdict = Literal["answered", "closest", "not in the documents"]
+UnitKind = Literal["sentence", "paragraph", "list", "steps", "table", "code"]
 TurnStatus = Literal["complete", "stopped", "failed"]
 
 
@@ -22,6 +24,12 @@ class Passage:
     merged: bool
     score: float  # 0..1, the order of the results
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
+    members: tuple[str, ...] = ()  # ids of the sections that a parent stands for; () = itself alone
+
+    @property
+    def section_ids(self) -> tuple[str, ...]:
+        """The sections whose sentences are in it, in the document's order."""
+        return self.members or (self.section.node_id,)
 
     @property
     def whole(self) -> bool:
@@ -41,16 +49,27 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answerability:
-    """Whether the documents answer the question: a calibrated probability and what it was made from."""
+    """Whether the documents answer the question: a calibrated probability and what it was made from.
+
+    Below `threshold` they do not; from there to below `sure` what was found may be beside the point.
+    """
 
     probability: float
     threshold: float
     signals: Mapping[str, float] = field(default_factory=dict)
+    sure: float = 0.0
 
     @property
     def answerable(self) -> bool:
         """True where the probability reaches the threshold."""
         return self.probability >= self.threshold
+
+    @property
+    def verdict(self) -> Verdict:
+        """One of three."""
+        if not self.answerable:
+            return "not in the documents"
+        return "answered" if self.probability >= self.sure else "closest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,7 @@ class Retrieval:
     passages: tuple[Passage, ...]
     answerability: Answerability
     steps: tuple[Step, ...] = ()
+    asked: str = ""  # the question as it was asked, where its spelling was corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +105,46 @@ class Citation:
     quote_hash: str
     section_text: str
     section_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """How a quote is shown: a whole that can be understood, or the part of it that fits.
+
+    `lead` is Markdown that stands before the quoted text and belongs to it: the header of a table whose
+    first rows are left out, the sentence that introduces a list. Offsets are in the file, as the citation's.
+    """
+
+    marker: int  # its citation's, whose quote is what is shown after the lead
+    kind: UnitKind
+    start: int  # of the whole
+    end: int
+    lead: str = ""
+    answer_start: int | None = None  # of the sentence, row or step that answers
+    answer_end: int | None = None
+    left_out_before: int = 0  # rows, steps, items, lines or sentences of the whole
+    left_out_after: int = 0
+    folded: bool = False  # behind "3 more passages"
+
+    @property
+    def left_out(self) -> int:
+        """How much of the whole is not shown, counted in what it consists of."""
+        return self.left_out_before + self.left_out_after
+
+    @property
+    def parts(self) -> str:
+        """What it consists of, in the plural."""
+        return PARTS[self.kind]
+
+
+PARTS: Mapping[UnitKind, str] = {
+    "sentence": "sentences",
+    "paragraph": "sentences",
+    "list": "items",
+    "steps": "steps",
+    "table": "rows",
+    "code": "lines",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +179,6 @@ class Answer:
     conversation_id: str = ""
     turn_id: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
+    verdict: Verdict | None = None  # None in turns of older versions
+    corrected: str = ""  # the question as it was searched for, where its spelling was corrected
+    units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions

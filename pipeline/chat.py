@@ -114,7 +114,7 @@ class ChatRecipe:
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
         yield from self._condense(turn)
         yield from self._retrieve(turn)
-        if not turn.found.answerability.answerable:
+        if turn.found.answerability.verdict == "not in the documents":
             return self._abstain(turn)
         if self.parts.llm is None:
             return (yield from self._quote(turn, notice=f"{NO_MODEL} {self.parts.choice.fix}".strip()))

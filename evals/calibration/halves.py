@@ -19,7 +19,7 @@ from evals.datasets import held_out, load_queries
 from evals.intervals import bootstrap
 from evals.metrics import auroc
 from evals.runs.answers import Judged, judge_answers
-from evals.runs.asking import condensed, quote_texts
+from evals.runs.asking import condensed, quotes_shown
 
 HALVES = ("to choose on", "held out")
 
@@ -37,7 +37,7 @@ def judged(questions: Path, corpus: Path) -> list[Judged]:
             return judge_answers(
                 load_queries(questions),
                 search=athena.hybrid_search.search,
-                quotes=partial(quote_texts, athena),
+                quotes=partial(quotes_shown, athena),
                 condense=condensed,
             )
         finally:

@@ -1,21 +1,35 @@
-"""`athena eval answers`: whether the quotes hold the answer, and whether abstaining is right."""
+"""`athena eval answers`: whether the quotes hold the answer, and whether the verdict is right."""
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
-from evals.datasets import Question
-from evals.metrics import auroc, mean, percentile
+from evals.datasets import Question, Span
+from evals.intervals import bootstrap
+from evals.metrics import auroc, percentile
 from evals.runs.indexing import Indexed, Report
 from evals.runs.retrieval import Condense
-from pipeline.answer import Retrieval
+from pipeline.answer import Retrieval, Verdict
 
 Search = Callable[[str], Retrieval]
-QuoteTexts = Callable[[Retrieval], list[str]]  # the quotes that an answer would show, in order
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A quote as a reader sees it; a folded one after a click."""
+
+    text: str
+    source: str = ""
+    folded: bool = False
+
+
+Quotes = Callable[[Retrieval], Sequence[Shown]]  # the quotes that an answer would show, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +39,18 @@ class Judged:
     query_id: str
     answerable: bool
     probability: float
-    abstained: bool
+    verdict: Verdict
     first: bool | None  # None where the data name no answer
+    unfolded: bool | None  # whether a quote that is seen without a click holds it
     any: bool | None
+    words: int  # seen without a click
     ms: float
+    kind: str = ""
+
+    @property
+    def abstained(self) -> bool:
+        """True where the verdict is that the documents do not answer."""
+        return self.verdict == "not in the documents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +69,7 @@ class AnswersReport:
     unanswerable: int
     threshold: float
     metrics: Mapping[str, float | None]
+    intervals: Mapping[str, tuple[float, float]]  # 95 % bootstrap, of the metrics that are shares
     ms_per_query: Mapping[str, float]
     ingest_seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +82,7 @@ def judge_answers(
     queries: Sequence[Question],
     *,
     search: Search,
-    quotes: QuoteTexts,
+    quotes: Quotes,
     condense: Condense,
     report: Report | None = None,
 ) -> list[Judged]:
@@ -68,22 +91,37 @@ def judge_answers(
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
         retrieval = search(condense(query))
-        texts = quotes(retrieval)
+        shown = quotes(retrieval)
         ms = (time.perf_counter() - started) * 1000
-        judgements.append(judge(query, retrieval, texts, ms))
+        judgements.append(judge(query, retrieval, shown, ms))
         if report:
             report(done, len(queries))
     return judgements
 
 
-def judge(query: Question, retrieval: Retrieval, texts: Sequence[str], ms: float) -> Judged:
+def judge(query: Question, retrieval: Retrieval, shown: Sequence[Shown], ms: float) -> Judged:
     """One question's quotes and verdict against what the data set knows."""
-    first = found = None
-    if query.answerable and query.answer:
-        first = contains(texts[0], query.answer) if texts else False
-        found = any(contains(text, query.answer) for text in texts)
+    holds = [any(holds_gold(quote.text, quote.source, gold) for gold in query.gold) for quote in shown]
+    unfolded = [not quote.folded for quote in shown]
+    known = bool(query.answerable and query.gold)
     verdict = retrieval.answerability
-    return Judged(query.id, query.answerable, verdict.probability, not verdict.answerable, first, found, ms)
+    return Judged(
+        query.id,
+        query.answerable,
+        verdict.probability,
+        verdict.verdict,
+        first=bool(holds and holds[0]) if known else None,
+        unfolded=any(here and seen for here, seen in zip(holds, unfolded, strict=True)) if known else None,
+        any=any(holds) if known else None,
+        words=sum(len(quote.text.split()) for quote in shown if not quote.folded),
+        ms=ms,
+        kind=query.kind,
+    )
+
+
+def holds_gold(text: str, source: str, gold: Span) -> bool:
+    """Whether a quote has the gold in it and is from its document, where that is known."""
+    return gold.source in ("", source) and contains(text, gold.text)
 
 
 def contains(text: str, answer: str) -> bool:
@@ -109,6 +147,7 @@ def report_on(
     unanswerable = [item for item in judgements if not item.answerable]
     right = [item for item in abstained if not item.answerable]
     times = [item.ms for item in judgements]
+    found = {name: bootstrap(values) for name, values in shares(judgements).items()}
     return AnswersReport(
         dataset=dataset,
         documents=indexed.documents,
@@ -118,13 +157,16 @@ def report_on(
         unanswerable=len(unanswerable),
         threshold=threshold,
         metrics={
-            "first_quote": _share([item.first is True for item in quoted]),
-            "any_quote": _share([item.any is True for item in quoted]),
+            **{name: None if math.isnan(share.value) else share.value for name, share in found.items()},
+            "words_shown": median([item.words for item in quoted]) if quoted else None,
             "answerability_auroc": auroc(
                 [item.probability for item in judgements], [item.answerable for item in judgements]
             ),
             "abstain_precision": len(right) / len(abstained) if abstained else None,
             "abstain_recall": len(right) / len(unanswerable) if unanswerable else None,
+        },
+        intervals={
+            name: (share.low, share.high) for name, share in found.items() if not math.isnan(share.value)
         },
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
         ingest_seconds=indexed.seconds,
@@ -135,5 +177,19 @@ def report_on(
     )
 
 
-def _share(values: Sequence[bool]) -> float | None:
-    return mean([float(value) for value in values]) if values else None
+def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
+    """What each share is the mean of: 1 or 0 for each question that it is about."""
+    quoted = [item for item in judgements if item.first is not None]
+    answerable = [item for item in judgements if item.answerable]
+    near = [item for item in judgements if not item.answerable and item.kind == "near"]
+    far = [item for item in judgements if not item.answerable and item.kind == "far"]
+    found = {
+        "first_quote": [item.first is True for item in quoted],
+        "unfolded_quote": [item.unfolded is True for item in quoted],
+        "any_quote": [item.any is True for item in quoted],
+        "answerable_refused": [item.abstained for item in answerable],
+        "answerable_closest": [item.verdict == "closest" for item in answerable],
+        "near_answered": [item.verdict == "answered" for item in near],
+        "far_refused": [item.abstained for item in far],
+    }
+    return {name: [float(value) for value in values] for name, values in found.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evals.runs.answers import Shown
 from pipeline.answering import condensing
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
@@ -20,8 +21,8 @@ def condensed(query: Question) -> str:
     return condensing.condense(history, query.text).question
 
 
-def quote_texts(athena: Athena, retrieval: Retrieval) -> list[str]:
+def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
     """The quotes that an answer without a language model would show, in order."""
     limit = athena.settings.quotes
     quotes = choose_quotes(retrieval, store=athena.store, encoder=athena.encoder, limit=limit)
-    return [quote.text for quote in quotes]
+    return [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from evals.datasets import Question
-from evals.runs.answers import contains
+from evals.runs.answers import holds_gold
 from pipeline.answer import Answer, Citation, Retrieval
 from pipeline.answering.citations import without_markers
 from pipeline.models.base import Encoder
@@ -90,9 +90,13 @@ def answer_relevance(answer: Answer, *, encoder: Encoder) -> float | None:
 
 def answer_correct(query: Question, answer: Answer) -> bool | None:
     """Whether a quote shown contains the answer; None where the data set has none."""
-    if not query.answerable or not query.answer:
+    if not query.answerable or not query.gold:
         return None
-    return any(contains(citation.quote, query.answer) for citation in answer.citations)
+    return any(
+        holds_gold(citation.quote, citation.source, gold)
+        for citation in answer.citations
+        for gold in query.gold
+    )
 
 
 def abstained_rightly(query: Question, answer: Answer) -> bool | None:

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.datasets import load_corpus, load_qrels, load_queries
+from evals.datasets import load_corpus, load_qrels, load_queries, with_texts
 from evals.runs import answers, retrieval
-from evals.runs.asking import condensed, quote_texts
+from evals.runs.asking import condensed, quotes_shown
 from evals.runs.indexing import Indexed, Report, dataset_name, index_corpus, section_names
 from pipeline.errors import DatasetError
 
@@ -76,6 +76,8 @@ def evaluate_answers(
     queries = load_queries(folder)
     if not queries:
         raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
+    if corpus:
+        queries = with_texts(queries, corpus)
     bar = _bar(report, "Asking")
     with (
         _recorder(trulens, folder) as recorder,
@@ -88,7 +90,7 @@ def evaluate_answers(
             judgements = answers.judge_answers(
                 queries,
                 search=hybrid_search.search,
-                quotes=partial(quote_texts, other),
+                quotes=partial(quotes_shown, other),
                 condense=condensed,
                 report=bar,
             )

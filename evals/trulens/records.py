@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question
 from evals.runs.answers import Judged, judge
-from evals.runs.asking import quote_texts
+from evals.runs.asking import quotes_shown
 from evals.runs.feedback import Asked, contexts, feedback_on, until_answered, until_found
 from evals.runs.indexing import Report
 from evals.trulens.database import open_session
@@ -99,7 +99,7 @@ class Recorder:
                 asked = assistant.asked(query)
             ms = (time.perf_counter() - started) * 1000
             self._add_feedback(recording.get(), asked, athena)
-            quotes = quote_texts(athena, asked.retrieval)
+            quotes = quotes_shown(athena, asked.retrieval)
             judgements.append(judge(query, asked.retrieval, quotes, ms))
             if report:
                 report(done, len(queries))

@@ -32,6 +32,12 @@ class Quote:
     passage: Passage
     leaves: tuple[Node, ...]
     score: float  # of its best sentence
+    folded: bool = False  # behind "3 more passages"
+
+    @property
+    def shown(self) -> str:
+        """What a reader sees of it."""
+        return self.text
 
     @property
     def start(self) -> int:

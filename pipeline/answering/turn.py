@@ -77,5 +77,7 @@ class RunningTurn:
             "notices": self.notices,
             "status": "stopped" if self.stop.is_set() else "complete",
             "settings": self.settings,
+            "verdict": self.retrieval.answerability.verdict if self.retrieval else None,
+            "corrected": self.retrieval.question if self.retrieval and self.retrieval.asked else "",
         } | given
         return Answer(model=self.model if known["mode"] == "generate" else "", **known)

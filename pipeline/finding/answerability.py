@@ -29,11 +29,15 @@ MARGIN_RANK = 10
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic model over the signals, and the probability below which Athena abstains."""
+    """A logistic model over the signals, and the probabilities that part the three verdicts.
+
+    Below `threshold` Athena abstains; from `sure` on, what was found is shown as the answer.
+    """
 
     weights: Mapping[str, float]
     intercept: float
     threshold: float
+    sure: float = 0.0
 
     def probability(self, signals: Mapping[str, float]) -> float:
         """The calibrated probability, 0..1, that the documents answer the question."""
@@ -47,6 +51,7 @@ BUNDLED = Calibration(
     weights={"closeness": 5.17, "coverage": 1.71, "sentence_coverage": 0.7, "margin": 2.75},
     intercept=-5.74,
     threshold=0.25,
+    sure=0.25,
 )
 
 
@@ -56,7 +61,9 @@ def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calib
     Closeness depends on the model: one that was not calibrated gets the bundled model's weights.
     """
     known = BY_MODEL.get(embedding_model, BUNDLED)
-    return known if threshold is None else replace(known, threshold=threshold)
+    if threshold is None:
+        return known
+    return replace(known, threshold=threshold, sure=max(threshold, known.sure))
 
 
 BY_MODEL = {"all-MiniLM-L6-v2": BUNDLED}
@@ -67,11 +74,11 @@ def judge(
 ) -> Answerability:
     """The verdict on a question; a plain no without a passage, or about a code that does not exist."""
     if not passages:
-        return Answerability(0.0, calibration.threshold)
+        return Answerability(0.0, calibration.threshold, sure=calibration.sure)
     found = signals(question, response, passages)
     if names_unknown_code(question, passages):
-        return Answerability(0.0, calibration.threshold, {**found, "unknown_code": 1.0})
-    return Answerability(calibration.probability(found), calibration.threshold, found)
+        return Answerability(0.0, calibration.threshold, {**found, "unknown_code": 1.0}, calibration.sure)
+    return Answerability(calibration.probability(found), calibration.threshold, found, calibration.sure)
 
 
 def signals(question: str, response: SearchResponse, passages: Sequence[Passage]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from athena.shapes import answer_shape, search_shape, why_shape
-from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support
+from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support, Unit
 from pipeline.finding.why import Place, Why
 from pipeline.steps.records import SearchStep
 from tests.pipeline.passages import make_passage
@@ -29,7 +29,7 @@ def test_search() -> None:
         make_passage("a", score=0.12345678, sentences=[(2, "It hums.", 0.9), (0, "Fan.", 0.1)]),
         make_passage("b", score=0.1, text="Whole.", sentences=[(0, "Whole.", 0.9)], merged=True),
     )
-    shape = search_shape(Retrieval("Why?", passages, Answerability(0.7, 0.4), (STEP,)))
+    shape = search_shape(Retrieval("Why?", passages, Answerability(0.7, 0.4, sure=0.9), (STEP,)))
     assert json.loads(json.dumps(shape)) == {
         "query": "Why?",
         "results": [
@@ -44,7 +44,9 @@ def test_search() -> None:
                 "merged": True, "rerank_score": None,
             },
         ],
-        "answerable": {"probability": 0.7, "threshold": 0.4, "answerable": True},
+        "answerable": {"probability": 0.7, "threshold": 0.4, "answerable": True, "sure": 0.9,
+                       "verdict": "closest"},
+        "corrected": "",
         "steps": [STEP_SHAPE],
     }  # fmt: skip
 
@@ -54,10 +56,20 @@ def test_answer() -> None:
         question="And then?", condensed_question="What then?", text="It hums [1].", mode="quote", model="",
         abstained=False, citations=(CITATION,), support=(Support(0, 12, (1,), False, 0.5, ("12 V",)),),
         nearest=(CITATION,), steps=(STEP,), notices=("cut",), seconds=1.23456, conversation_id="c",
-        turn_id="t",
+        turn_id="t", verdict="answered", corrected="What then?",
+        units=(Unit(1, "table", 0, 90, lead="| Part |", answer_start=5, answer_end=12, left_out_after=7),),
     )  # fmt: skip
     assert json.loads(json.dumps(answer_shape(answer))) == {
         "question": "And then?", "condensed_question": "What then?", "answer": "It hums [1].",
+        "verdict": "answered", "corrected": "What then?",
+        "units": [
+            {
+                "marker": 1, "kind": "table", "start": 0, "end": 90, "lead": "| Part |", "answer_start": 5,
+                "answer_end": 12, "left_out_before": 0, "left_out_after": 7, "folded": False,
+                "text": "| Part |\nIt hums.", "parts": "rows", "left_out": 7,
+            }
+        ],
+        "left_out": [{"marker": 1, "parts": "rows", "count": 7}],
         "abstained": False, "mode": "quote", "model": "", "status": "complete",
         "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],
         "support": [

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from evals.calibration.halves import figures, halves
 from evals.runs.answers import Judged
+from pipeline.answer import Verdict
 
 
 def judged(
     name: str, *, answerable: bool = True, abstained: bool = False, first: bool | None = None
 ) -> Judged:
     probability = 0.9 if answerable else 0.1
-    return Judged(name, answerable, probability, abstained, first, first, ms=1.0)
+    verdict: Verdict = "not in the documents" if abstained else "answered"
+    return Judged(name, answerable, probability, verdict, first, first, first, words=9, ms=1.0)
 
 
 def test_every_question_is_in_one_half() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from evals.datasets import Question
-from evals.runs.answers import AnswersReport, Judged, contains, judge_answers, report_on
+from evals.runs.answers import AnswersReport, Judged, Shown, contains, judge_answers, report_on
 from evals.runs.indexing import Indexed
-from pipeline.answer import Answerability, Retrieval
+from pipeline.answer import Answerability, Retrieval, Verdict
 
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
 
@@ -30,12 +30,14 @@ def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expecte
 
 
 def judge(query: Question, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
+    return judged_by(query, [Shown(quote) for quote in quotes], probability=probability)
+
+
+def judged_by(query: Question, quotes: Sequence[Shown], *, probability: float) -> Judged:
     def search(question: str) -> Retrieval:
         return Retrieval(question, (), Answerability(probability, 0.5))
 
-    (judged,) = judge_answers(
-        [query], search=search, quotes=lambda _: list(quotes), condense=lambda q: q.text
-    )
+    (judged,) = judge_answers([query], search=search, quotes=lambda _: quotes, condense=lambda q: q.text)
     return judged
 
 
@@ -85,14 +87,56 @@ def test_questions_are_condensed_and_counted() -> None:
 
 
 def judged(
-    query_id: str, probability: float, *, answerable: bool = True, quotes: tuple[bool, bool] | None = None
+    query_id: str,
+    probability: float,
+    *,
+    answerable: bool = True,
+    quotes: tuple[bool, bool] | None = None,
+    kind: str = "",
 ) -> Judged:
     first, anywhere = quotes or (None, None)
-    return Judged(query_id, answerable, probability, probability < 0.5, first, anywhere, ms=probability * 100)
+    verdict: Verdict = "answered" if probability >= 0.6 else "closest"
+    if probability < 0.5:
+        verdict = "not in the documents"
+    ms = probability * 100
+    return Judged(
+        query_id, answerable, probability, verdict, first, first, anywhere, words=9, ms=ms, kind=kind
+    )
 
 
 def report(*judgements: Judged) -> AnswersReport:
     return report_on(judgements, dataset="lunar", threshold=0.5, indexed=INDEXED, settings={"alpha": 0.5})
+
+
+def test_a_span_counts_in_its_own_document_only() -> None:
+    query = Question(_id="q", text="?", answers=[{"text": "power on", "source": "fan.md"}])
+    for source, expected in (("fan.md", True), ("pump.md", False)):
+        (found,) = judge_answers(
+            [query],
+            search=lambda question: Retrieval(question, (), Answerability(0.6, 0.5)),
+            quotes=lambda _, source=source: [Shown("`power on` it", source)],
+            condense=lambda q: q.text,
+        )
+        assert found.first is expected
+
+
+def test_what_is_folded_counts_for_itself() -> None:
+    query = Question(_id="q", text="?", answer="off", kind="why")
+    found = judged_by(query, [Shown("It hums loudly."), Shown("It is off.", folded=True)], probability=0.6)
+    assert (found.first, found.unfolded, found.any, found.words) == (False, False, True, 3)
+    assert found.kind == "why"
+
+
+def test_three_verdicts_by_kind() -> None:
+    found = report(
+        judged("a1", 0.9), judged("a2", 0.55), judged("a3", 0.1),
+        judged("n1", 0.55, answerable=False, kind="near"), judged("n2", 0.9, answerable=False, kind="near"),
+        judged("f1", 0.1, answerable=False, kind="far"),
+    ).metrics  # fmt: skip
+    assert found["answerable_refused"] == pytest.approx(1 / 3)
+    assert found["answerable_closest"] == pytest.approx(1 / 3)
+    assert found["near_answered"] == pytest.approx(1 / 2)
+    assert found["far_refused"] == 1
 
 
 def test_the_report_by_hand() -> None:
@@ -108,7 +152,13 @@ def test_the_report_by_hand() -> None:
     # AUROC: 12 pairs; only a3 (.4) under u1 (.6) is wrong. Abstained: a3, u2, u3.
     assert found.metrics == {
         "first_quote": pytest.approx(1 / 3),
+        "unfolded_quote": pytest.approx(1 / 3),
         "any_quote": pytest.approx(2 / 3),
+        "answerable_refused": pytest.approx(1 / 4),
+        "answerable_closest": 0,
+        "near_answered": None,
+        "far_refused": None,
+        "words_shown": 9,
         "answerability_auroc": pytest.approx(11 / 12),
         "abstain_precision": pytest.approx(2 / 3),
         "abstain_recall": pytest.approx(2 / 3),
@@ -122,7 +172,13 @@ def test_the_report_by_hand() -> None:
 def test_a_figure_without_data_is_none() -> None:
     assert report(judged("a", 0.9)).metrics == {
         "first_quote": None,
+        "unfolded_quote": None,
         "any_quote": None,
+        "answerable_refused": 0,
+        "answerable_closest": 0,
+        "near_answered": None,
+        "far_refused": None,
+        "words_shown": None,
         "answerability_auroc": None,
         "abstain_precision": None,
         "abstain_recall": None,

@@ -92,6 +92,11 @@ def test_the_verdict() -> None:
     assert not Answerability(0.4999, 0.5).answerable
 
 
+def test_three_verdicts() -> None:
+    verdicts = [Answerability(p, 0.3, sure=0.6).verdict for p in (0.29, 0.3, 0.59, 0.6)]
+    assert verdicts == ["not in the documents", "closest", "closest", "answered"]
+
+
 def test_nothing_found_is_a_plain_no() -> None:
     verdict = judge("fan", NOTHING, [], calibration=Calibration({}, intercept=50.0, threshold=0.3))
     assert (verdict.probability, verdict.threshold, verdict.answerable) == (0.0, 0.3, False)

@@ -1,0 +1,75 @@
+"""What a question asks for: a definition, steps, a reason, a place, a number …, by its words alone.
+
+The order of the rules decides: "how many" is asked before "how", "list" and "compare" before all.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+
+class Asked(StrEnum):
+    """What an answer has to have."""
+
+    LIST = "list"  # all of some things
+    COMPARE = "compare"  # two things side by side
+    SUMMARISE = "summarise"  # the outline of a topic
+    HOW_MANY = "how many"  # a number, with its unit
+    HOW_LONG = "how long"  # a duration
+    WHEN = "when"  # a time, a date or a condition
+    WHO = "who"  # a person or a role
+    WHERE = "where"  # a place, a file, a part
+    WHY = "why"  # a reason or a cause
+    HOW_TO = "how to"  # steps, a fix
+    DEFINE = "define"  # what something is or means
+    WHICH = "which"  # one of several
+    WHETHER = "whether"  # yes or no
+    OTHER = "other"  # keywords, a statement
+
+
+_RULES: tuple[tuple[Asked, str], ...] = (
+    (
+        Asked.COMPARE,
+        r"\b(compare|comparison|differences?|differ|versus|vs)\b|\b(better|faster) than\b",
+    ),
+    (Asked.SUMMARISE, r"^\W*(please )?(summari[sz]e|summary|overview|outline|tell me (all )?about)\b"),
+    (
+        Asked.LIST,
+        r"^\W*(please |can you |could you )?(list|enumerate|name (all|the|every))\b"
+        r"|\b(what|which) are (all )?the \w*s\b|\ball (the )?\w+s\b.*\blist\b|\blist of\b",
+    ),
+    (Asked.HOW_LONG, r"\bhow (long|soon|quickly|often)\b|\bhow much (more )?time\b|\btime (left|limit)\b"),
+    (
+        Asked.HOW_MANY,
+        r"\bhow (many|much|big|large|small|hot|cold|high|low|far|fast|deep|heavy|old|warm|wide|strong)\b"
+        r"|\b(maximum|minimum|max|min|limit|default (port|value|size)|number of|size of|rate of)\b",
+    ),
+    (Asked.WHO, r"\b(who|whom|whose)\b"),
+    (
+        Asked.WHEN,
+        r"^\W*(\w+ ){0,2}when\b(?!.*\bwhat (do|should|can)\b)|\b(what|which) (date|day|year|time)\b",
+    ),
+    (Asked.WHERE, r"\bwhere(abouts)?\b|\b(in )?(what|which) (file|folder|directory|place|slot|bay)\b"),
+    (Asked.WHY, r"\b(why|how come|what causes?|reasons?|what('s| is) wrong)\b"),
+    (
+        Asked.HOW_TO,
+        r"\bhow (do|can|could|should|would|to|does one|am|are we)\b"
+        r"|\bwhat (do|should|can|could|must|shall) (i|we|you|one)\b|\bwhat (now|next|to do)\b|\bnow what\b"
+        r"|\b(steps|procedure|instructions|fix|repair|restart|reset|recover)\b|\bhelp\b|\bwhat.*\bdo\W*$",
+    ),
+    (
+        Asked.DEFINE,
+        r"\bwhat('s| is| are| was| were|s| does| do)\b|\b(define|definition|meaning|mean|explain|describe)\b",
+    ),
+    (Asked.WHICH, r"\bwhich\b|\bwhat (kind|type|sort)\b"),
+    (Asked.WHETHER, r"^\W*(is|are|was|were|do|does|did|can|could|should|may|must|will|would|has|have)\b"),
+)
+_COMPILED = tuple((asked, re.compile(pattern, re.IGNORECASE)) for asked, pattern in _RULES)
+LONGEST = 2_000  # characters that are looked at
+
+
+def asked_for(question: str) -> Asked:
+    """What the question asks for."""
+    head = question[:LONGEST].replace("’", "'")
+    return next((asked for asked, pattern in _COMPILED if pattern.search(head)), Asked.OTHER)
