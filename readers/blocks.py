@@ -31,6 +31,8 @@ class Block:
     """For a table's body row: its header row."""
     gaps: tuple[tuple[int, int], ...] = ()
     """Spans within the block that belong to an enclosing quote: its `>` on later lines."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Spans within the block that readers do not see: tags, comments, a site generator's directives."""
 
 
 @dataclass(frozen=True, slots=True)

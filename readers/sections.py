@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from pipeline.markup.lines import read_lines
 from readers.blocks import Block, Heading, Kind, line_starts
 from readers.commonmark import parse_blocks
 from readers.files import BOM
@@ -24,7 +25,8 @@ def read_sections(text: str, *, source: str) -> list[Section]:
 
     CommonMark with tables, YAML or TOML front matter. A section is the text from a heading to the next
     heading of any level. Headings inside lists and quotes begin no section, and a heading without text of
-    its own makes none. Text before the first heading is a section of level 0 with an empty heading path.
+    its own makes none; comments, tags and directives are no text. Text before the first heading is a section
+    of level 0 with an empty heading path.
 
     A section's metadata are `source`, `title` (of the document), `heading_path`, `level`,
     `start_line` and `end_line` (from 1), `hash`, and `front_matter` where there is any.
@@ -33,7 +35,14 @@ def read_sections(text: str, *, source: str) -> list[Section]:
     items = parse_blocks(text, start=matter.end)
     title = _title(items, matter.values, source)
     build = _SectionBuilder(text, source, title, matter.values)
-    return [build(outline) for outline in _outlines(items, start=matter.end, end=len(text))]
+    return [
+        build(outline) for outline in _outlines(items, start=_first_seen(text, matter.end), end=len(text))
+    ]
+
+
+def _first_seen(text: str, start: int) -> int:
+    """Where the first line is that is no mark, such as the imports of an MDX page."""
+    return next((line.start for line in read_lines(text, start=start) if not line.mark), len(text))
 
 
 @dataclass(frozen=True, slots=True)
