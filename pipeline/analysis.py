@@ -8,24 +8,27 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import Stemmer
+
+from pipeline.markup.readable import readable, readable_block
 
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 1
+ANALYSER_VERSION = 2
 """Rises with every change of what `analyse` returns: lexical indexes of another version are rebuilt."""
 
-EMBEDDING_RECIPE = 1
+EMBEDDING_RECIPE = 2
 """Rises with every change of what is embedded of a node, or of how a model's output becomes its vector.
 
-Indexes of another recipe are embedded again. Today: `embedding_text` below, of a section as much of it as
-`Encoder.opening` says (128 tokens of the bundled model), of a sentence all; the mean over tokens."""
+Indexes of another recipe are embedded again. Today: `embedding_text` below (without marks since 2), of a
+section as much of it as `Encoder.opening` says (128 tokens of the bundled model), of a sentence all; the mean
+over tokens."""
 
 MAX_TERM_CHARACTERS = 64  # longer ones are noise (base64, URLs): cut
 EMBEDDED_HEADINGS = 2  # the innermost headings that go into an embedding
@@ -35,35 +38,74 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CACHED_WORDS = 65_536  # about 15 MB
 
+_INITIALS = re.compile(r"(?<![\w.])[^\W\d_](?>(?:\.[^\W\d_])+)(?!\w)(?:\.(?!\w))?")
+"""`S.P.A.C.E.`, `e.g.`: single letters, each with a full stop behind it."""
+_FEWEST_INITIALS = 4  # in lower case without a last full stop: fewer may be a file's name (`a.b.c`)
+_CODE = re.compile(
+    r"(?<![\w.'’-])(?:([A-Za-z]{1,4}+)-?(\d{2,4}+)(?:['’]?s)?|([A-Z]{1,4}+)[ ](\d{2,4}+))(?![\w'’-]|\.\w)"
+)
+"""`C-105`, its plural, its possessive, and what else it is called: `C105`, in capitals also `C 105`."""
+
 
 def analyse(text: str) -> list[str]:
     """The terms of a text, in order: lower case, compatible forms unified (NFKC), English stems.
 
     A compound is taken apart (`tank-valve` → tank, valv; `--top-k` → top, k); one with a digit in it, as
     ids, versions and decimals have, is kept whole, too (`ECS-LN2-T1` → ecs, ln2, t1, ecs-ln2-t1).
+    Initials are one word (`S.P.A.C.E.` → space); `C105`, `C 105` and `C-105s` are analysed as `C-105`.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
+    text = _CODE.sub(_hyphenated, _INITIALS.sub(_joined, text))
     return list(chain.from_iterable(map(_terms, _WORD.findall(text.lower()))))
+
+
+def _joined(initials: re.Match[str]) -> str:
+    """Initials as one word."""
+    written = initials[0]
+    letters = written.replace(".", "")
+    is_word = written.endswith(".") or letters.isupper() or len(letters) >= _FEWEST_INITIALS
+    return letters if is_word else written
+
+
+def _hyphenated(code: re.Match[str]) -> str:
+    return f"{code[1] or code[3]}-{code[2] or code[4]}"
 
 
 def lexical_text(node: Node) -> str:
     """The parts of a node that are indexed: heading path, table header and text in one field, analysed."""
-    metadata = node.metadata
-    return lexical_terms(node.text, metadata.get("heading_path", ()), metadata.get("header", ""))
+    return lexical_terms(node.text, node.metadata)
 
 
-def lexical_terms(text: str, heading_path: Sequence[str], header: str = "") -> str:
+def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
     """The terms of a node's parts, separated by blanks."""
-    return " ".join(_analysed(" ".join(heading_path)) + _analysed(header) + tuple(analyse(text)))
+    headings, header = _analysed(" ".join(metadata.get("heading_path", ()))), _analysed(_header(metadata))
+    return " ".join(headings + header + tuple(analyse(_seen(text, metadata))))
 
 
 def embedding_text(node: Node) -> str:
     """The parts of a node that are embedded: its innermost headings, then its table's header and its text."""
     metadata = node.metadata
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
-    header = metadata.get("header", "")
-    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + node.text
+    header = _header(metadata)
+    return (
+        (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
+    )
+
+
+def _seen(text: str, metadata: Mapping[str, Any]) -> str:
+    """A node's text as readers see it: code as it is, all else without marks; never nothing at all."""
+    match metadata.get("kind"):
+        case "code":
+            return text
+        case None:  # a section
+            return readable(text) or text
+        case _:
+            return readable_block(text) or text
+
+
+def _header(metadata: Mapping[str, Any]) -> str:
+    return readable_block(metadata.get("header", ""))
 
 
 @lru_cache(maxsize=1024)
