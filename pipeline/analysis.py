@@ -34,17 +34,14 @@ MAX_TERM_CHARACTERS = 64  # longer ones are noise (base64, URLs): cut
 EMBEDDED_HEADINGS = 2  # the innermost headings that go into an embedding
 PATH_SEPARATOR = " > "
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_FEWEST_SMALL_INITIALS = 4  # fewer may be a file's name (`a.b.c`) or an attribute (`x.y`)
+_CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
+_SPACED_CODE = re.compile(r"\b(?<![.'’-])([A-Z]{1,4}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
+"""`C 105`: in capitals alone, because `in 2024` is none."""
 _CACHED_WORDS = 65_536  # about 15 MB
-
-_INITIALS = re.compile(r"(?<![\w.])[^\W\d_](?>(?:\.[^\W\d_])+)(?!\w)(?:\.(?!\w))?")
-"""`S.P.A.C.E.`, `e.g.`: single letters, each with a full stop behind it."""
-_FEWEST_INITIALS = 4  # in lower case without a last full stop: fewer may be a file's name (`a.b.c`)
-_CODE = re.compile(
-    r"(?<![\w.'’-])(?:([A-Za-z]{1,4}+)-?(\d{2,4}+)(?:['’]?s)?|([A-Z]{1,4}+)[ ](\d{2,4}+))(?![\w'’-]|\.\w)"
-)
-"""`C-105`, its plural, its possessive, and what else it is called: `C105`, in capitals also `C 105`."""
 
 
 def analyse(text: str) -> list[str]:
@@ -56,20 +53,7 @@ def analyse(text: str) -> list[str]:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    text = _CODE.sub(_hyphenated, _INITIALS.sub(_joined, text))
-    return list(chain.from_iterable(map(_terms, _WORD.findall(text.lower()))))
-
-
-def _joined(initials: re.Match[str]) -> str:
-    """Initials as one word."""
-    written = initials[0]
-    letters = written.replace(".", "")
-    is_word = written.endswith(".") or letters.isupper() or len(letters) >= _FEWEST_INITIALS
-    return letters if is_word else written
-
-
-def _hyphenated(code: re.Match[str]) -> str:
-    return f"{code[1] or code[3]}-{code[2] or code[4]}"
+    return list(chain.from_iterable(map(_terms, _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text)))))
 
 
 def lexical_text(node: Node) -> str:
@@ -116,6 +100,11 @@ def _analysed(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def _terms(word: str) -> tuple[str, ...]:
+    if _INITIALS.fullmatch(word) and (word.isupper() or len(word) >= 2 * _FEWEST_SMALL_INITIALS - 1):
+        word = word.replace(".", "")
+    word = word.lower()
+    if code := _CODE.fullmatch(word):
+        word = f"{code[1]}-{code[2]}"
     parts = _PART.findall(word)
     terms = tuple(_stem(part)[:MAX_TERM_CHARACTERS] for part in parts)
     if len(parts) > 1 and any(character.isdigit() for character in word):

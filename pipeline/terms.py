@@ -9,10 +9,10 @@ from pipeline.analysis import analyse
 # Words that questions and statements share whatever they are about; stemmed like the text itself.
 STOP_WORDS = """
 a about after again all also am an and any are as at be because been before being both but by can cannot
-could describe did do does doing don down each eg either else even every explain few find for from further get
-give go got had has have having he help her here hers him his how i ie if in into is isn it its itself just
-know let like ll look may me mean might more most much must my need no nor not now of off ok on once one only
-or other our out over own please possible problem re s same say see shall she should show shows so some still
+could describe did do does doing don down each either else even every explain few find for from further get
+give go got had has have having he help her here hers him his how i if in into is isn it its itself just know
+let like ll look may me mean might more most much must my need no nor not now of off ok on once one only or
+other our out over own please possible problem re s same say see shall she should show shows so some still
 such t tell than thank thanks that the their them then there these they thing this those through to too under
 until up us use used using ve very want was way we well were what when where whether which while who whom
 whose why will with would yes you your
