@@ -56,6 +56,7 @@ _MARK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_CANDIDATE = re.compile(r"[\\`<{!\[]")
 _STARTS = re.compile(r"[<{]|\[!|!\[")
 _TARGET = r"(?:\(\s*+([^()\s]*+)[^()]*+\)|\[[^\[\]]*+\])"
 _IMAGE = re.compile(rf"\[!\[([^\[\]]*+)\]{_TARGET}\]{_TARGET}|!\[([^\[\]]*+)\]{_TARGET}")
@@ -89,7 +90,11 @@ class _Scan:
 
     def __iter__(self) -> Iterator[Span]:
         position = 0
-        while match := _MARK.search(self._text, position):
+        while candidate := _CANDIDATE.search(self._text, position):
+            match = _MARK.match(self._text, candidate.start())
+            if match is None:
+                position = candidate.end()
+                continue
             start, position = match.span()
             match match.lastgroup:
                 case "ticks":
