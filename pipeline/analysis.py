@@ -8,31 +8,39 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import Stemmer
+
+from pipeline.markup.readable import readable, readable_block
 
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 1
+ANALYSER_VERSION = 2
 """Rises with every change of what `analyse` returns: lexical indexes of another version are rebuilt."""
 
-EMBEDDING_RECIPE = 1
+EMBEDDING_RECIPE = 2
 """Rises with every change of what is embedded of a node, or of how a model's output becomes its vector.
 
-Indexes of another recipe are embedded again. Today: `embedding_text` below, of a section as much of it as
-`Encoder.opening` says (128 tokens of the bundled model), of a sentence all; the mean over tokens."""
+Indexes of another recipe are embedded again. Today: `embedding_text` below (without marks since 2), of a
+section as much of it as `Encoder.opening` says (128 tokens of the bundled model), of a sentence all; the mean
+over tokens."""
 
 MAX_TERM_CHARACTERS = 64  # longer ones are noise (base64, URLs): cut
 EMBEDDED_HEADINGS = 2  # the innermost headings that go into an embedding
 PATH_SEPARATOR = " > "
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_FEWEST_SMALL_INITIALS = 4  # fewer may be a file's name (`a.b.c`) or an attribute (`x.y`)
+_CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
+_SPACED_CODE = re.compile(r"\b(?<![.'’-])([A-Z]{1,4}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
+"""`C 105`: in capitals alone, because `in 2024` is none."""
 _CACHED_WORDS = 65_536  # about 15 MB
 
 
@@ -41,29 +49,47 @@ def analyse(text: str) -> list[str]:
 
     A compound is taken apart (`tank-valve` → tank, valv; `--top-k` → top, k); one with a digit in it, as
     ids, versions and decimals have, is kept whole, too (`ECS-LN2-T1` → ecs, ln2, t1, ecs-ln2-t1).
+    Initials are one word (`S.P.A.C.E.` → space); `C105`, `C 105` and `C-105s` are analysed as `C-105`.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return list(chain.from_iterable(map(_terms, _WORD.findall(text.lower()))))
+    return list(chain.from_iterable(map(_terms, _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text)))))
 
 
 def lexical_text(node: Node) -> str:
     """The parts of a node that are indexed: heading path, table header and text in one field, analysed."""
-    metadata = node.metadata
-    return lexical_terms(node.text, metadata.get("heading_path", ()), metadata.get("header", ""))
+    return lexical_terms(node.text, node.metadata)
 
 
-def lexical_terms(text: str, heading_path: Sequence[str], header: str = "") -> str:
+def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
     """The terms of a node's parts, separated by blanks."""
-    return " ".join(_analysed(" ".join(heading_path)) + _analysed(header) + tuple(analyse(text)))
+    headings, header = _analysed(" ".join(metadata.get("heading_path", ()))), _analysed(_header(metadata))
+    return " ".join(headings + header + tuple(analyse(_seen(text, metadata))))
 
 
 def embedding_text(node: Node) -> str:
     """The parts of a node that are embedded: its innermost headings, then its table's header and its text."""
     metadata = node.metadata
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
-    header = metadata.get("header", "")
-    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + node.text
+    header = _header(metadata)
+    return (
+        (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
+    )
+
+
+def _seen(text: str, metadata: Mapping[str, Any]) -> str:
+    """A node's text as readers see it: code as it is, all else without marks; never nothing at all."""
+    match metadata.get("kind"):
+        case "code":
+            return text
+        case None:  # a section
+            return readable(text) or text
+        case _:
+            return readable_block(text) or text
+
+
+def _header(metadata: Mapping[str, Any]) -> str:
+    return readable_block(metadata.get("header", ""))
 
 
 @lru_cache(maxsize=1024)
@@ -74,6 +100,11 @@ def _analysed(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def _terms(word: str) -> tuple[str, ...]:
+    if _INITIALS.fullmatch(word) and (word.isupper() or len(word) >= 2 * _FEWEST_SMALL_INITIALS - 1):
+        word = word.replace(".", "")
+    word = word.lower()
+    if code := _CODE.fullmatch(word):
+        word = f"{code[1]}-{code[2]}"
     parts = _PART.findall(word)
     terms = tuple(_stem(part)[:MAX_TERM_CHARACTERS] for part in parts)
     if len(parts) > 1 and any(character.isdigit() for character in word):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +33,8 @@ class Block:
     """For a table's body row: its header row."""
     gaps: tuple[tuple[int, int], ...] = ()
     """Spans within the block that belong to an enclosing quote: its `>` on later lines."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Spans within the block that readers do not see: tags, comments, a site generator's directives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,22 @@ class Heading:
     title: str
     start: int
     end: int
+
+
+class Lines:
+    """The numbers of a text's lines, from 1, by offset.
+
+    `own` has for each line the number it is known by, where others were included among them.
+    """
+
+    def __init__(self, text: str, own: Sequence[int] = ()) -> None:
+        self._starts = line_starts(text)
+        self._own = own
+
+    def number(self, offset: int) -> int:
+        """The number of the line that the character at `offset` is on."""
+        line = bisect_right(self._starts, offset)
+        return self._own[line - 1] if self._own else line
 
 
 def line_starts(text: str) -> list[int]:

@@ -1,18 +1,24 @@
 """A Markdown text's headings and the blocks of text between them, with their offsets.
 
 The parser is markdown-it-py: CommonMark with tables, blocks only (inline markup is parsed for
-headings alone), by rules that note the exact offsets.
+headings alone), by rules that note the exact offsets. It is given the lines as readers see them
+(`pipeline/markup/lines.py`); a block of nothing but marks is none.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from readers.blocks import NEWLINE, Block, Heading
+from pipeline.markup.inline import closed_names, inline_marks
+from pipeline.markup.lines import Line, read_lines
+from pipeline.markup.readable import readable_block
+from readers.blocks import Block, Heading, Kind, blank_gaps
 from readers.rules import Recorder, block_parser
 
 MAX_INLINE_CHARACTERS = 2_000
@@ -20,29 +26,63 @@ MAX_INLINE_CHARACTERS = 2_000
 
 _INLINE_MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
 _SPACES = re.compile(r"\s+")
+_INCLUDES = re.compile(
+    r"(?>(?:\s*+\{\{#(?:include|rustdoc_include|playground|playpen)\b[^{}\n]*+\}\})+)\s*+|\s*+-+8<-+[^\n]*+\s*+"
+)
+"""Code of which nothing is there but where to find it."""
 
 
 def parse_blocks(text: str, *, start: int = 0) -> list[Block | Heading]:
     """The headings and the non-blank blocks of `text[start:]`, in order; offsets count in `text`."""
-    body = text[start:] if start else text
-    shifts: list[int] | None = None
-    if "\r" in body:
-        shifts = _shifts(body)
-        body = NEWLINE.sub("\n", body)
-    recorder = Recorder(text, base=start, shifts=shifts)
+    lines = list(read_lines(text, start=start))
+    body = "\n".join(text[line.start : line.end] for line in lines)
+    recorder = Recorder(text, base=start, shifts=_shifts(lines, start) if body != text[start:] else None)
     parser = block_parser()
     parser.block.parse(body.replace("\0", "\ufffd"), parser, recorder.env, [])
-    return [_finished(item, recorder.env) for item in recorder.items]
+    closed = _closed_names(text, recorder.items)
+    return list(_finished(recorder.items, text, closed, recorder.env))
 
 
-def _finished(item: Block | Heading, env: dict[str, object]) -> Block | Heading:
-    """Headings get their plain text last, when every link definition is known."""
-    if isinstance(item, Block):
-        return item
-    return Heading(item.level, _plain_text(item.title, env), item.start, item.end)
+def _finished(
+    items: Iterable[Block | Heading], text: str, closed: frozenset[str], env: dict[str, object]
+) -> Iterator[Block | Heading]:
+    """Headings with their plain text, now that every link definition is known; blocks with their marks."""
+    for item in items:
+        if isinstance(item, Heading):
+            yield Heading(item.level, _plain_text(item.title, env), item.start, item.end)
+        elif item.kind is not Kind.CODE:
+            yield from _marked(item, text, closed)
+        elif not _INCLUDES.fullmatch(text, item.start, item.end):
+            yield item
+
+
+def _marked(block: Block, text: str, closed: frozenset[str]) -> Iterator[Block]:
+    """The block with its marks; nothing where it has no word beside them."""
+    inside = blank_gaps(text, block)
+    marks = inline_marks(inside, closed=closed)
+    if not marks:
+        yield block
+    elif _has_words(inside, marks):
+        yield replace(block, marks=tuple((block.start + first, block.start + last) for first, last in marks))
+
+
+def _has_words(text: str, marks: Sequence[tuple[int, int]]) -> bool:
+    starts = [0, *(last for _, last in marks)]
+    ends = [*(first for first, _ in marks), len(text)]
+    return any(any(map(str.isalnum, text[start:end])) for start, end in zip(starts, ends, strict=True))
+
+
+def _closed_names(text: str, items: Iterable[Block | Heading]) -> frozenset[str]:
+    """The names of all closing tags outside of code."""
+    if "</" not in text:
+        return frozenset()
+    spans = (item for item in items if isinstance(item, Block) and item.kind is not Kind.CODE)
+    return frozenset[str]().union(*(closed_names(text[span.start : span.end]) for span in spans))
 
 
 def _plain_text(markup: str, env: dict[str, object]) -> str:
+    if "{" in markup:
+        markup = readable_block(markup) or markup
     if len(markup) <= MAX_INLINE_CHARACTERS and _INLINE_MARKUP.search(markup):
         tokens = _inline_parser().parseInline(markup, env)[0].children or []
         rendered = _SPACES.sub(" ", _rendered(tokens)).strip()
@@ -66,13 +106,13 @@ def _rendered(tokens: list[Token]) -> str:
     return "".join(parts)
 
 
-def _shifts(text: str) -> list[int]:
-    """For each line, how far it moves when each CR LF becomes one character."""
-    shifts, shift = [0], 0
-    for newline in NEWLINE.finditer(text):
-        shift += len(newline[0]) - 1
-        shifts.append(shift)
-    return [*shifts, shift]
+def _shifts(lines: Sequence[Line], start: int) -> list[int]:
+    """For each of the parser's lines, how far its characters are from where they are in the text."""
+    shifts, position = [], start
+    for line in lines:
+        shifts.append(line.start - position)
+        position += line.end - line.start + 1
+    return [*shifts, shifts[-1]]
 
 
 @functools.cache

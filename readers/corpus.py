@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ class MarkdownCorpus:
     def __init__(self, make_cutter: Callable[[], SentenceCutter], *, max_bytes: int) -> None:
         self._make_cutter = make_cutter
         self._max_bytes = max_bytes
+        self._own_lines: dict[str, tuple[int, Sequence[int]]] = {}
 
     def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
         """The files at and below `path`, by their names in the index, and those that cannot be read."""
@@ -32,8 +33,14 @@ class MarkdownCorpus:
         return {file.source: file.path for file in files}, problems
 
     def read(self, path: Path, *, source: str) -> Source:
-        """The text of a file; raises `ReaderError`."""
-        return read_source(path, max_bytes=self._max_bytes, source=source)
+        """The text of a file with what it includes; raises `ReaderError`.
+
+        Which of its own lines an included one belongs to is kept until the text is cut.
+        """
+        content = read_source(path, max_bytes=self._max_bytes, source=source)
+        if content.lines:
+            self._own_lines[source] = hash(content.text), content.lines
+        return content
 
     def document_id(self, source: str) -> str:
         """The id of the document of that name."""
@@ -43,7 +50,10 @@ class MarkdownCorpus:
         """The sections of a file, and the sentences of all of them, in order."""
         from readers.sections import read_sections
 
-        sections = read_sections(text, source=source)
+        text_hash, own_lines = self._own_lines.pop(source, (0, ()))
+        if text_hash != hash(text):  # a text of the index, whose file was not read this time
+            own_lines = ()
+        sections = read_sections(text, source=source, own_lines=own_lines)
         return sections, [sentence for section in sections for sentence in self._cutter.cut(section)]
 
     @cached_property

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from readers.blocks import Block, Heading, Kind, blank_gaps
+from readers.blocks import Block, Heading, Kind
 from readers.commonmark import parse_blocks
 from readers.leaves import Leaf, build_sentences
 from readers.levels import Section, Sentence
+from readers.marked import MarkedBlock
 from readers.punkt import ABBREVIATIONS, SentenceSplitter
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
 
@@ -21,7 +23,8 @@ class SentenceCutter:
 
     A sentence of a paragraph, a paragraph of a list item, a table row and the inside of a code or HTML
     block are leaves; what has more than `max_tokens` tokens is divided. All text is in exactly one
-    leaf but for markup between them: bullets, fences, rules, quote marks and link definitions.
+    leaf but for markup between them: bullets, fences, rules, quote marks, link definitions, and the marks
+    that readers do not see, such as tags. Those within a sentence stay in its text.
     An ordered item's number is part of its leaf. A table's header row is a leaf, and in the metadata
     (`header`) of the rows below it.
 
@@ -53,28 +56,21 @@ class SentenceCutter:
 
     def _spans(self, section: Section) -> Iterator[Leaf]:
         """The leaves, with offsets in the section's own text."""
-        text = section.text
         for block in _blocks(section):
-            inside = blank_gaps(text, block)
+            marked = MarkedBlock(block, section.text)
+            whole = (len(marked.inside),)
             start = 0
-            for end in self._splitter.ends(inside) if block.kind is Kind.PROSE else (len(inside),):
-                yield from self._leaves(block, text, inside, (start, end))
+            for end in self._splitter.ends(marked.without_marks()) if block.kind is Kind.PROSE else whole:
+                yield from self._leaves(marked, (start, end))
                 start = end
 
-    def _leaves(self, block: Block, text: str, inside: str, span: Span) -> Iterator[Leaf]:
-        """The leaves of a span of the block, without whitespace around them.
-
-        `inside` is the block's text with blanks for what belongs to an enclosing quote.
-        """
-        offset = block.start + span[0]
-        masked = inside[slice(*span)]
-        unit = text[offset : block.start + span[1]]
+    def _leaves(self, block: MarkedBlock, span: Span) -> Iterator[Leaf]:
+        """The leaves of a span of the block, without whitespace and marks around them."""
+        masked, unit = block.inside[slice(*span)], block.text[slice(*span)]
         for first, last in divide(unit, limit=self._limit, cuts=self._cuts[block.kind], masked=masked):
-            piece = masked[first:last]
-            first += len(piece) - len(piece.lstrip())
-            last = first + len(piece.strip())
+            first, last = block.trimmed(span[0] + first, span[0] + last)
             if first < last:
-                yield Leaf(block.kind, offset + first, offset + last, block.header)
+                yield Leaf(block.kind, block.start + first, block.start + last, block.header)
 
 
 def _blocks(section: Section) -> Iterator[Block]:
@@ -90,8 +86,17 @@ def _blocks(section: Section) -> Iterator[Block]:
 
 def _moved(block: Block, by: int, *, limit: int) -> Block:
     """The block moved; cut where the section is trimmed of what Python, unlike Markdown, calls whitespace."""
-    gaps = tuple((start + by, end + by) for start, end in block.gaps)
-    return Block(block.kind, max(0, block.start + by), min(limit, block.end + by), block.header, gaps)
+    return replace(
+        block,
+        start=max(0, block.start + by),
+        end=min(limit, block.end + by),
+        gaps=_shifted(block.gaps, by),
+        marks=_shifted(block.marks, by),
+    )
+
+
+def _shifted(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
+    return tuple((start + by, end + by) for start, end in spans)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from readers.errors import (
     UnreadableFile,
 )
 from readers.ignore import IgnoreRules, load_rules
+from readers.includes import Expanded, expand
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
 BOM = "\ufeff"
@@ -44,13 +45,15 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's text, as offsets count it, and the SHA-256 of its bytes (hexadecimal).
+    """A file's text, as offsets count it, and the SHA-256 of its bytes and what it includes (hexadecimal).
 
-    The byte order mark is not part of the text; line endings are kept as they are.
+    The byte order mark is not part of the text; line endings are kept; included files are read in.
     """
 
     text: str
     hash: str
+    lines: Sequence[int] = ()
+    """Where files are included: the own line (from 1) of each line of the text."""
 
 
 def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[FoundFile], list[ReaderError]]:
@@ -78,7 +81,32 @@ def read_source(path: Path, *, max_bytes: int, source: str = "") -> Source:
     text = _decode(data, source=source).removeprefix(BOM)
     if not text.strip():
         raise EmptyFile(source, reason="the file is empty", fix="Write something into it, or remove it.")
-    return Source(text=text, hash=hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data)
+    expanded = _expand(text, path, root=_root(path, source), max_bytes=max_bytes)
+    if expanded is None:
+        return Source(text=text, hash=digest.hexdigest())
+    digest.update("\0".join(["", *expanded.included]).encode())
+    return Source(text=expanded.text, hash=digest.hexdigest(), lines=expanded.lines)
+
+
+def _root(path: Path, source: str) -> Path:
+    """The folder that the source is relative to; the file's own where it has another name."""
+    absolute = path.absolute()
+    depth = source.count("/") if absolute.as_posix().endswith(f"/{source}") else 0
+    return absolute.parents[depth]
+
+
+def _expand(text: str, path: Path, *, root: Path, max_bytes: int) -> Expanded | None:
+    """The text with what it includes from `root`, the folder that sources are relative to."""
+
+    def read(included: Path) -> str:
+        try:
+            data = _read_bytes(included, max_bytes=max_bytes, source=included.name)
+            return _decode(data, source=included.name).removeprefix(BOM)
+        except ReaderError as error:
+            raise ValueError(str(error)) from error
+
+    return expand(text, path=path, root=root, read=read, max_characters=max_bytes)
 
 
 def is_markdown(name: str) -> bool:

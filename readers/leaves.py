@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from readers.blocks import Kind, line_starts
+from readers.blocks import Kind, Lines
 from readers.ids import sentence_id
 from readers.levels import Section, Sentence
 
@@ -36,8 +35,8 @@ class _SentenceBuilder:
     def __init__(self, section: Section, *, siblings: int) -> None:
         self._section = section
         self._siblings = siblings
-        self._first_line = int(section.metadata.get("start_line", 1))
-        self._line_starts = line_starts(section.text)
+        self._lines = section.lines or _lines_of(section)
+        self._start = section.start_char_idx if section.lines else 0
         self._inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
 
     def __call__(self, leaf: Leaf, position: int) -> Sentence:
@@ -61,7 +60,12 @@ class _SentenceBuilder:
         metadata["kind"] = leaf.kind.value
         if leaf.header is not None:
             metadata["header"] = leaf.header
-        before_first = self._first_line - 1
-        metadata["start_line"] = before_first + bisect_right(self._line_starts, leaf.start)
-        metadata["end_line"] = before_first + bisect_right(self._line_starts, leaf.end - 1)
+        metadata["start_line"] = self._lines.number(self._start + leaf.start)
+        metadata["end_line"] = self._lines.number(self._start + leaf.end - 1)
         return metadata
+
+
+def _lines_of(section: Section) -> Lines:
+    """The lines of a section's own text, numbered from its first."""
+    first = int(section.metadata.get("start_line", 1))
+    return Lines(section.text, range(first, first + len(section.text) + 1))

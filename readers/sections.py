@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from readers.blocks import Block, Heading, Kind, line_starts
+from pipeline.markup.lines import read_lines
+from readers.blocks import Block, Heading, Kind, Lines
 from readers.commonmark import parse_blocks
 from readers.files import BOM
 from readers.front_matter import Scalar, read_front_matter
@@ -19,21 +19,29 @@ from readers.ids import document_id, section_id
 from readers.levels import Section
 
 
-def read_sections(text: str, *, source: str) -> list[Section]:
+def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> list[Section]:
     """The sections of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text.
 
     CommonMark with tables, YAML or TOML front matter. A section is the text from a heading to the next
     heading of any level. Headings inside lists and quotes begin no section, and a heading without text of
-    its own makes none. Text before the first heading is a section of level 0 with an empty heading path.
+    its own makes none; comments, tags and directives are no text. Text before the first heading is a section
+    of level 0 with an empty heading path.
 
     A section's metadata are `source`, `title` (of the document), `heading_path`, `level`,
-    `start_line` and `end_line` (from 1), `hash`, and `front_matter` where there is any.
+    `start_line` and `end_line` (from 1, or by `own_lines`), `hash`, and `front_matter` where there is any.
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
     items = parse_blocks(text, start=matter.end)
     title = _title(items, matter.values, source)
-    build = _SectionBuilder(text, source, title, matter.values)
-    return [build(outline) for outline in _outlines(items, start=matter.end, end=len(text))]
+    build = _SectionBuilder(text, source, title, matter.values, Lines(text, own_lines))
+    return [
+        build(outline) for outline in _outlines(items, start=_first_seen(text, matter.end), end=len(text))
+    ]
+
+
+def _first_seen(text: str, start: int) -> int:
+    """Where the first line is that is no mark, such as the imports of an MDX page."""
+    return next((line.start for line in read_lines(text, start=start) if not line.mark), len(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +90,14 @@ def _title(items: Sequence[Block | Heading], front_matter: dict[str, Scalar], so
 class _SectionBuilder:
     """Builds the sections of one file."""
 
-    def __init__(self, text: str, source: str, title: str, front_matter: dict[str, Scalar]) -> None:
+    def __init__(
+        self, text: str, source: str, title: str, front_matter: dict[str, Scalar], lines: Lines
+    ) -> None:
         self._text = text
         self._source = source
         self._title = title
         self._front_matter = front_matter
-        self._line_starts = line_starts(text)
+        self._lines = lines
         self._document_id = document_id(source)
 
     def __call__(self, outline: _Outline) -> Section:
@@ -101,6 +111,7 @@ class _SectionBuilder:
             end_char_idx=end,
             document_id=self._document_id,
             blocks=tuple(outline.blocks),
+            lines=self._lines,
         )
 
     def _trim(self, outline: _Outline) -> tuple[int, int]:
@@ -117,8 +128,8 @@ class _SectionBuilder:
             "title": self._title,
             "heading_path": list(outline.heading_path),
             "level": outline.level,
-            "start_line": bisect_right(self._line_starts, start),
-            "end_line": bisect_right(self._line_starts, end - 1),
+            "start_line": self._lines.number(start),
+            "end_line": self._lines.number(end - 1),
             "hash": _hash(self._title, list(outline.heading_path), self._text[start:end]),
         }
         if self._front_matter:

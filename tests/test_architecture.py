@@ -27,8 +27,9 @@ ALLOWED = {
     "athena": {"athena", "pipeline", "readers", "mission"},
     "evals": {"evals", "athena", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "pipeline", "readers"},
-    "pipeline": {"pipeline"},
-    "readers": {"readers"},
+    "pipeline": {"pipeline", "pipeline.markup"},
+    "pipeline.markup": {"pipeline.markup"},
+    "readers": {"readers", "pipeline.markup"},
     "mission": {"mission"},
 }
 PARTS = sorted(ALLOWED, key=len, reverse=True)

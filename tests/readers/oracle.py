@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,14 @@ from readers.llamaindex.reader import MarkdownReader
 ROOT = Path(__file__).resolve().parents[2]
 TEST_DATA = Path(os.environ.get("ATHENA_TEST_DATA", ROOT / ".." / "shared" / "data"))
 _NUMBERS = re.compile(r"^[\s>*+-]*(?:\d{1,9}[.)](?:[\s>*+-]+|$))+")
+_TARGET = r"(?:\([^()]*\)|\[[^\[\]]*\])"
+_MAY_BE_MARK = re.compile(
+    r"<!--.*?-->|<(script|style)\b.*?</\1>|</?[A-Za-z](?:\"[^\"]*\"|[^<>\"])*>|\{/\*.*?\*/\}"
+    r"|\{%-?\s*comment.*?endcomment\s*-?%\}|\{%.*?%\}|\{\{[#<%]?.*?\}\}|\{[:#./][^{}\n]*\}"
+    rf"|\[?!\[[^\[\]]*\]{_TARGET}(?:\]{_TARGET})?|\[!\w+\]",
+    re.DOTALL,
+)
+_INCLUDE = re.compile(r"\{\{#.*\}\}")
 _INFO_BEFORE = re.compile(r"^[\s>*+\-\d.)]*[`~]{3,}")
 
 
@@ -103,7 +112,7 @@ def prose_positions(text: str) -> set[int]:
     """Where the letters and digits are that a reader would miss.
 
     Not counted: front matter, headings that begin a section, link definitions, what stands beside a
-    fence, and ordered items' numbers.
+    fence, ordered items' numbers, and outside of code whatever might be a mark.
     """
     start = read_front_matter(text, source="oracle").end
     body = re.sub(r"\r\n?|\n", "\n", text[start:]).replace("\0", "\ufffd")
@@ -120,7 +129,24 @@ def prose_positions(text: str) -> set[int]:
             first = len(line) if found and number in fences else found.end() if found else 0
             positions.update(start + i for i in range(first, len(line)) if line[i].isalnum())
         start += len(line)
-    return positions
+    return positions - _may_be_marks(text, tokens, lines)
+
+
+def _may_be_marks(text: str, tokens: Sequence[Any], lines: Sequence[str]) -> set[int]:
+    """What looks like a tag, a comment or a directive to a cruder eye than the reader's."""
+    starts = list(accumulate(map(len, lines), initial=len(text) - sum(map(len, lines))))
+    code = {
+        position
+        for token in tokens
+        if token.type in ("fence", "code_block") and token.map
+        for position in range(starts[token.map[0]], starts[min(token.map[1], len(lines))])
+    }
+    return {
+        position
+        for found in _MAY_BE_MARK.finditer(text)
+        for position in range(*found.span())
+        if position not in code or _INCLUDE.fullmatch(found[0])
+    }
 
 
 def _markup_lines(tokens: Sequence[Any], env: dict[str, Any]) -> set[int]:

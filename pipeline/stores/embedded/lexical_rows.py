@@ -42,6 +42,4 @@ def rows_of_documents(
 
 def _rows(connection: sqlite3.Connection, query: str, parameter: int | str | None) -> Iterator[LexicalRow]:
     for number, document, metadata_text, text in connection.execute(query, (parameter,)):
-        metadata = json.loads(metadata_text)
-        terms = lexical_terms(text, metadata.get("heading_path", ()), metadata.get("header", ""))
-        yield number, document, terms
+        yield number, document, lexical_terms(text, json.loads(metadata_text))

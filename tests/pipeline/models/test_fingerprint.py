@@ -36,9 +36,14 @@ The pump moves coolant. It stops at 95 °C.
 
 - Check the valve first.
 
+<!-- Not for readers. -->
+
+!!! note "Mind this"
+    See [the pump]({{site.url}}/pump)<br>first.
+
 """ + " ".join(f"Then read gauge number {number} of the loop." for number in range(60))
 
-RECIPES = {1: "30e253786722"}
+RECIPES = {1: "8f58f8b440bc", 2: "66d5d49171f4"}
 """Of each recipe, the beginning of the SHA-256 of what it embeds of `MANUAL`."""
 
 

@@ -116,10 +116,9 @@ def test_a_fence_that_is_never_closed(text: str) -> None:
     assert kinds(text)[1:] in ([], [("prose", "b")])
 
 
-def test_html_is_a_leaf() -> None:
-    assert kinds("<div>\nText. More.\n</div>\n\n<!-- a\n\nb -->\n") == [
-        ("html", "<div>\nText. More.\n</div>"),
-        ("html", "<!-- a\n\nb -->"),
+def test_html_is_a_leaf_without_the_tags_around_it() -> None:
+    assert kinds("<div>\nText. <b>More</b>.\n</div>\n\n<!-- a\n\nb -->\n") == [
+        ("html", "Text. <b>More</b>."),
     ]
 
 

@@ -51,14 +51,15 @@ def test_metadata_and_offsets() -> None:
 
 
 def test_a_heading_followed_by_another_makes_no_section_but_stays_in_the_path() -> None:
-    assert outline("# A\n## B\n### C\ntext\n## D\n\n<!-- -->") == [
+    assert outline("# A\n## B\n### C\ntext\n## D\n\nmore") == [
         (["A", "B", "C"], "text"),
-        (["A", "D"], "<!-- -->"),
+        (["A", "D"], "more"),
     ]
 
 
 @pytest.mark.parametrize(
-    "body", ["", "   \n\n", "---\n", "[a]: /link\n", "```\n```\n", "-\n", "> \n", "\xa0\n"]
+    "body",
+    ["", "   \n\n", "---\n", "[a]: /link\n", "```\n```\n", "-\n", "> \n", "\xa0\n", "<!-- no -->", "<br>"],
 )
 def test_what_shows_no_text_makes_no_section(body: str) -> None:
     assert outline(f"# A\n\n{body}\n\n# B\n\ntext") == [(["B"], "text")]
@@ -93,7 +94,7 @@ def test_headings(heading: str, path: list[str]) -> None:
         "```\n# no: unclosed\n\n# no",
         "    # no: indented code",
         "<pre>\n# no\n\n# no\n</pre>",
-        "<!--\n# no\n\n# no -->",
+        "<!--\n# no\n\n# no -->\n\ntext",
         "> # no: in a quote",
         "- # no: in a list\n\n  no\n  ---",
         "#no space",

@@ -1,0 +1,116 @@
+"""A text as readers see it: without the marks that stand in it for programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pipeline.markup.inline import Span, closed_names, inline_marks
+from pipeline.markup.lines import Line, read_lines
+
+_HAS_MARKS = re.compile(r"[<{!?=:`~\[(-]")
+_DEFINITION = re.compile(
+    r"[ ]{0,3}\[(?!\^)[^\[\]]++\]:[ \t]*+(?:<[^<>\n]*+>|[^\s<]\S*+)"
+    r"(?:[ \t]++(?:\"[^\"\n]*+\"|'[^'\n]*+'|\([^()\n]*+\)))?[ \t]*+(?:\r\n?|\n|\Z)"
+)
+_TAG_NAME = re.compile(r"</?([A-Za-z][\w.-]*+)")
+_WITHIN_WORDS = "a abbr b code del em font i ins kbd mark s samp small span strike strong sub sup tt u wbr"
+_JOINED, _APART, _RAISED = "\0", "\1", "\2"
+_LONE = re.compile(r"^[ \t]*+(?>(?:[\0-\2][ \t]*+)+)(?:\r\n?|\n|\Z)", re.MULTILINE)
+_GAP = re.compile(r"[\0-\2][\0-\2 \t]*+")
+
+
+def readable(text: str, start: int = 0, end: int | None = None) -> str:
+    """What readers see of `text[start:end]`, a part of the Markdown `text`.
+
+    Code is as it stands. Marks are looked for in the whole text, so that a part that begins within a fence
+    is known as code: a quote is a part of its section.
+    """
+    if not _HAS_MARKS.search(text, start, len(text) if end is None else end):
+        return text[start:end]
+    return without(text, find_marks(text), start=start, end=end)
+
+
+def readable_block(text: str) -> str:
+    """What readers see of a paragraph, a list item, a table row or HTML."""
+    return without(text, inline_marks(text))
+
+
+def find_marks(text: str) -> list[Span]:
+    """The marks of a Markdown text, in order."""
+    lines = list(read_lines(text, whole=False))
+    marks = [*_line_marks(text, lines)]
+    chunks = list(_chunks(lines))
+    closed = (
+        closed_names("\n".join(text[first:last] for first, last in chunks)) if "</" in text else frozenset()
+    )
+    for first, last in chunks:
+        position = first
+        while definition := _DEFINITION.match(text, position, last):
+            position = definition.end()
+            marks.append((definition.start(), position))
+        found = inline_marks(text[position:last], closed=closed)
+        marks += [(position + begin, position + stop) for begin, stop in found]
+    return sorted(marks)
+
+
+def without(text: str, marks: Iterable[Span], *, start: int = 0, end: int | None = None) -> str:
+    """`text[start:end]` without these spans, and without the blanks and empty lines that they leave."""
+    end = len(text) if end is None else end
+    pieces: list[str] = []
+    position = start
+    for first, last in marks:
+        first, last = max(first, position), min(last, end)
+        if first < last:
+            pieces += [text[position:first], _filler(text[first:last])]
+            position = last
+    if not pieces:
+        return text[start:end]
+    joined = "".join([*pieces, text[position:end]])
+    return _GAP.sub(_closed_up, _LONE.sub("", joined)).strip()
+
+
+def _line_marks(text: str, lines: Sequence[Line]) -> Iterator[Span]:
+    """What the lines leave out, but for indents and line endings."""
+    position = 0
+    for line in [*lines, Line(len(text), len(text))]:
+        left_out = text[position : line.start]
+        if mark := left_out.strip():
+            first = position + left_out.index(mark)
+            yield first, first + len(mark)
+        position = max(position, line.end)
+
+
+def _chunks(lines: Iterable[Line]) -> Iterator[Span]:
+    """Adjacent lines of text: a paragraph, a list, a table."""
+    first, last = -1, -1
+    for line in lines:
+        if line.code or line.mark or line.start == line.end:
+            if first >= 0:
+                yield first, last
+            first = -1
+            continue
+        first, last = line.start if first < 0 else first, line.end
+    if first >= 0:
+        yield first, last
+
+
+def _filler(mark: str) -> str:
+    """What stands for a mark until all are out: whether the words around it are one."""
+    tag = _TAG_NAME.match(mark)
+    if tag is None:
+        return _APART if mark[0] in "\"'" else _JOINED  # the end of a tag around a caption
+    if mark[:4].lower() == "<sup":
+        return _RAISED
+    return _JOINED if tag[1].lower() in _WITHIN_WORDS.split() else _APART
+
+
+def _closed_up(gap: re.Match[str]) -> str:
+    """What is left of marks and the blanks among them: a blank at most."""
+    start, end = gap.span()
+    before, after = gap.string[start - 1 : start], gap.string[end : end + 1]
+    if not before or before.isspace() or not after or after.isspace():
+        return ""
+    if _RAISED in gap[0] and before.isalnum():
+        return "^"
+    return "" if not gap[0].strip(_JOINED + _RAISED) else " "
