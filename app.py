@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from ui.app import show
+import streamlit as st
 
-show()
+from ui.serving import APP_FILE, serving
+
+app = st.App(APP_FILE, **serving())  # Streamlit finds it by this name

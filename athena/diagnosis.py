@@ -46,7 +46,7 @@ def diagnose(athena: Athena) -> Diagnosis:
         _run("index", lambda: _index(athena)),
         _run("embedding works", lambda: _embeds(athena)),
         _run("model", lambda: _model(athena.encoder_choice)),
-        _run("model", lambda: _model(athena.cross_encoder(fetch=True)[1])),
+        _run("model", lambda: _model(athena.cross_encoder()[1])),
         _run("model", lambda: _model(athena.language_model()[1])),
     ]
     if athena.settings.phoenix_url:

@@ -39,13 +39,13 @@ class Models:
 
     def cross_encoder(self, *, fetch: bool = False) -> tuple[CrossEncoder | None, ModelChoice]:
         """The cross-encoder and why; only `fetch` downloads or converts one that is not on disk."""
-        from pipeline.models.cross_encoder import find_cross_encoder
+        from pipeline.models.cross_encoder import fetch_cross_encoder, find_cross_encoder
 
         known = self._cross_encoder
         if known is None or (known[0] is None and fetch):
             # Not under the lock: a download takes minutes, and answers are written without it meanwhile.
-            name, cache = self._settings.cross_encoder, self._settings.model_cache
-            known = find_cross_encoder(name, model_cache=cache, fetch=fetch, retry=fetch)
+            look = fetch_cross_encoder if fetch else find_cross_encoder
+            known = look(self._settings.cross_encoder, model_cache=self._settings.model_cache)
             self._cross_encoder = known
         return known
 

@@ -68,3 +68,6 @@ class Settings(ServerOptions, EncoderOptions, LanguageModelOptions, SearchOption
     # Serving
     host: str = Field("127.0.0.1", description="address that the app listens on")
     port: PositiveInt = Field(8501, description="port that the app listens on")
+    allowed_hosts: str = Field(
+        "", description="names that the app answers to besides loopback and its own address, with commas"
+    )

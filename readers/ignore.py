@@ -1,10 +1,16 @@
-"""What a folder's `.gitignore` and `.athenaignore` leave out, in git's semantics."""
+"""What a folder's `.gitignore` and `.athenaignore` leave out, in git's semantics.
+
+Patterns come with the documents, from anybody: they are matched by RE2, which never backtracks.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import re2  # type: ignore[import-untyped]
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
@@ -12,6 +18,12 @@ from readers.errors import ReaderError, UnreadableFile
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both speak of a file in the same folder, the last one decides."""
+
+
+_NOT_A_PATTERN = (GitIgnorePatternError, re.error, re2.error)
+
+_TEXT = {0xDC00 + byte: 0xF0000 + byte for byte in range(0x80, 0x100)}
+"""RE2 reads UTF-8: bytes of names that are none, which Python has as surrogates, get private characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +42,7 @@ class IgnoreRules:
         """
         rules: IgnoreRules | None = self
         while rules is not None:
-            verdict = rules.spec.check_file(path[len(rules.folder) :]).include
+            verdict = rules.spec.check_file(path[len(rules.folder) :].translate(_TEXT)).include
             if verdict is not None:
                 return verdict
             rules = rules.above
@@ -48,8 +60,12 @@ def load_rules(
         lines += more
         problems += wrong
     if not lines:
-        return above or IgnoreRules("", GitIgnoreSpec.from_lines([]), None), problems
-    return IgnoreRules(prefix, GitIgnoreSpec.from_lines(lines), above), problems
+        return above or IgnoreRules("", _compiled([]), None), problems
+    return IgnoreRules(prefix, _compiled(lines), above), problems
+
+
+def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
+    return GitIgnoreSpec.from_lines([line.translate(_TEXT) for line in lines], backend="re2")
 
 
 def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:
@@ -65,8 +81,8 @@ def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderEr
     problems: list[ReaderError] = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            GitIgnoreSpec.from_lines([line])
-        except GitIgnorePatternError:
+            _compiled([line])
+        except _NOT_A_PATTERN:
             reason = f"line {number} is not a pattern ({line!r})"
             problems.append(ReaderError(source, reason=reason, fix="Correct or remove it."))
         else:

@@ -73,7 +73,7 @@ def test_only_what_is_ours_is_at_the_top(wheel: Path) -> None:
 def test_every_file_of_the_packages_is_in_it(wheel: Path) -> None:
     files = {path for name in SHIPPED for path in (ROOT / name).rglob("*") if path.is_file()}
     expected = {str(path.relative_to(ROOT)) for path in files if path.parent.name != "__pycache__"}
-    assert "ui/entry/static/athena.json" in expected
+    assert "ui/entry/app.py" in expected
     assert not expected - set(names(wheel))
 
 

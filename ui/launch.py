@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from athena.settings import Settings
-from ui.ports import require_free
+from ui.ports import require_free, url_of
 
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
-APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
 
 def streamlit_options(settings: Settings) -> dict[str, Any]:
@@ -20,29 +19,25 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     options["server.address"] = settings.host
     options["server.port"] = settings.port
     options["server.maxUploadSize"] = max(1, round(settings.max_upload_mb))
-    options["server.enableStaticServing"] = True  # tells another Athena that this is one
     return options
 
 
-def serve(settings: Settings) -> None:
-    """Serve the app until it is interrupted, whatever the working folder.
-
-    Through Streamlit's own starter and not its command line, which takes no lists (font sizes).
+def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
+    """Serve the app until it is interrupted, whatever the working folder; `say` is told its address.
 
     Raises:
         ConfigurationError: the port is taken, or cannot be listened on.
     """
     require_free(settings.host, settings.port)
-    from streamlit import config
-    from streamlit.web import bootstrap
+    import streamlit
 
+    from ui.serving import APP_FILE, serving
     from ui.shared import process
 
     process.use_settings(settings)
-    options = {name.replace(".", "_"): value for name, value in streamlit_options(settings).items()}
-    config._main_script_path = str(APP_FILE)
-    bootstrap.load_config_options(options)
-    bootstrap.run(str(APP_FILE), False, [], options)
+    app = streamlit.App(APP_FILE, **serving(settings))
+    say(f"Athena is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
+    app.run(config=streamlit_options(settings))
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

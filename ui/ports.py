@@ -12,7 +12,9 @@ from pathlib import Path
 from pipeline.errors import ConfigurationError
 
 IDENTITY = "/app/static/athena.json"
-"""A file that the app serves (`ui/entry/static/`), by which it is told from other programs."""
+"""An address that the app answers at, by which it is told from other programs."""
+
+PROGRAM = {"program": "athena"}
 
 ANSWER_TIMEOUT_S = 2.0
 PORTS_TRIED = 100
@@ -41,7 +43,7 @@ def is_athena(url: str) -> bool:
 
     try:
         answer = httpx.get(f"{url}{IDENTITY}", timeout=ANSWER_TIMEOUT_S, trust_env=False)
-        return answer.is_success and bool(answer.json() == {"program": "athena"})
+        return answer.is_success and bool(answer.json() == PROGRAM)
     except (httpx.HTTPError, ValueError):  # what answers is no web server, or not with JSON
         return False
 
@@ -58,7 +60,7 @@ def next_free(host: str, port: int) -> int | None:
 
 
 def _taken(host: str, port: int) -> ConfigurationError:
-    url = _url(host, port)
+    url = url_of(host, port)
     free = next_free(host, port)
     another = f"{_program()} serve --port {free}" if free else "--port"
     if is_athena(url):
@@ -80,7 +82,8 @@ def _bind(host: str, port: int) -> None:
         listener.listen(1)
 
 
-def _url(host: str, port: int) -> str:
+def url_of(host: str, port: int) -> str:
+    """Where a browser on this machine finds what listens there."""
     name = EVERY_ADDRESS.get(host, host)
     if ":" in name:
         name = f"[{name}]"

@@ -1,4 +1,4 @@
-"""`athena pull`: a language model for Ollama."""
+"""`athena pull`: a language model for Ollama, or the cross-encoder that reranks."""
 
 from __future__ import annotations
 
@@ -6,20 +6,41 @@ from typing import Annotated
 
 import typer
 
-from athena.cli.running import err, failing_clearly, out, settings_with
+from athena.cli.running import err, failing_clearly, opened, out, settings_with
+from pipeline.errors import ModelUnavailable
+
+CROSS_ENCODER = "cross-encoder"
 
 
 def pull(
-    model: Annotated[str, typer.Argument(help="A name of Ollama's library, as in llama3.2.")],
+    model: Annotated[
+        str, typer.Argument(help="A name of Ollama's library, as in llama3.2; or: cross-encoder.")
+    ],
 ) -> None:
-    """Have Ollama download a language model, with progress; the app uses it as soon as it is there."""
+    """Download a model, with progress. Nothing else downloads any."""
+    if model == CROSS_ENCODER:
+        _pull_cross_encoder()
+    else:
+        _pull_from_ollama(model.removeprefix("ollama/"))
+
+
+def _pull_cross_encoder() -> None:
+    """What ATHENA_CROSS_ENCODER names; raises where it is switched off or cannot be had."""
+    with opened(None) as athena, err.status("Fetching the cross-encoder"):
+        found, choice = athena.cross_encoder(fetch=True)
+        if found is None:
+            raise ModelUnavailable(choice.detail, choice.fix)
+    out.print(f"{choice.name} is there: {choice.detail}. Searches rerank with it from now on.")
+
+
+def _pull_from_ollama(model: str) -> None:
     from athena.cli.progress import download
     from pipeline.models.ollama_pull import pull_model
 
     with failing_clearly(), download(err) as on_progress:
         settings = settings_with(None)
         pull_model(
-            model.removeprefix("ollama/"),
+            model,
             url=settings.ollama_url,
             connect_timeout_s=settings.connect_timeout_s,
             on_progress=on_progress,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from athena.cli.options import DataDir
-from athena.cli.running import failing_clearly, settings_with
+from athena.cli.running import failing_clearly, out, settings_with
 
 
 def serve(
@@ -19,4 +19,4 @@ def serve(
     from ui.launch import serve as serve_app
 
     with failing_clearly():
-        serve_app(settings_with(data_dir, host=host, port=port))
+        serve_app(settings_with(data_dir, host=host, port=port), say=out.print)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
-from pipeline.answering.prompts import system_prompt
+from pipeline.answering.prompts import asking_prompt, escaped_markers, source_block, system_prompt
 from pipeline.messages import Message
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ LEAST_SOURCES_TOKENS = 200  # sources get this much even when the message leaves
 SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is the history's
 LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
+WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
 ELLIPSIS = " …"
 COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
@@ -78,35 +80,42 @@ def count_tokens(text: str) -> int:
 def assemble_prompt(
     persona: Persona, passages: Sequence[Passage], history: Sequence[Message], message: str, *, budget: Budget
 ) -> Prompt:
-    """The prompt: system header, rules and numbered sources; the history that fits; the message."""
-    bare = count_tokens(system_prompt(persona.system_header, persona.tone, ""))
+    """The prompt: system header and rules; the history that fits; numbered sources and the message.
+
+    Documents may say anything, so their text is never in the system message, and stands between lines that
+    have a random word of this request.
+    """
+    word = secrets.token_hex(WORD_BYTES)
+    header = system_prompt(persona.system_header, persona.tone)
+    bare = count_tokens(header) + count_tokens(asking_prompt("", "", word=word))
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
-    sources = number_sources(passages, budget=min(budget.sources, share))
+    sources = number_sources(passages, budget=min(budget.sources, share), word=word)
     text = "\n\n".join(source.text for source in sources)
     kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
-    header = system_prompt(persona.system_header, persona.tone, text)
     messages = (
         Message("system", header),
         *kept,
-        Message("user", asked),
+        Message("user", asking_prompt(text, asked, word=word)),
     )
     return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
 
 
-def number_sources(passages: Sequence[Passage], *, budget: int) -> list[Source]:
+def number_sources(passages: Sequence[Passage], *, budget: int, word: str) -> list[Source]:
     """The passages as numbered sources, best first, within a token budget; the last may be cut short."""
     sources: list[Source] = []
     left = budget
     for passage in passages:
-        text = _text(passage, number=len(sources) + 1)
+        number, place, body = len(sources) + 1, _place(passage), escaped_markers(_body(passage))
+        text = source_block(number, place, body, word=word)
         size = count_tokens(text)
         if size > left:
-            if left < LEAST_SOURCE_TOKENS:
+            frame = count_tokens(source_block(number, place, "", word=word))
+            if left - frame < LEAST_SOURCE_TOKENS:
                 break
-            text, size = _cut(text, left), left
-        sources.append(Source(len(sources) + 1, passage, text))
+            text, size = source_block(number, place, _cut(body, left - frame), word=word), left
+        sources.append(Source(number, passage, text))
         left -= size
     return sources
 
@@ -129,10 +138,11 @@ def fitting_message(message: str, *, budget: int) -> str:
     return message if count_tokens(message) <= budget else _cut(message, budget)
 
 
-def _text(passage: Passage, *, number: int) -> str:
+def _place(passage: Passage) -> str:
+    """Where a passage stands: its file and its headings, on one line."""
     section = passage.section
-    breadcrumb = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
-    return f"[{number}] {breadcrumb}\n{_body(passage)}"
+    path = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
+    return escaped_markers(" ".join(path.split()))
 
 
 def _body(passage: Passage) -> str:

@@ -7,8 +7,8 @@ published as ONNX.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import CrossEncoder, ModelChoice, Scores
-from pipeline.models.cross_encoder_files import ModelFiles, find_files
+from pipeline.models.cross_encoder_files import ModelFiles, fetch_files, find_files
 from pipeline.models.onnx import core_count, equal_length_batches, map_batches, model_inputs, open_session
 
 if TYPE_CHECKING:
@@ -74,36 +74,24 @@ class OnnxCrossEncoder:
         return self._files.open_tokenizer()
 
 
-def find_cross_encoder(
-    name: str, *, model_cache: Path | None = None, threads: int = 0, fetch: bool = True, retry: bool = False
-) -> tuple[CrossEncoder | None, ModelChoice]:
-    """The cross-encoder of a name or folder and why; None where there is none, which is no error.
+Choice = tuple[CrossEncoder | None, ModelChoice]
 
-    Taken from disk, else (with `fetch`, which may take minutes) from the Hugging Face hub, else converted by
-    torch where that is installed. The process remembers what `fetch` found, and the disk remembers a failed
-    look at the hub for an hour; `retry` looks again.
-    """
+
+def find_cross_encoder(name: str, *, model_cache: Path | None = None, threads: int = 0) -> Choice:
+    """The cross-encoder of a name or folder and why; None where it is not on disk, which is no error."""
+    return _opened(name, find_files, model_cache=model_cache, threads=threads)
+
+
+def fetch_cross_encoder(name: str, *, model_cache: Path | None = None, threads: int = 0) -> Choice:
+    """The same, from the Hugging Face hub or converted by torch where it is not on disk; takes minutes."""
+    return _opened(name, fetch_files, model_cache=model_cache, threads=threads)
+
+
+def _opened(name: str, look: Callable[..., ModelFiles], *, model_cache: Path | None, threads: int) -> Choice:
     if name in ("", "none"):
         return _none("switched off (ATHENA_CROSS_ENCODER is none)", "Name a model to rerank with.")
-    if not fetch:
-        return _look(name, model_cache, threads, retry=False, fetch=False)
-    if retry:
-        _find.cache_clear()
-    return _find(name, model_cache, threads, retry)
-
-
-@cache
-def _find(
-    name: str, model_cache: Path | None, threads: int, retry: bool
-) -> tuple[CrossEncoder | None, ModelChoice]:
-    return _look(name, model_cache, threads, retry=retry, fetch=True)
-
-
-def _look(
-    name: str, model_cache: Path | None, threads: int, *, retry: bool, fetch: bool
-) -> tuple[CrossEncoder | None, ModelChoice]:
     try:
-        files = find_files(name, model_cache=model_cache, fetch=fetch, retry=retry)
+        files = look(name, model_cache=model_cache)
     except ModelUnavailable as error:
         return _none(error.problem, error.fix)
     choice = ModelChoice("cross-encoder", name, "sentence-transformers", files.detail)

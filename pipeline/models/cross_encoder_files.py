@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import logging
 import platform
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +19,13 @@ from pipeline.models.cross_encoder_export import CONVERTED_MODEL, METADATA, conv
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-logger = logging.getLogger(__name__)
-
 DEFAULT_MAX_TOKENS = 512
 CONVERSION_NEEDS = ("torch", "transformers", "onnx")
-LOOK_AGAIN_AFTER_S = 3600.0
+WITHOUT_IT = "Answers are good without it, too."
+HOW_TO_FETCH = "Fetch it with `athena pull cross-encoder`."
 HOW_TO_GET = (
-    "Connect to the internet once, or give a folder with model.onnx and tokenizer.json in "
-    "ATHENA_CROSS_ENCODER; answers are good without it, too."
+    "Connect to the internet and try again, or give a folder with model.onnx and tokenizer.json in "
+    f"ATHENA_CROSS_ENCODER. {WITHOUT_IT}"
 )
 
 
@@ -48,33 +45,44 @@ class ModelFiles:
         return open_tokenizer(self.tokenizer, max_tokens=self.max_tokens)
 
 
-def find_files(name: str, *, model_cache: Path | None, fetch: bool = True, retry: bool = False) -> ModelFiles:
-    """The files of a cross-encoder; raises `ModelUnavailable` with the reason and what to do.
+def find_files(name: str, *, model_cache: Path | None) -> ModelFiles:
+    """The files of a cross-encoder that are on disk; raises `ModelUnavailable` with what to do.
 
-    Without `fetch` only what is on disk counts: nothing is downloaded and nothing is converted.
+    Nothing is downloaded and nothing is converted: `fetch_files` does that, where somebody asked for it.
     """
-    cache = (model_cache or platformdirs.user_cache_path("athena")) / "cross-encoders"
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        return files_in(folder) or _converted_or_convert(name, cache / _folder_key(folder))
-    target = cache / name.replace("/", "--")
-    if not fetch:
-        return _on_disk(name, target)
-    found = converted(target) or _from_hub(name, cache=cache, retry=retry)
-    return found or _converted_or_convert(name, target)
-
-
-def _on_disk(name: str, target: Path) -> ModelFiles:
     from pipeline.models.hub import on_disk
 
-    folder = on_disk(name)
-    found = converted(target) or (files_in(folder) if folder else None)
+    folder = Path(name).expanduser()
+    published = folder if folder.is_dir() else on_disk(name)
+    found = (files_in(published) if published else None) or converted(_target(name, model_cache))
     if found is None:
-        raise ModelUnavailable(
-            f"The cross-encoder '{name}' is not on disk.",
-            "`athena doctor` and `athena serve` fetch it where they can; answers are good without it, too.",
-        )
+        raise ModelUnavailable(f"The cross-encoder '{name}' is not on disk.", f"{HOW_TO_FETCH} {WITHOUT_IT}")
     return found
+
+
+def fetch_files(name: str, *, model_cache: Path | None) -> ModelFiles:
+    """The same files, from the hub or converted by torch where they are not on disk. May take minutes.
+
+    Raises:
+        ModelUnavailable: neither is possible; says why.
+    """
+    from pipeline.models.hub import download
+
+    try:
+        return find_files(name, model_cache=model_cache)
+    except ModelUnavailable:
+        pass
+    is_folder = Path(name).expanduser().is_dir()
+    folder = None if is_folder else download(name, preferred=list(preferred_files()))
+    found = files_in(folder) if folder else None
+    return found or _convert(name, _target(name, model_cache))
+
+
+def _target(name: str, model_cache: Path | None) -> Path:
+    """Where the conversion of a model is kept."""
+    cache = (model_cache or platformdirs.user_cache_path("athena")) / "cross-encoders"
+    folder = Path(name).expanduser()
+    return cache / (_folder_key(folder) if folder.is_dir() else name.replace("/", "--"))
 
 
 def files_in(folder: Path) -> ModelFiles | None:
@@ -107,7 +115,7 @@ def converted(target: Path) -> ModelFiles | None:
     except (OSError, ValueError) as error:
         raise ModelUnavailable(
             f"Cannot read the converted model in '{target}': {error}.",
-            "Delete that folder; it is made again.",
+            f"Delete that folder. {HOW_TO_FETCH}",
         ) from error
     return ModelFiles(
         target / CONVERTED_MODEL,
@@ -117,13 +125,10 @@ def converted(target: Path) -> ModelFiles | None:
     )
 
 
-def _converted_or_convert(name: str, target: Path) -> ModelFiles:
-    found = converted(target)
-    if found:
-        return found
+def _convert(name: str, target: Path) -> ModelFiles:
     if any(importlib.util.find_spec(package) is None for package in CONVERSION_NEEDS):
         raise ModelUnavailable(
-            f"The cross-encoder '{name}' is not on disk, not published as ONNX or not reachable, "
+            f"The cross-encoder '{name}' is not published as ONNX or not reachable, "
             "and converting it needs torch.",
             f"{HOW_TO_GET} Or convert it: pip install 'athena-docs[hf]'",
         )
@@ -132,29 +137,6 @@ def _converted_or_convert(name: str, target: Path) -> ModelFiles:
     if found is None:
         raise ModelUnavailable(f"The conversion of '{name}' left nothing in '{target}'.", HOW_TO_GET)
     return found
-
-
-def _from_hub(name: str, *, cache: Path, retry: bool) -> ModelFiles | None:
-    """The model from the hub's cache on disk, or from the hub; None where neither has it.
-
-    A failed look at the hub is remembered on disk, so that a machine without a network is not slowed down
-    at every start.
-    """
-    from pipeline.models.hub import download, on_disk
-
-    folder = on_disk(name)
-    if folder and (found := files_in(folder)):
-        return found
-    failure = cache / f"{name.replace('/', '--')}.not-found"
-    if not retry and failure.is_file() and time.time() - failure.stat().st_mtime < LOOK_AGAIN_AFTER_S:
-        return None
-    folder = download(name, preferred=list(preferred_files()))
-    if folder is None:
-        failure.parent.mkdir(parents=True, exist_ok=True)
-        failure.touch()
-        return None
-    failure.unlink(missing_ok=True)
-    return files_in(folder)
 
 
 def _folder_key(folder: Path) -> str:

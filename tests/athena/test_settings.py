@@ -69,6 +69,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "phoenix_url": ("http://127.0.0.1:6006", "http://127.0.0.1:6006"),
     "host": ("0.0.0.0", "0.0.0.0"),
     "port": ("9000", 9000),
+    "allowed_hosts": ("docs.example, wiki.example", "docs.example, wiki.example"),
 }
 
 BAD = {

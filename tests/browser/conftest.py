@@ -38,7 +38,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-SERVE = "from athena.settings import Settings; from ui.launch import serve; serve(Settings())"
+SERVE = "from athena.settings import Settings; from ui.launch import serve; serve(Settings(), say=print)"
 START_SECONDS = 60
 PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -212,8 +213,11 @@ def test_the_prompt_is_header_rules_sources_history_and_message(new_chat: NewCha
     system, earlier, reply, message = llm.messages[-1]
     assert [m.role.value for m in llm.messages[-1]] == ["system", "user", "assistant", "user"]
     assert (system.content or "").startswith(f"{PERSONA.system_header}\n\n{PERSONA.tone}\n\nRules:")
-    assert "[1] systems/ecs.md > ECS > Cabin fan\n" in (system.content or "")
-    assert (earlier.content, message.content) == (QUESTION, QUESTION)
+    assert "systems/ecs.md" not in (system.content or "")
+    asked = str(llm.messages[-1][-1].content)
+    assert re.search(r"^<source 1 \w{8}>\nsystems/ecs\.md > ECS > Cabin fan\n", asked, re.MULTILINE)
+    assert earlier.content == QUESTION
+    assert str(message.content).endswith(f"Question: {QUESTION}")
     assert reply.content == "The fan hums at 4000 rpm. A broken fan shows OFFLINE.", "without markers"
     shown = the_step(first, PromptStep)
     assert [message.role for message in shown.messages] == ["system", "user"]
@@ -274,7 +278,9 @@ def test_braces_are_text(new_chat: NewChat) -> None:
     chat = new_chat(llm=llm)
     chat.answer(message)
     chat.answer(message)
-    assert [m.content for m in llm.messages[-1] if m.role == MessageRole.USER] == [message, message]
+    first, second = [str(m.content) for m in llm.messages[-1] if m.role == MessageRole.USER]
+    assert first == message
+    assert second.endswith(f"Question: {message}")
     assert f"Last message: {message}" in llm.prompts[1]
 
 

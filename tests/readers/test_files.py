@@ -122,6 +122,35 @@ def test_a_line_that_is_no_pattern_is_reported_and_the_others_count(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize("pattern", ["[z-a].md", "x[9-1]"])
+def test_a_range_in_which_nothing_lies_is_named_and_skipped(pattern: str, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "c.md")
+    (tmp_path / ".gitignore").write_text(f"{pattern}\nc.md\n")
+    files, problems = find_files([tmp_path], max_bytes=LIMIT)
+    assert [file.source for file in files] == ["a.md"]
+    assert [problem.reason for problem in problems] == [f"line 1 is not a pattern ({pattern!r})"]
+
+
+def test_no_pattern_backtracks(tmp_path: Path) -> None:
+    """With 40 stars against 200 letters, an engine that backtracks is still at it next year."""
+    write(tmp_path, "a" * 200 + ".md", "b.md")
+    (tmp_path / ".gitignore").write_text("*a" * 40 + "*c\n**/" * 30 + "x\nb.md\n")
+    files, _ = find_files([tmp_path], max_bytes=LIMIT)
+    assert [file.source for file in files] == ["a" * 200 + ".md"]
+
+
+def test_names_that_are_not_utf8_can_be_left_out(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.md")
+    write(tmp_path, "b.md")
+    try:
+        (tmp_path / name).write_text("text")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    (tmp_path / ".gitignore").write_bytes(b"caf\xe9*\n")
+    files, _ = find_files([tmp_path], max_bytes=LIMIT)
+    assert [file.source for file in files] == ["b.md"]
+
+
 def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md", ".gitignore")
 

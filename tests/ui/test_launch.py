@@ -9,7 +9,8 @@ import pytest
 
 from athena.settings import Settings
 from tests.contrast import LEAST_CONTRAST, channels, contrast
-from ui.launch import APP_FILE, OPTIONS_FILE, streamlit_options
+from ui.launch import OPTIONS_FILE, streamlit_options
+from ui.serving import APP_FILE
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,3 +71,16 @@ def mix(one: str, other: str, share: float) -> str:
         for a, b in zip(channels(one), channels(other), strict=True)
     ]
     return "#" + "".join(f"{value:02x}" for value in mixed)
+
+
+def test_streamlit_run_finds_the_guarded_app() -> None:
+    from streamlit.web.server.app_discovery import discover_asgi_app
+
+    found = discover_asgi_app(ROOT / "app.py")
+    assert found.is_asgi_app
+    assert found.import_string == "app:app"
+
+
+def test_no_address_is_looked_up_outside() -> None:
+    """Streamlit's banner asks an outside service for the address where the app listens on every one."""
+    assert streamlit_options(Settings())["logger.hideWelcomeMessage"] is True

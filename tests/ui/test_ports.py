@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import threading
@@ -18,7 +19,6 @@ from athena import cli
 from pipeline.errors import ConfigurationError
 from tests.server_processes import free_ports
 from ui import ports
-from ui.launch import APP_FILE
 
 HOST = "127.0.0.1"
 
@@ -43,8 +43,10 @@ def serving(folder: Path) -> Iterator[int]:
 
 @pytest.fixture
 def an_athena(tmp_path: Path) -> Iterator[int]:
-    """The port of what serves the file that the app serves, where the app serves it."""
-    shutil.copytree(APP_FILE.parent / "static", tmp_path / "app/static")
+    """The port of what answers as the app does, where the app does."""
+    identity = tmp_path / ports.IDENTITY.lstrip("/")
+    identity.parent.mkdir(parents=True)
+    identity.write_text(json.dumps(ports.PROGRAM))
     with serving(tmp_path) as port:
         yield port
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,9 +53,6 @@ def _open() -> Athena:
 
     opened = open_athena(_settings())
     opened.warm_up(serving=True)
-    # A reranker that is not on disk is fetched meanwhile; answers do without it until it is there.
-    fetch = {"fetch": True}
-    threading.Thread(target=opened.cross_encoder, kwargs=fetch, name="reranker", daemon=True).start()
     return opened
 
 

@@ -576,7 +576,7 @@ def test_serve_starts_the_app_with_its_settings(monkeypatch: pytest.MonkeyPatch)
     from ui import launch
 
     served: list[Any] = []
-    monkeypatch.setattr(launch, "serve", served.append)
+    monkeypatch.setattr(launch, "serve", lambda settings, **_: served.append(settings))
     assert run("serve", "--host", "127.0.0.2", "--port", "9001", "--data-dir", "here").exit_code == 0
     (settings,) = served
     assert (settings.host, settings.port, settings.data_dir) == ("127.0.0.2", 9001, Path("here"))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -15,8 +13,8 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.models import cross_encoder, cross_encoder_export, cross_encoder_files, hub
-from pipeline.models.cross_encoder import OnnxCrossEncoder, find_cross_encoder
+from pipeline.models import cross_encoder_export, cross_encoder_files, hub
+from pipeline.models.cross_encoder import OnnxCrossEncoder, fetch_cross_encoder, find_cross_encoder
 from pipeline.models.cross_encoder_files import converted, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
 
@@ -25,11 +23,8 @@ PASSAGES = ["the valves", "open the tank", "crew", "", "open the tank close the 
 
 
 @pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    cross_encoder._find.cache_clear()
-    yield
-    cross_encoder._find.cache_clear()
 
 
 class TestScores:
@@ -152,7 +147,7 @@ class TestNone:
 
     def test_nowhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _without_torch(monkeypatch)
-        encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
         assert encoder is None
         assert choice.provider == "none"
         assert NAME in choice.detail
@@ -161,33 +156,26 @@ class TestNone:
     def test_a_folder_without_a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _without_torch(monkeypatch)
         (tmp_path / "empty").mkdir()
-        encoder, choice = find_cross_encoder(str(tmp_path / "empty"), model_cache=tmp_path)
+        encoder, choice = fetch_cross_encoder(str(tmp_path / "empty"), model_cache=tmp_path)
         assert encoder is None
         assert "needs torch" in choice.detail
 
     def test_not_even_a_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _without_torch(monkeypatch)
-        encoder, choice = find_cross_encoder("no such name!", model_cache=tmp_path)
+        encoder, choice = fetch_cross_encoder("no such name!", model_cache=tmp_path)
         assert encoder is None
         assert "no such name!" in choice.detail
 
-    def test_the_outcome_is_remembered(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        _without_torch(monkeypatch)
-        looks: list[str] = []
-        monkeypatch.setattr(hub, "download", lambda name, **_: looks.append(name))
-        for _ in range(3):
-            find_cross_encoder(NAME, model_cache=tmp_path)
-        assert looks == [NAME]  # for this process
-        cross_encoder._find.cache_clear()
-        find_cross_encoder(NAME, model_cache=tmp_path)
-        assert looks == [NAME]  # on disk, for the next one
-        find_cross_encoder(NAME, model_cache=tmp_path, retry=True)
-        assert looks == [NAME, NAME]
-        stale = tmp_path / "cross-encoders" / "cross-encoder--tiny.not-found"
-        os.utime(stale, (0, 0))
-        cross_encoder._find.cache_clear()
-        find_cross_encoder(NAME, model_cache=tmp_path)
-        assert looks == [NAME, NAME, NAME]
+    def test_looking_for_it_asks_nobody_and_converts_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _with_torch(monkeypatch)
+        monkeypatch.setattr(hub, "download", lambda *_, **__: pytest.fail("asked the hub"))
+        monkeypatch.setattr(cross_encoder_files, "convert", lambda *_: pytest.fail("converted"))
+        encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        assert encoder is None
+        assert "is not on disk" in choice.detail
+        assert "athena pull cross-encoder" in choice.fix
 
 
 class TestConversion:
@@ -206,10 +194,9 @@ class TestConversion:
         monkeypatch.setattr(cross_encoder_export, "_convert", convert)
         _with_torch(monkeypatch)
         for _ in range(2):
-            encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+            encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
             assert encoder is not None, choice
             assert encoder.score("valve", ["tank"]).shape == (1,)
-            cross_encoder._find.cache_clear()
         assert len(made) == 1
         assert "int8 ONNX in" in choice.detail
         assert [path.name for path in (tmp_path / "cross-encoders").iterdir() if path.is_dir()] == [
@@ -223,7 +210,7 @@ class TestConversion:
 
         monkeypatch.setattr(cross_encoder_export, "_convert", convert)
         _with_torch(monkeypatch)
-        encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
         assert encoder is None
         assert (choice.detail, choice.fix) == ("Cannot load it.", "Check the name.")
         assert not [path for path in (tmp_path / "cross-encoders").iterdir() if path.is_dir()]
@@ -239,7 +226,7 @@ class TestConversion:
     def test_one_that_makes_nothing_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cross_encoder_export, "_convert", lambda name, folder: None)
         _with_torch(monkeypatch)
-        _, choice = find_cross_encoder(NAME, model_cache=tmp_path)
+        _, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
         assert "left nothing" in choice.detail
 
     def test_another_process_may_be_faster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,11 +251,12 @@ class TestHub:
         weights = make_cross_encoder(published, file="onnx/model.onnx")
         with _hub_serving(published) as url:
             _at(monkeypatch, url, tmp_path / "hub")
-            encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
+            encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
             assert encoder is not None, choice
         expected = weights.logit(["valve"], ["tank"])
         np.testing.assert_allclose(encoder.score("valve", ["tank"]), [expected], rtol=1e-4)
-        assert not list((tmp_path / "cache").rglob("*.not-found"))
+        again, _ = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
+        assert again is not None
 
     def test_a_model_without_onnx_is_not_fetched(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -322,7 +310,7 @@ def test_conversion_of_a_random_model(tmp_path: Path) -> None:
     tokenizer = BertTokenizerFast(vocab_file=str(source / "vocab.txt"), model_max_length=64)
     tokenizer.save_pretrained(source)
 
-    encoder, choice = find_cross_encoder(str(source), model_cache=tmp_path / "cache")
+    encoder, choice = fetch_cross_encoder(str(source), model_cache=tmp_path / "cache")
     assert isinstance(encoder, OnnxCrossEncoder), choice
     scores = encoder.score("close the valve", PASSAGES)
     with torch.no_grad():

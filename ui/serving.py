@@ -1,0 +1,38 @@
+"""The app as a web server runs it: Streamlit's pages behind the guard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+import streamlit
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from athena import load_settings
+from athena.settings import Settings
+from ui.guard import AllowedHosts, Guard, security_headers
+from ui.ports import IDENTITY, PROGRAM
+
+APP_FILE = Path(__file__).parent / "entry" / "app.py"
+INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
+
+
+class Serving(TypedDict):
+    """What `streamlit.App` takes besides the script."""
+
+    middleware: list[Middleware]
+    routes: list[Route]
+
+
+def serving(settings: Settings | None = None) -> Serving:
+    """The guard, by these settings or those of the environment, and the address that names the program."""
+    settings = settings or load_settings()
+    guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(INDEX))
+    return {"middleware": [guard], "routes": [Route(IDENTITY, _identity)]}
+
+
+async def _identity(_: Request) -> JSONResponse:
+    return JSONResponse(PROGRAM)
