@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank
+from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
 from athena.cli.running import err, opened, show
 
 
@@ -17,6 +17,7 @@ def ask(
     llm: Llm = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
+    verbatim: Verbatim = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -24,7 +25,8 @@ def ask(
     from athena.cli.answers import answer_text, ask_quietly, watch_answer
     from athena.shapes import answer_shape
 
-    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank) as athena:
+    spelling = False if verbatim else None
+    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=spelling) as athena:
         athena.warm_up()
         chat = athena.chat(conversation_id=conversation, paths=path)
         answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
