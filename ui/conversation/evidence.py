@@ -51,7 +51,7 @@ def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
 def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
     """The sentence, row or step that answers, within a citation that has more."""
     unit = next((unit for unit in answer.units if unit.marker == citation.marker), None)
-    if unit is None or unit.answer_start is None or unit.answer_end is None:
+    if answer.verdict != "answered" or unit is None or unit.answer_start is None or unit.answer_end is None:
         return None
     start, end = max(unit.answer_start, citation.start), min(unit.answer_end, citation.end)
     return (start, end) if start < end and (start, end) != (citation.start, citation.end) else None
