@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from pipeline.answering.excerpts import ends_in_header, shown
+from pipeline.answering.excerpts import shown
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 from pipeline.words import counted
@@ -106,7 +106,7 @@ def answer_body(answer: Answer) -> RenderableType:
     """The answer alone: its text with footnotes, or its quotes."""
     lines: list[RenderableType] = []
     if answer.corrected:
-        lines += [Line(corrected_text(answer.corrected, answer.question), style="dim"), Text("")]
+        lines += [showing_results(answer.corrected, instead_of=answer.question), Text("")]
     return Group(*lines, *(_quotes(answer) if quotes_units(answer) else _prose(answer)))
 
 
@@ -115,9 +115,11 @@ def quotes_units(answer: Answer) -> bool:
     return answer.mode == "quote" and not answer.abstained and bool(answer.units)
 
 
-def corrected_text(shown: str, typed: str) -> str:
+def showing_results(corrected: str, *, instead_of: str) -> Line:
     """What was searched for, and how to search for what was typed."""
-    return f"Showing results for {shown}; --verbatim searches for “{typed}” as typed."
+    return Line(
+        f"Showing results for {corrected}; --verbatim searches for “{instead_of}” as typed.", style="yellow"
+    )
 
 
 def plain_answer(answer: Answer) -> str:
@@ -168,11 +170,10 @@ def _quote(unit: Unit, citation: Citation) -> list[RenderableType]:
     head: list[RenderableType] = [_footnote(citation)]
     if found.lead:
         head.append(Prose(found.lead + "\n", inset=INSET))
-    if ends_in_header(found.excerpt.opening):
-        rows = [found.excerpt.opening.rstrip(), *_as_rows(before), found.excerpt.quote, *_as_rows(after)]
-        return [*head, Prose("\n".join(rows), inset=INSET)]
-    quote = Prose(found.excerpt.text, inset=INSET)
-    return [*head, *_as_lines(before), quote, *_as_lines(after)]
+    if unit.kind != "table":
+        return [*head, *_as_lines(before), Prose(found.excerpt.text, inset=INSET), *_as_lines(after)]
+    rows = [found.excerpt.opening, *_as_rows(before), found.excerpt.quote, *_as_rows(after)]
+    return [*head, Prose("\n".join(row.rstrip() for row in rows if row), inset=INSET)]
 
 
 def _left_out(number: int, unit: Unit) -> list[str]:

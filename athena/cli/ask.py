@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
-from athena.cli.running import err, opened, show
+from athena.cli.running import as_set, err, opened, show
 
 
 def ask(
@@ -25,8 +25,7 @@ def ask(
     from athena.cli.answers import answer_text, ask_quietly, watch_answer
     from athena.shapes import answer_shape
 
-    spelling = False if verbatim else None
-    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=spelling) as athena:
+    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=as_set(verbatim)) as athena:
         athena.warm_up()
         chat = athena.chat(conversation_id=conversation, paths=path)
         answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)

@@ -11,8 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from athena.cli.answers import showing_results
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
-from athena.cli.running import opened, show
+from athena.cli.running import as_set, opened, show
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval, Verdict
@@ -38,8 +39,8 @@ def search(
     ] = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
-    llm: Llm = None,
     verbatim: Verbatim = False,
+    llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +55,7 @@ def search(
         "hyde": hyde,
         "rerank": rerank,
         "llm": llm,
-        "spelling": False if verbatim else None,
+        "spelling": as_set(verbatim),
     }
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
@@ -73,13 +74,11 @@ def _section(name: str) -> tuple[str, str]:
 
 def search_text(retrieval: Retrieval) -> RenderableType:
     """The passages, best first."""
-    from athena.cli.answers import corrected_text
-
     if not retrieval.passages:
         return Text("Nothing was found. Is anything indexed? `athena doctor` tells.")
     lines: list[RenderableType] = []
     if retrieval.asked:
-        lines.append(Text(corrected_text(retrieval.question, retrieval.asked), style="dim"))
+        lines.append(showing_results(retrieval.question, instead_of=retrieval.asked))
     for rank, passage in enumerate(retrieval.passages, start=1):
         lines += _result_lines(rank, passage)
     judged = retrieval.answerability

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,6 +14,8 @@ from pipeline.words import counted
 from ui.conversation.quotes import View
 from ui.shared.markdown_tree import Span, Tree, markdown_tree
 
+MARKS = re.compile(r"^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|(?:```|~~~).*$)", re.MULTILINE)  # of Markdown
+WORD = re.compile(r"\w")
 INLINE = frozenset({"em", "strong", "s", "code", "a", "span"})
 
 
@@ -111,13 +114,21 @@ def _trees(found: Led, unit: Unit) -> tuple[Tree, Tree]:
 
 
 def _answers(excerpt: Excerpt, unit: Unit) -> list[tuple[int, int]]:
-    """The span of the file that answers, where it is a part of what is shown and not all of it."""
+    """The span of the file that answers, where it is a part of what is shown and not all of it.
+
+    Lines of code are marked one at a time: a block of them is what is quoted, not a place in it.
+    """
     if unit.answer_start is None or unit.answer_end is None:
         return []
     first, last = excerpt.place(unit.answer_start), excerpt.place(unit.answer_end)
-    if excerpt.text[first:last].strip() in ("", excerpt.quote.strip()):
-        return []
-    return [(unit.answer_start, unit.answer_end)]
+    answer = excerpt.text[first:last]
+    rest = MARKS.sub("", excerpt.text[len(excerpt.opening) : first] + excerpt.text[last:])
+    code = unit.kind == "code" and "\n" in answer.strip()
+    return (
+        []
+        if code or not WORD.search(answer) or not WORD.search(rest)
+        else [(unit.answer_start, unit.answer_end)]
+    )
 
 
 def _left_out(number: int, unit: Unit) -> Tree:
@@ -128,14 +139,14 @@ def _left_out(number: int, unit: Unit) -> Tree:
 
 
 def _body(tree: Tree) -> dict[str, Any] | None:
-    """The body of the table that the tree is; None where it is none."""
-    if len(tree) != 1 or tree[0]["t"] != "table":
+    """The body of the table that the tree ends in; None where it ends in none."""
+    if tree[-1]["t"] != "table":
         return None
-    return next((part for part in tree[0]["c"] if part["t"] == "tbody"), None)
+    return next((part for part in tree[-1]["c"] if part["t"] == "tbody"), None)
 
 
-def _columns(table: Tree) -> int:
-    return max((len(row["c"]) for part in table[0]["c"] for row in part["c"]), default=1)
+def _columns(tree: Tree) -> int:
+    return max((len(row["c"]) for part in tree[-1]["c"] for row in part["c"]), default=1)
 
 
 def _as_row(more: Tree, columns: int) -> Tree:

@@ -164,3 +164,24 @@ def test_html_in_a_lead_is_text() -> None:
     tree = unit_tree(replace(ROWS, unit=replace(made.ROWS_UNIT, lead="<script>alert(1)</script>:\n\n" + made.TABLE_HEADER)))  # fmt: skip  # noqa: E501
     assert words(tree).startswith("<script>alert(1)</script>:")
     assert {node["t"] for node in tree} == {"p", "table"}
+
+
+def test_a_quote_that_begins_with_its_lead_in_ends_in_the_table() -> None:
+    citation = made.cited(1, "Cabin alarms", "The console shows", "| C-103 | Cabin fan stopped | Restart the fan from the console |")  # fmt: skip  # noqa: E501
+    unit = made.unit(1, "table", made.place("The console shows", "P-FIR-01 |"), made.ROWS.quote, after=5)
+    tree = unit_tree(QuotedUnit(unit, citation))
+    assert [node["t"] for node in tree] == ["p", "table"]
+    rows = found(tree, "tr")
+    assert (len(rows), words([rows[-1]])) == (5, "… 5 more rows")
+    assert [words([row])[:5] for row in rows if row.get("k") == "answers"] == ["C-103"]
+    assert [node["t"] for node in whole_tree(QuotedUnit(unit, citation))] == ["p", "table"]
+
+
+def test_bullets_and_fences_are_no_words_beside_the_answer() -> None:
+    item = made.cited(2, "Fuel cell warm-up", "3. Set the heater to **AUTO**.")
+    assert not marked(unit_tree(QuotedUnit(made.unit(2, "steps", made.STEPS_WHOLE, "Set the heater to **AUTO**."), item)))  # fmt: skip  # noqa: E501
+    code = made.cited(4, "Console", "```\nshow ECS", "--all\n```")
+    span = (code.start, code.end)
+    lines = made.unit(4, "code", span, "show ECS\nlist alarms\nshow EPS --all")
+    assert not marked(unit_tree(QuotedUnit(lines, code)))
+    assert marked(unit_tree(QuotedUnit(made.unit(4, "code", span, "list alarms"), code))) == ["list alarms"]

@@ -111,12 +111,15 @@ function quoted(quote, data, send, hints) {
   const made = element("blockquote", { class: `quote ${quote.kind || ""}` });
   const draw = () => {
     const whole = kept.has(quote.marker);
-    const more = (node, children) => left(quote, children, () => turnOver(true));
+    const more = (node, children) => (quote.whole.length ? turner(children, true) : left(children));
     made.replaceChildren(...build(whole ? quote.whole : quote.tree, { more }));
     placeChip(made, chip(quote.marker, data, send, hints));
-    if (whole) made.append(left(quote, ["Show less"], () => turnOver(false)));
+    if (whole) made.append(turner(["Show less"], false));
     keepTogether(made);
   };
+  const turner = (children, whole) => element("button", {
+    class: "more", "aria-expanded": String(!whole), onclick: () => turnOver(whole),
+  }, children);
   const turnOver = (whole) => {
     const before = anchor(made).getBoundingClientRect().top;
     if (whole) kept.add(quote.marker);
@@ -129,11 +132,7 @@ function quoted(quote, data, send, hints) {
   return made;
 }
 
-function left(quote, children, act) {
-  if (!quote.whole.length) return element("span", { class: "more" }, children);
-  return element("button", { class: "more", "aria-expanded": String(children[0] === "Show less"), onclick: act },
-    children);
-}
+const left = (children) => element("span", { class: "more" }, children);
 
 // What stays where it is while a quote grows or shrinks: the part that answers.
 function anchor(made) {
