@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 INDENT = re.compile(r"[ \t>]*\Z")  # what stands before a quoted item or quotation in its first line
+REMNANT = re.compile(r"(\n[ \t|]*)+\Z")  # a row that was cut before its first word
 BLANK_LINES = re.compile(r"\n[ \t]*\n")
 
 
@@ -64,7 +65,9 @@ def _led(lead: str, quote: str, start: int, citation: Citation) -> Led:
     if not opening:
         opening = _opening(quote, before)
     indent = INDENT.search(before.rpartition("\n")[2])
-    text, cuts = _outdented(quote, start, "" if indent is None or in_code(before) else indent[0])
+    text, cuts = _outdented(
+        REMNANT.sub("", quote), start, "" if indent is None or in_code(before) else indent[0]
+    )
     return Led(lead, Excerpt(text, start, opening, cuts))
 
 

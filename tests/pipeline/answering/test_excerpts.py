@@ -78,3 +78,8 @@ def test_headers_and_fences_are_told() -> None:
     assert table_header("| a | b |\n|---|---|\n\nWords.\n") == ""
     assert in_code("```sh\nls\n")
     assert not in_code("```sh\nls\n```\n")
+
+
+def test_a_row_that_was_cut_before_its_first_word_goes() -> None:
+    cut = replace(made.ROWS, quote=f"{made.ROWS.quote}\n| ")
+    assert shown(made.ROWS_UNIT, cut).excerpt.quote == made.ROWS.quote

@@ -3,7 +3,7 @@
 
 const ALLOWED = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table",
   "thead", "tbody", "tr", "th", "td", "em", "strong", "s", "code", "pre", "br", "hr", "span", "mark"]);
-const SHORT_CELL = 12; // characters: a code such as C-103 is not broken at its hyphen
+const SHORT = { td: 12, th: 12, code: 24 }; // characters: what is so short is not broken at a hyphen, as in C-103
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
 function element(tag, attributes, ...children) {
@@ -35,7 +35,7 @@ function build(tree, special) {
     const tag = ALLOWED.has(node.t) ? node.t : "span";
     const made = element(tag, { class: node.k, title: node.title, start: node.start, colspan: node.span }, children);
     if (node.align) made.style.textAlign = node.align;
-    if (/^t[dh]$/.test(tag) && made.textContent.length <= SHORT_CELL) made.classList.add("short");
+    if (made.textContent.length <= SHORT[tag]) made.classList.add("short");
     return tag === "table" ? element("div", { class: "scroll", tabindex: "0" }, made) : made;
   });
 }
