@@ -191,5 +191,6 @@ def _as_lines(left_out: list[str]) -> list[RenderableType]:
 
 def _footnote(citation: Citation) -> Line:
     breadcrumb = " › ".join([citation.source, *citation.heading_path])
-    lines = f"{citation.start_line}-{citation.end_line}"
-    return Line(f"[{citation.marker}] {breadcrumb}, lines {lines}", style="dim")
+    first, last = citation.start_line, citation.end_line
+    where = f"line {first}" if first == last else f"lines {first}-{last}"
+    return Line(f"[{citation.marker}] {breadcrumb}, {where}", style="dim")

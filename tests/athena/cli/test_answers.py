@@ -39,7 +39,7 @@ def test_a_terminal_shows_tables_lists_and_what_is_left_out_in_its_place() -> No
     at = [
         next(number for number, line in enumerate(lines) if text in line)
         for text in (
-            "[1] ship.md › Ship › Cabin alarms, lines 11-11",
+            "[1] ship.md › Ship › Cabin alarms, line 11",
             "These are all of them:",
             "Code            Meaning",
             "… 2 more rows",
@@ -107,12 +107,12 @@ def test_a_reply_is_its_words_alone() -> None:
 def test_an_answer_of_an_older_version_has_its_footnotes() -> None:
     lines = printed(made.EARLIER, terminal=False)
     assert lines[0] == "> The cabin fan stopped [1]"
-    assert "[5] ship.md › Ship › Console, lines 43-43" in lines
+    assert "[5] ship.md › Ship › Console, line 43" in lines
 
 
 def test_the_missions_console_gets_quotes_without_colours() -> None:
     lines = plain_answer(made.ANSWERED).splitlines()
-    assert lines[0] == "[1] ship.md › Ship › Cabin alarms, lines 11-11"
+    assert lines[0] == "[1] ship.md › Ship › Cabin alarms, line 11"
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in "".join(lines)
     assert "No language model" not in "".join(lines)

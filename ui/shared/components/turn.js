@@ -186,6 +186,7 @@ function abstained(data, send) {
 
 // A chip never stands alone on the next line: the word before it and the full stop after it stay with it.
 function keepTogether(root) {
+  root.normalize(); // the space before a chip was a node of its own
   for (const made of root.querySelectorAll(".chip")) {
     const before = made.previousSibling;
     const word = before?.nodeType === Node.TEXT_NODE ? before.data.match(/(\S{1,24})( ?)$/) : null;
