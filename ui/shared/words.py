@@ -16,10 +16,9 @@ def plain(text: str) -> str:
 
 
 def with_code(text: str) -> str:
-    """Text for the same widgets, in which `words in backticks` stay code."""
-    return "".join(
-        part if number % 2 else plain(part) for number, part in enumerate(re.split(r"(`[^`\n]+`)", text))
-    )
+    """Text for the same widgets, in which `words in backticks` stay code and lines stay lines."""
+    parts = enumerate(re.split(r"(`[^`\n]+`)", text))
+    return "".join(part if number % 2 else plain(part).replace("\n", "  \n") for number, part in parts)
 
 
 def files(number: int) -> str:

@@ -8,6 +8,7 @@ from ui.shared.words import files, shortened, with_code
 def test_code_stays_code_and_all_else_is_shown_as_it_is() -> None:
     assert with_code("Run `athena ingest *` on *.md") == r"Run `athena ingest *` on \*\.md"
     assert with_code("one ` alone") == r"one \` alone"
+    assert with_code("first\nsecond") == "first  \nsecond"
     assert with_code("") == ""
 
 
