@@ -25,6 +25,8 @@ def ask(
     from athena.cli.answers import answer_text, ask_quietly, watch_answer
     from athena.shapes import answer_shape
 
+    if not any(map(str.isalnum, question)):
+        raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
     with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=as_set(verbatim)) as athena:
         athena.warm_up()
         chat = athena.chat(conversation_id=conversation, paths=path)
