@@ -19,6 +19,7 @@ from athena.settings import Settings
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -264,10 +265,10 @@ class Athena:
 
     def banner(self) -> str:
         """One line on what is connected."""
-        documents = self.store.sections.documents()
+        documents, sentences = self.store.sections.documents(), self.store.sentences.count()
         model = self.language_model()[1]
         answering = model.name or "no language model: answers are quotes"
-        return f"{len(documents):,} documents, {self.store.sentences.count():,} sentences; {answering}"
+        return f"{counted(len(documents), 'document')}, {counted(sentences, 'sentence')}; {answering}"
 
     # -- looking after itself -----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from athena.watching import check_tracing
 from pipeline.errors import AthenaError
 from pipeline.models.base import ModelChoice
 from pipeline.stores.manifest import check_manifest
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.assistant import Athena
@@ -98,8 +99,8 @@ def _index(athena: Athena) -> Check:
         return Check("index", False, "nothing is indexed", "Index a folder with `athena ingest FOLDER`.")
     check_manifest(stored, athena.manifest)
     sections = sum(info.sections for info in documents)
-    sentences = store.sentences.count()
-    detail = f"{len(documents):,} documents, {sections:,} sections, {sentences:,} sentences"
+    counts = {"document": len(documents), "section": sections, "sentence": store.sentences.count()}
+    detail = ", ".join(counted(number, noun) for noun, number in counts.items())
     return Check("index", True, f"{detail}, embedded with {stored.embedding_model}")
 
 

@@ -1,20 +1,30 @@
-"""Asking from a terminal: waiting for an answer, and showing it with its citations as footnotes."""
+"""Asking from a terminal: waiting for an answer, and showing it with its quotes and citations."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markup import escape
+from rich.padding import Padding
 from rich.text import Text
 
+from pipeline.answering.excerpts import shown
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
+from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer, Citation
+    from pipeline.answer import Answer, Citation, Unit
     from pipeline.chat import ChatRecipe
+
+CLOSEST = "The documents may not answer this. Closest:"
+WIDEST = 100  # columns of text that is read
+INSET = 2  # columns of a quote
+CONSOLE_COLUMNS = 80  # of the mission's console
 
 
 def watch_answer(chat: ChatRecipe, question: str, console: Console) -> Answer:
@@ -40,25 +50,147 @@ def _finish(events: Iterator[ChatEvent], show: Callable[[str], None]) -> Answer:
     raise AthenaError("The answer ended unexpectedly.", "Ask again with `athena -v ask …` to see more.")
 
 
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Markdown, rendered on a terminal with lines broken between words; elsewhere as it is written."""
+
+    text: str
+    style: str = ""
+    inset: int = 0  # columns, on a terminal
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not console.is_terminal:
+            yield Text(self.text, style=self.style)
+            return
+        from rich.markdown import Markdown  # takes a while to import, and pipes do without it
+
+        rendered = Markdown(self.text, style=self.style, code_theme="ansi_dark")
+        yield from console.render(Padding(rendered, (0, 0, 0, self.inset)), _wrapped(options))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of plain text, broken between words on a terminal."""
+
+    text: str
+    style: str = ""
+    inset: int = 0  # columns, on a terminal
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = Text(self.text, style=self.style)
+        if console.is_terminal:
+            yield from console.render(Padding(line, (0, 0, 0, self.inset)), _wrapped(options))
+        else:
+            yield line
+
+
+def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
+    """Lines of a length to be read; the consoles of `athena.cli.running` break none themselves."""
+    return options.update(width=min(WIDEST, options.max_width), no_wrap=False, overflow="fold")
+
+
 def answer_text(answer: Answer) -> RenderableType:
-    """The answer with its citations as footnotes."""
-    lines: list[RenderableType] = [Text(answer.text), Text("")]
-    lines += [_footnote(citation) for citation in answer.citations]
-    if answer.nearest:
-        lines.append(Text("Nearest sections:", style="dim"))
-        lines += [_footnote(citation) for citation in answer.nearest]
+    """The answer with its quotes and citations, what the reader should know of it, and who answered."""
+    lines: list[RenderableType] = [answer_body(answer)]
     lines += [
         Text(f"Not supported by what it cites: {answer.text[item.start : item.end].strip()}", style="yellow")
         for item in answer.support
         if not item.supported
     ]
-    lines += [Text(notice, style="dim") for notice in answer.notices]
-    model = answer.model or "no model: quotes"
-    lines.append(Text(f"{model}, {answer.seconds:.1f} s", style="dim"))
+    lines += [Prose(notice, style="dim") for notice in answer.notices]
+    lines += [Line(_by(answer), style="dim")] if answer.mode != "reply" else []
     return Group(*lines)
 
 
-def _footnote(citation: Citation) -> Text:
+def answer_body(answer: Answer) -> RenderableType:
+    """The answer alone: its text with footnotes, or its quotes."""
+    lines: list[RenderableType] = []
+    if answer.corrected:
+        lines += [showing_results(answer.corrected, instead_of=answer.question), Text("")]
+    return Group(*lines, *(_quotes(answer) if quotes_units(answer) else _prose(answer)))
+
+
+def quotes_units(answer: Answer) -> bool:
+    """True where the answer is quotes that say how they are to be shown."""
+    return answer.mode == "quote" and not answer.abstained and bool(answer.units)
+
+
+def showing_results(corrected: str, *, instead_of: str) -> Line:
+    """What was searched for, and how to search for what was typed."""
+    return Line(
+        f"Showing results for {corrected}; --verbatim searches for “{instead_of}” as typed.", style="yellow"
+    )
+
+
+def plain_answer(answer: Answer) -> str:
+    """Quotes in lines of the mission's console, without colours."""
+    stream = io.StringIO()
+    console = Console(file=stream, width=CONSOLE_COLUMNS, force_terminal=True, color_system=None)
+    console.print(Group(*_quotes(answer)))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip()
+
+
+def _by(answer: Answer) -> str:
+    closest = answer.verdict == "closest" and answer.mode == "quote"
+    by = "closest passages" if closest else answer.model or "no model: quotes"
+    return f"{by}, {answer.seconds:.1f} s"
+
+
+def _prose(answer: Answer) -> list[RenderableType]:
+    lines: list[RenderableType] = [Prose(answer.text), Text("")]
+    lines += [_footnote(citation) for citation in answer.citations]
+    if answer.nearest:
+        lines.append(Text("Nearest sections:", style="dim"))
+        lines += [_footnote(citation) for citation in answer.nearest]
+    return lines
+
+
+def _quotes(answer: Answer) -> list[RenderableType]:
+    """The shown units, each under its breadcrumb; the folded ones as footnotes."""
+    cited = {citation.marker: citation for citation in answer.citations}
+    units = [unit for unit in answer.units if unit.marker in cited]
+    lines: list[RenderableType] = []
+    if answer.verdict == "closest":
+        lines += [Line(CLOSEST, style="bold"), Text("")]
+    for unit in units:
+        if not unit.folded:
+            lines += [*_quote(unit, cited[unit.marker]), Text("")]
+    folded = [cited[unit.marker] for unit in units if unit.folded]
+    if folded:
+        lines.append(Line(f"{counted(len(folded), 'more passage')}:", style="dim"))
+        lines += [_footnote(citation) for citation in folded]
+        lines.append(Text(""))
+    return lines
+
+
+def _quote(unit: Unit, citation: Citation) -> list[RenderableType]:
+    """A quote after its lead, with a line or row where something is left out."""
+    found = shown(unit, citation)
+    before, after = _left_out(unit.left_out_before, unit), _left_out(unit.left_out_after, unit)
+    head: list[RenderableType] = [_footnote(citation)]
+    if found.lead:
+        head.append(Prose(found.lead + "\n", inset=INSET))
+    if unit.kind != "table":
+        return [*head, *_as_lines(before), Prose(found.excerpt.text, inset=INSET), *_as_lines(after)]
+    rows = [found.excerpt.opening, *_as_rows(before), found.excerpt.quote, *_as_rows(after)]
+    return [*head, Prose("\n".join(row.rstrip() for row in rows if row), inset=INSET)]
+
+
+def _left_out(number: int, unit: Unit) -> list[str]:
+    part = unit.parts.removesuffix("s")
+    return [f"… {counted(number, f'more {part}')}"] if number else []
+
+
+def _as_rows(left_out: list[str]) -> list[str]:
+    return [f"| {text} |" for text in left_out]
+
+
+def _as_lines(left_out: list[str]) -> list[RenderableType]:
+    return [Line(text, style="dim", inset=INSET) for text in left_out]
+
+
+def _footnote(citation: Citation) -> Line:
     breadcrumb = " › ".join([citation.source, *citation.heading_path])
-    lines = f"{citation.start_line}-{citation.end_line}"
-    return Text(f"[{citation.marker}] {breadcrumb}, lines {lines}", style="dim")
+    first, last = citation.start_line, citation.end_line
+    where = f"line {first}" if first == last else f"lines {first}-{last}"
+    return Line(f"[{citation.marker}] {breadcrumb}, {where}", style="dim")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
 from athena.cli.running import err, failing_clearly, opened, show
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from evals.runs.answers import AnswersReport
@@ -95,5 +96,7 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
     for name, ms in report.ms_per_query.items():
         table.add_row(f"ms a question, {name}", f"{ms:.1f}")
     table.add_row("ingest, s", f"{report.ingest_seconds:.1f}")
-    size = f"{report.dataset}: {report.documents:,} documents, {report.sentences:,} sentences"
+    size = (
+        f"{report.dataset}: {counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
+    )
     return Group(Text(size, style="bold"), table)

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir
 from athena.cli.running import err, opened, show
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.cli.progress import Counted
@@ -54,6 +55,10 @@ def _count(count: Counted, progress: Progress) -> None:
     count(STAGES.get(progress.stage, progress.stage), progress.done, progress.total)
 
 
+def _size(report: IngestReport) -> str:
+    return f"{counted(report.sections, 'section')}, {counted(report.sentences, 'sentence')}"
+
+
 def ingest_text(report: IngestReport) -> RenderableType:
     """What an ingest did, and each file that failed with the reason and what to do."""
     counts = ", ".join(
@@ -67,8 +72,8 @@ def ingest_text(report: IngestReport) -> RenderableType:
         if sources
     )
     lines: list[RenderableType] = [
-        Text(f"{counts or 'nothing to index'}: {report.sections:,} sections, {report.sentences:,} sentences"),
-        Text(f"{report.embedded:,} passages embedded in {report.seconds:.1f} s", style="dim"),
+        Text(f"{counts or 'nothing to index'}: {_size(report)}"),
+        Text(f"{counted(report.embedded, 'passage')} embedded in {report.seconds:.1f} s", style="dim"),
     ]
     if report.outdated:
         lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))

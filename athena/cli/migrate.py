@@ -9,6 +9,7 @@ import typer
 
 from athena.cli.options import AsJson, DataDir
 from athena.cli.running import err, opened, show
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.stores.migration import Migration
@@ -35,5 +36,8 @@ def migration_text(done: Migration, to: str) -> str:
     """What a copy between stores did."""
     was = f"; {done.documents_unchanged:,} and {done.conversations_unchanged:,} were there"
     there = was if done.documents_unchanged or done.conversations_unchanged else ""
-    copied = f"{done.documents:,} documents and {done.conversations:,} conversations copied{there}."
-    return f"{copied}\nUse them with ATHENA_STORE={to}."
+    documents, conversations = (
+        counted(done.documents, "document"),
+        counted(done.conversations, "conversation"),
+    )
+    return f"{documents} and {conversations} copied{there}.\nUse them with ATHENA_STORE={to}."

@@ -89,7 +89,7 @@ def _assistant(athena: Athena) -> Ask:
 
     In the easier mode a language model is told the telemetry; it is not searched for.
     """
-    from athena.cli.answers import ask_quietly
+    from athena.cli.answers import ask_quietly, plain_answer, quotes_units
     from athena.missions import mission_persona
 
     chat: ChatRecipe | None = None
@@ -99,6 +99,8 @@ def _assistant(athena: Athena) -> Ask:
         conversation = chat.conversation_id if chat else None
         chat = athena.chat(conversation_id=conversation, persona=mission_persona(telemetry))
         answer = ask_quietly(chat, question)
+        if quotes_units(answer):
+            return plain_answer(answer)
         sources = [f"[{c.marker}] {' > '.join([c.source, *c.heading_path])}" for c in answer.citations]
         return "\n".join([answer.text, "", *sources]).strip()
 

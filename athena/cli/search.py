@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,13 +11,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank
-from athena.cli.running import opened, show
+from athena.cli.answers import showing_results
+from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
+from athena.cli.running import as_set, opened, show
 
 if TYPE_CHECKING:
-    from pipeline.answer import Passage, Retrieval
+    from pipeline.answer import Passage, Retrieval, Verdict
     from pipeline.finding.why import Place, Why
 
+WORDS: Mapping[Verdict, str] = {
+    "answered": "probably answer",
+    "closest": "may not answer",
+    "not in the documents": "probably do not answer",
+}
 EXCERPT = 240  # characters of a passage shown in a list of results
 
 
@@ -32,6 +39,7 @@ def search(
     ] = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
+    verbatim: Verbatim = False,
     llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -47,6 +55,7 @@ def search(
         "hyde": hyde,
         "rerank": rerank,
         "llm": llm,
+        "spelling": as_set(verbatim),
     }
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
@@ -68,11 +77,12 @@ def search_text(retrieval: Retrieval) -> RenderableType:
     if not retrieval.passages:
         return Text("Nothing was found. Is anything indexed? `athena doctor` tells.")
     lines: list[RenderableType] = []
+    if retrieval.asked:
+        lines.append(showing_results(retrieval.question, instead_of=retrieval.asked))
     for rank, passage in enumerate(retrieval.passages, start=1):
         lines += _result_lines(rank, passage)
-    verdict = retrieval.answerability
-    word = "answer" if verdict.answerable else "do not answer"
-    lines.append(Text(f"The documents probably {word} this ({verdict.probability:.0%}).", style="dim"))
+    judged = retrieval.answerability
+    lines.append(Text(f"The documents {WORDS[judged.verdict]} this ({judged.probability:.0%}).", style="dim"))
     return Group(*lines)
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar
 from pipeline.finding.fusion import LISTS, Fused
 from pipeline.messages import Message
 from pipeline.stores.base import Hit
+from pipeline.words import counted
 
 KEPT_RANKS = 30
 STOPPED = "stopped"  # why a step was skipped once the user had stopped the answer
@@ -141,7 +142,7 @@ class SearchStep(Step):
     @property
     def working(self) -> str:
         """What it does, in a few words."""
-        return f"Searching {self.sentences:,} sentences"
+        return f"Searching {counted(self.sentences, 'sentence')}"
 
     @property
     def lists(self) -> Mapping[str, tuple[Hit, ...]]:

@@ -8,13 +8,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from pipeline.answer import Answer
 from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
+from tests import made_answers
 from tests.ui.conftest import VALVES, answered, quoted
+from ui.conversation import asking
+from ui.conversation.runner import Runner
 from ui.shared.jobs import jobs
 from ui.shared.state import OpenEvidence, SharedState
 
@@ -220,3 +224,36 @@ def test_a_stopped_answer_keeps_its_text(athena: Athena, run_app: Run) -> None:
     (view,) = component_data(run_app(athena, c=conversation), "turn")
     assert view["ended"] == "You stopped this answer."
     assert {"t": "chip", "n": 1, "c": []} in view["body"][0]["c"]
+
+
+class _Chats:
+    """Stands in for Athena: keeps what a chat was asked for."""
+
+    def __init__(self, athena: Athena) -> None:
+        self.options = athena.options
+        self.given: list[dict[str, Any]] = []
+
+    def chat(self, **given: Any) -> None:
+        self.given.append(given)
+
+
+def test_a_question_asked_again_as_typed_is_not_corrected(
+    athena: Athena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chats, runner = _Chats(athena), Runner()
+    monkeypatch.setattr(asking.process, "athena", lambda: chats)
+    monkeypatch.setattr(asking, "picked_model", lambda: None)
+    monkeypatch.setattr(runner, "ask", lambda *_, **__: None)
+    monkeypatch.setattr(asking, "runner", lambda: runner)
+    asking.start_answer("fule cell", conversation_id="c", verbatim=True)
+    asking.start_answer("fule cell", conversation_id="c")
+    as_typed, corrected = chats.given
+    assert as_typed["options"] == athena.options.but(spelling=False)
+    assert as_typed["options"] != athena.options
+    assert corrected["options"] is None
+
+
+def test_turns_offer_nothing_to_ask_while_an_answer_is_written(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, made_answers.CORRECTED)
+    (view,) = component_data(run_app(athena, c=conversation), "turn")
+    assert (view["busy"], view["corrected"]["typed"]) == (False, "fule cell warmup")

@@ -39,7 +39,7 @@ def page() -> None:
             welcome(on_ask=ask)
         else:
             connection()
-            turns(conversation, run, working=working)
+            turns(conversation, run, working=working, on_ask=ask)
 
 
 def _conversation() -> Conversation | None:
@@ -56,14 +56,14 @@ def _conversation() -> Conversation | None:
     return conversation
 
 
-def ask(question: str) -> None:
-    """Start answering a question, in the current conversation or in a new one."""
+def ask(question: str, *, verbatim: bool = False) -> None:
+    """Start answering a question, in the current conversation or a new one; `verbatim` as it is spelled."""
     conversation = state.conversation_id()
     try:
         if not conversation:
             conversation = process.athena().conversations.create(title_of(question)).info.id
             state.open_conversation(conversation)
-        start_answer(question, conversation_id=conversation)
+        start_answer(question, conversation_id=conversation, verbatim=verbatim)
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
         messages.notify(str(error))

@@ -8,6 +8,7 @@ from itertools import islice
 import streamlit as st
 
 from pipeline.stores.base import DocumentInfo, SectionStore
+from pipeline.words import counted
 from ui.conversation.model_picker import (
     NO_MODEL,
     answering_model,
@@ -97,9 +98,9 @@ def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> It
 
 
 def _indexed(documents: Sequence[DocumentInfo]) -> None:
-    count = sum(info.sentences for info in documents)
-    sections = sum(info.sections for info in documents)
-    st.caption(f"Indexed: {files(len(documents))}, {sections:,} sections, {count:,} sentences.")
+    sections = counted(sum(info.sections for info in documents), "section")
+    sentences = counted(sum(info.sentences for info in documents), "sentence")
+    st.caption(f"Indexed: {files(len(documents))}, {sections}, {sentences}.")
 
 
 def connection() -> None:

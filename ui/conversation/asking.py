@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
@@ -39,7 +39,23 @@ def _submit(key: str, on_ask: Callable[[str], None]) -> None:
         on_ask(question)
 
 
-def start_answer(question: str, *, conversation_id: str, persona: Persona | None = None) -> None:
-    """Start answering with the picked model. Raises AthenaError where nothing can answer."""
-    engine = process.athena().chat(conversation_id=conversation_id, llm=picked_model(), persona=persona)
+class OnAsk(Protocol):
+    """What asks a question in a conversation; `verbatim`: its spelling is not corrected."""
+
+    def __call__(self, question: str, *, verbatim: bool = False) -> None:
+        """Start answering, and report what prevents it on the page."""
+
+
+def start_answer(
+    question: str, *, conversation_id: str, persona: Persona | None = None, verbatim: bool = False
+) -> None:
+    """Start answering with the picked model, a `verbatim` question as it is spelled.
+
+    Raises AthenaError where nothing can answer.
+    """
+    athena = process.athena()
+    options = athena.options.but(spelling=False) if verbatim else None
+    engine = athena.chat(
+        conversation_id=conversation_id, llm=picked_model(), options=options, persona=persona
+    )
     runner().ask(engine, conversation_id=conversation_id, question=question)

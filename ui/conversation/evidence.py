@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ class CitationWalk:
 
     citations: tuple[Citation, ...]
     index: int
+    answering: tuple[int, int] | None = None  # offsets in the file, when it was cited, of what answers
 
     @property
     def current(self) -> Citation:
@@ -41,7 +43,18 @@ def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
     else:
         found = tuple(sorted(answer.citations, key=lambda citation: citation.marker))
         index = next((i for i, citation in enumerate(found) if citation.marker == opened.marker), None)
-    return None if index is None else CitationWalk(found, index)
+    if index is None:
+        return None
+    return CitationWalk(found, index, _answering(answer, found[index]) if opened.kind == "citation" else None)
+
+
+def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
+    """The sentence, row or step that answers, within a citation that has more."""
+    unit = next((unit for unit in answer.units if unit.marker == citation.marker), None)
+    if answer.verdict != "answered" or unit is None or unit.answer_start is None or unit.answer_end is None:
+        return None
+    start, end = max(unit.answer_start, citation.start), min(unit.answer_end, citation.end)
+    return (start, end) if start < end and (start, end) != (citation.start, citation.end) else None
 
 
 def step(answer: Answer, opened: OpenEvidence, *, by: int) -> OpenEvidence:
@@ -62,7 +75,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
     except UnknownDocument:
         document = None
     fate = provenance(citation, document.text if document else None)
-    now = _today(document, fate, opened.whole) if document else []
+    now = _today(document, fate, marks_of(at, fate), whole=opened.whole) if document else []
     title = citation.heading_path[-1] if citation.heading_path else citation.source
     return {
         "label": f"Source {citation.marker}" if opened.kind == "citation" else "Nearest section",
@@ -74,7 +87,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
         "status": fate.status,
         "icon": ICONS[fate.status],
         "status_text": _status_text(fate, document),
-        "then": _then(citation) if fate.status in ("changed", "gone") else [],
+        "then": _then(at) if fate.status in ("changed", "gone") else [],
         "then_label": "When this was answered",
         "whole": opened.whole,
         "can_open": document is not None,
@@ -82,15 +95,36 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
     }
 
 
-def _today(document: StoredDocument, fate: Provenance, whole: bool) -> Tree:
-    span = None if fate.start is None or fate.end is None else (fate.start, fate.end)
-    marks = [Span(*span, "mark")] if span and fate.status != "gone" else []
+def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
+    """Where the cited passage stands today, with what answers in it where the words are as they were."""
+    if fate.start is None or fate.end is None or fate.status == "gone":
+        return []
+    same = fate.end - fate.start == at.current.end - at.current.start
+    if fate.status == "changed" or not same:
+        return [Span(fate.start, fate.end, "mark")]
+    return _marks(at, moved=fate.start - at.current.start)
+
+
+def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
+    """The cited passage as marks that do not overlap, the part that answers as one of its own."""
+    start, end = at.current.start + moved, at.current.end + moved
+    if at.answering is None:
+        return [Span(start, end, "mark")]
+    first, last = (offset + moved for offset in at.answering)
+    cut = [Span(start, first, "mark"), Span(first, last, "answer"), Span(last, end, "mark")]
+    return [span for span in cut if span.start < span.end]
+
+
+def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *, whole: bool) -> Tree:
     if whole:
         return markdown_tree(document.text, spans=marks)
-    section = _section_at(document, span[0]) if span else None
-    if section is None:
+    if fate.start is None or fate.end is None:
         return []
-    start, end = int(section.start_char_idx or 0), int(section.end_char_idx or 0)
+    first = _section_at(document, fate.start)
+    last = _section_at(document, max(fate.start, fate.end - 1)) or first
+    if first is None or last is None:
+        return []
+    start, end = int(first.start_char_idx or 0), int(last.end_char_idx or 0)
     return markdown_tree(document.text[start:end], spans=marks, base=start)
 
 
@@ -102,12 +136,8 @@ def _section_at(document: StoredDocument, offset: int) -> Node | None:
     return None
 
 
-def _then(citation: Citation) -> Tree:
-    return markdown_tree(
-        citation.section_text,
-        spans=[Span(citation.start, citation.end, "mark")],
-        base=citation.section_start,
-    )
+def _then(at: CitationWalk) -> Tree:
+    return markdown_tree(at.current.section_text, spans=_marks(at), base=at.current.section_start)
 
 
 def _status_text(fate: Provenance, document: StoredDocument | None) -> str:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
 from ui.conversation.pane import evidence_pane
+from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
-from ui.conversation.turns import View, failed_view, running_view, stored_view
+from ui.conversation.turns import failed_view, running_view, stored_view
 from ui.shared import components, links, process
 from ui.shared.state import OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation, Turn
+    from ui.conversation.asking import OnAsk
 
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
 
 
-def turns(conversation: Conversation, run: Run | None, *, working: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where turns are drawn: their conversation, and how another question is asked in it."""
+
+    conversation_id: str
+    on_ask: OnAsk
+    working: bool  # an answer is being written: nothing else can be asked
+
+
+def turns(conversation: Conversation, run: Run | None, *, working: bool, on_ask: OnAsk) -> None:
     """Draw the finished turns, then the last one in a fragment that looks again while it is written.
 
-    `working` is what the rest of the page was drawn for; once it changes, the fragment runs the whole page.
+    `on_ask` asks what a turn offers to ask. `working` is what the rest of the page was drawn for; once it
+    changes, the fragment runs the whole page.
     """
     stored = conversation.turns
     if run is not None and (working or not _is_stored(run, stored)):
@@ -30,10 +43,11 @@ def turns(conversation: Conversation, run: Run | None, *, working: bool) -> None
         finished = tuple(turn for turn in stored if turn.created_at < run.started)
     else:
         finished = stored[:-1]
+    place = Place(conversation.info.id, on_ask, working=working)
     for position, turn in enumerate(finished):
-        _show(_view_of(turn), of=conversation.info.id, position=position)
+        _show(_view_of(turn), place, position)
     every = DRAIN_EVERY if working else None
-    st.fragment(_last_turn, run_every=every)(conversation.info.id, len(finished), working)
+    st.fragment(_last_turn, run_every=every)(place, len(finished))
 
 
 def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
@@ -45,25 +59,25 @@ def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
     return turns[-1].question == run.question and turns[-1].created_at >= run.started
 
 
-def _last_turn(conversation_id: str, position: int, working: bool) -> None:
+def _last_turn(place: Place, position: int) -> None:
     try:
-        _draw_last_turn(conversation_id, position, working=working)
+        _draw_last_turn(place, position)
     except UnknownConversation:  # deleted in another window: the page says so, and what to do
         st.rerun()
 
 
-def _draw_last_turn(conversation_id: str, position: int, *, working: bool) -> None:
+def _draw_last_turn(place: Place, position: int) -> None:
     """The last turn and the pane: they change together, and without running the whole page."""
-    run = runner().of(conversation_id)
-    if working and not (run and run.working):
+    run = runner().of(place.conversation_id)
+    if place.working and not (run and run.working):
         st.rerun()  # the answer is stored now; the sidebar and the question change with it
-    _show(_last_view(conversation_id, run, position, working=working), of=conversation_id, position=position)
+    _show(_last_view(place, run, position), place, position)
     with st.container(key="evidence"):
-        evidence_pane(conversation_id, working=working)
+        evidence_pane(place.conversation_id, working=place.working)
 
 
-def _last_view(conversation_id: str, run: Run | None, position: int, *, working: bool) -> View:
-    turns = () if working else process.athena().conversations.get(conversation_id).turns
+def _last_view(place: Place, run: Run | None, position: int) -> View:
+    turns = () if place.working else process.athena().conversations.get(place.conversation_id).turns
     snapshot = run.snapshot() if run else None
     if len(turns) <= position and snapshot is not None:
         return running_view(snapshot)
@@ -76,18 +90,21 @@ def _view_of(turn: Turn) -> View:
     return stored_view(turn.answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text)
 
 
-def _show(view: View, *, of: str, position: int) -> None:
+def _show(view: View, place: Place, position: int) -> None:
     opened = shared().evidence
-    key = f"turn-{of}-{position}"
+    key = f"turn-{place.conversation_id}-{position}"
     here = opened is not None and opened.turn_id == view["turn"] and opened.kind == "citation"
     clicked = components.turn(
         key=key,
-        data=view | {"open": opened.marker if here and opened else None},
+        data=view | {"open": opened.marker if here and opened else None, "busy": place.working},
         on_open_change=lambda: _open(key),
-        on_stop_change=lambda: _stop(of),
+        on_stop_change=lambda: _stop(place.conversation_id),
+        on_ask_change=lambda: _ask(key, place.on_ask),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key),
     )
+    if clicked.ask:
+        st.rerun()  # the whole page: it has one more turn
     if clicked.inspect:
         shared().inspected = str(clicked.inspect["turn"])
         links.go("inspector")
@@ -96,6 +113,11 @@ def _show(view: View, *, of: str, position: int) -> None:
 def _open(key: str) -> None:
     if chosen := sent(key, "open"):
         shared().evidence = OpenEvidence(str(chosen["turn"]), chosen["kind"], int(chosen["marker"]))
+
+
+def _ask(key: str, on_ask: OnAsk) -> None:
+    if wanted := sent(key, "ask"):
+        on_ask(str(wanted["question"]), verbatim=bool(wanted.get("verbatim")))
 
 
 def _stop(conversation_id: str) -> None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import groupby
-from typing import Any
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
+from pipeline.words import counted
+from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups
 from ui.conversation.runner import RunSnapshot
+from ui.conversation.units import units_view
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
-
-View = dict[str, Any]  # what the component gets: JSON only
+from ui.shared.words import one_line, shortened
 
 MARKER = re.compile(r"\[(\d{1,3})\]")
-FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
-TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-BULLET = re.compile(r"^\s*[-*+]\s+")
 STOPPED = "You stopped this answer."
+CLOSEST = "The documents may not answer this. Closest:"
 ASK_OTHERWISE = (
     "Name the part, the status or the command as the manuals write it, or ask about one thing at a time."
 )
@@ -29,7 +26,11 @@ BLANK: View = {
     "working": False,
     "kind": "answer",
     "body": [],
+    "heading": "",
+    "corrected": None,
     "groups": [],
+    "folded": [],
+    "folded_label": "",
     "nearest": [],
     "citations": {},
     "support": [],
@@ -47,26 +48,32 @@ BLANK: View = {
 def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, word: str = "") -> View:
     """A finished turn; where it failed, its last notice says why."""
     failed = answer.status == "failed" and bool(answer.notices)
-    return BLANK | {
-        "turn": turn_id,
-        "question": answer.question,
-        "kind": _kind(answer),
-        "body": _body(answer),
-        "groups": quote_groups(answer.citations) if _kind(answer) == "quotes" else [],
-        "looked_for": answer.condensed_question or answer.question,
-        "otherwise": ASK_OTHERWISE,
-        "nearest": [nearest_view(index, citation) for index, citation in enumerate(answer.nearest)],
-        "citations": {str(c.marker): citation_view(c) for c in answer.citations},
-        "support": [support_view(support) for support in answer.support],
-        "notices": list(answer.notices[:-1] if failed else answer.notices),
-        "ended": STOPPED if answer.status == "stopped" else "",
-        "failure": {"message": answer.notices[-1], "fix": ""} if failed else None,
-        "meta": meta(answer),
-        "feedback": feedback,
-        "word": word,
-        "rated": True,
-        "inspectable": bool(answer.steps),
-    }
+    notices = answer.notices[:-1] if failed else answer.notices
+    return (
+        BLANK
+        | _quotes(answer)
+        | {
+            "turn": turn_id,
+            "question": answer.question,
+            "kind": _kind(answer),
+            "heading": CLOSEST if is_closest(answer) else "",
+            "corrected": _corrected(answer),
+            "body": _body(answer),
+            "looked_for": answer.corrected or answer.condensed_question or answer.question,
+            "otherwise": ASK_OTHERWISE,
+            "nearest": [nearest_view(index, citation) for index, citation in enumerate(answer.nearest)],
+            "citations": {str(c.marker): citation_view(c) for c in answer.citations},
+            "support": [support_view(support) for support in answer.support],
+            "notices": [markdown_tree(notice) for notice in notices],
+            "ended": STOPPED if answer.status == "stopped" else "",
+            "failure": {"message": answer.notices[-1], "fix": ""} if failed else None,
+            "meta": meta(answer),
+            "feedback": feedback,
+            "word": word,
+            "rated": True,
+            "inspectable": bool(answer.steps) and answer.mode != "reply",
+        }
+    )
 
 
 def failed_view(view: View, failure: RunFailed) -> View:
@@ -98,12 +105,32 @@ def step_line(snapshot: RunSnapshot) -> str:
 
 
 def _kind(answer: Answer) -> str:
+    if answer.mode == "reply":
+        return "reply"
     if answer.abstained:
         return "abstained"
     return "quotes" if answer.mode == "quote" and answer.citations else "answer"
 
 
+def is_closest(answer: Answer) -> bool:
+    """True where the quotes are the closest that was found, and maybe no answer."""
+    return answer.verdict == "closest" and _kind(answer) == "quotes"
+
+
+def _quotes(answer: Answer) -> View:
+    if _kind(answer) != "quotes":
+        return {}
+    return units_view(answer) if answer.units else {"groups": quote_groups(answer.citations)}
+
+
+def _corrected(answer: Answer) -> View | None:
+    """What was searched for instead of what was typed."""
+    return {"shown": answer.corrected, "typed": answer.question} if answer.corrected else None
+
+
 def _body(answer: Answer) -> Tree:
+    if _kind(answer) == "reply":
+        return _with_suggestions(markdown_tree(answer.text))
     if _kind(answer) != "answer":
         return []
     spans = _chips(answer.text, {citation.marker for citation in answer.citations})
@@ -115,6 +142,21 @@ def _body(answer: Answer) -> Tree:
     return markdown_tree(answer.text, spans=spans, references=False)
 
 
+def _with_suggestions(tree: Tree) -> Tree:
+    """A reply's tree, in which a list's items that are questions can be asked."""
+    made: Tree = []
+    for node in tree:
+        if isinstance(node, str):
+            made.append(node)
+            continue
+        words = one_line(tree_text(node["c"]))
+        if node["t"] == "li" and words.endswith("?"):
+            made.append(node | {"c": [{"t": "ask", "question": words, "c": node["c"]}]})
+        else:
+            made.append(node | {"c": _with_suggestions(node["c"])})
+    return made
+
+
 def _chips(text: str, known: set[int] | None = None) -> list[Span]:
     """A chip for each marker; the space before it goes too, so that it stays with its sentence."""
     return [
@@ -122,11 +164,6 @@ def _chips(text: str, known: set[int] | None = None) -> list[Span]:
         for match in MARKER.finditer(text)
         if known is None or int(match[1]) in known
     ]
-
-
-def breadcrumb(citation: Citation) -> str:
-    """Where a citation stands, in one line."""
-    return " › ".join([citation.source, *citation.heading_path])
 
 
 def citation_view(citation: Citation) -> View:
@@ -160,70 +197,20 @@ def support_view(support: Support) -> View:
     return {"text": "The cited passage does not say this."}
 
 
-def quote_groups(citations: Sequence[Citation]) -> list[View]:
-    """Quotes under the section that they come from, in reading order within it."""
-
-    def section(citation: Citation) -> tuple[str, tuple[str, ...]]:
-        return citation.source, citation.heading_path
-
-    order = {key: position for position, key in reversed(list(enumerate(map(section, citations))))}
-    ranked = sorted(citations, key=lambda c: (order[section(c)], c.start))
-    return [
-        {
-            "source": source,
-            "path": list(path),
-            "quotes": [{"marker": c.marker, "tree": quote_tree(c)} for c in found],
-        }
-        for (source, path), found in ((key, list(group)) for key, group in groupby(ranked, key=section))
-    ]
-
-
-def quote_tree(citation: Citation) -> Tree:
-    """A quote as it stands in its section: rows under their header, code as code, a list item's text."""
-    before = citation.section_text[: max(0, citation.start - citation.section_start)]
-    if len(FENCE.findall(before)) % 2:
-        return markdown_tree(f"```\n{citation.quote}")
-    header = _table_header(before)
-    if header and "|" in citation.quote.split("\n", 1)[0]:
-        return markdown_tree(f"{header}\n{citation.quote}")
-    alone = "\n" not in citation.quote.strip()
-    text = BULLET.sub("", citation.quote) if alone else citation.quote
-    return markdown_tree(text) or [{"t": "p", "c": [text]}]
-
-
-def _table_header(before: str) -> str:
-    """Header and delimiter of the table that a quote stands in; "" where the text before it ends in none."""
-    lines = before.splitlines()
-    for number in range(len(lines) - 1, 0, -1):
-        if TABLE_DELIMITER.match(lines[number]) and "|" in lines[number - 1]:
-            return f"{lines[number - 1]}\n{lines[number]}"
-        if "|" not in lines[number]:
-            break
-    return ""
-
-
 def meta(answer: Answer) -> list[str]:
     """The quiet line: sources, model, time."""
+    if answer.mode == "reply":
+        return []
     sources = len({(c.source, c.heading_path) for c in answer.citations})
-    line = [f"{sources} {'section' if sources == 1 else 'sections'}"] if sources else []
-    line.append("not answered" if answer.abstained else answer.model or "quotes, no model")
+    line = [counted(sources, "section")] if sources else []
+    line.append(_by(answer))
     if answer.seconds:
         line.append(f"{answer.seconds:.1f} s")
     return line
 
 
-def in_words(citation: Citation) -> str:
-    """A quote on one line, without the marks of Markdown."""
-    return one_line(tree_text(quote_tree(citation)))
-
-
-def one_line(text: str) -> str:
-    """Text with line ends and runs of spaces as single spaces."""
-    return " ".join(text.split())
-
-
-def shortened(text: str, length: int) -> str:
-    """The text, cut between words to about `length` characters."""
-    if len(text) <= length:
-        return text
-    return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
+def _by(answer: Answer) -> str:
+    """Who answered, or that nobody did."""
+    if answer.abstained:
+        return "not answered"
+    return "closest passages" if is_closest(answer) else answer.model or "quotes, no model"

@@ -25,6 +25,7 @@ from pipeline.steps.records import (
     VerifyStep,
     step_of,
 )
+from pipeline.words import counted
 
 View = dict[str, Any]
 
@@ -87,44 +88,40 @@ def _count(step: Step) -> str:
         case CondenseStep():
             return {"rules": "by rules", "model": "by the model"}.get(step.by, "as asked")
         case HydeStep():
-            return _plural(len(step.hypothesis.split()), "word")
+            return counted(len(step.hypothesis.split()), "word")
         case EmbedStep():
-            return f"{step.dimensions} dimensions" if step.dimensions else ""
+            return counted(step.dimensions, "dimension") if step.dimensions else ""
         case SearchStep():
             return _searched(step)
         case FuseStep():
-            return _plural(step.sections, "section")
+            return counted(step.sections, "section")
         case MergeStep():
-            return f"{_plural(sum(section.merged for section in step.sections), 'section')} merged"
+            return f"{counted(sum(section.merged for section in step.sections), 'section')} merged"
         case RerankStep():
             return _moved(step)
         case AnswerableStep():
             return f"{step.probability:.0%}, needs {step.threshold:.0%}"
         case SelectStep():
-            return f"{_plural(len(step.selected), 'passage')}, {step.tokens:,} tokens"
+            return f"{counted(len(step.selected), 'passage')}, {counted(step.tokens, 'token')}"
         case PromptStep():
-            return f"{step.tokens:,} tokens" if step.tokens else ""
+            return f"{counted(step.tokens, 'token')}" if step.tokens else ""
         case GenerateStep():
-            return _plural(step.answer_tokens, "token") if step.answer_tokens else ""
+            return counted(step.answer_tokens, "token") if step.answer_tokens else ""
         case QuoteStep():
-            return _plural(len(step.quotes), "quote")
+            return counted(len(step.quotes), "quote")
         case VerifyStep():
-            return f"{step.supported} of {_plural(step.sentences, 'sentence')} supported"
+            return f"{step.supported} of {counted(step.sentences, 'sentence')} supported"
     return step.detail
 
 
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _searched(step: SearchStep) -> str:
-    hits = _plural(step.hits, "hit")
-    return f"{hits} in {step.sentences:,} sentences" if step.sentences else hits
+    hits = counted(step.hits, "hit")
+    return f"{hits} in {counted(step.sentences, 'sentence')}" if step.sentences else hits
 
 
 def _moved(step: RerankStep) -> str:
     pairs = zip(step.before, step.after, strict=False)
-    return f"{_plural(sum(before != after.section_id for before, after in pairs), 'passage')} moved"
+    return f"{counted(sum(before != after.section_id for before, after in pairs), 'passage')} moved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +235,8 @@ def contributions(steps: Sequence[Step], found: Ranks) -> list[View]:
 def merges(steps: Sequence[Step], found: Ranks) -> list[str]:
     """Merges in words: "3 of 4 sentences → section"."""
     return [
-        f"{section.found} of {section.siblings} sentences → section: {found.where(section.section_id)}"
+        f"{section.found} of {counted(section.siblings, 'sentence')} → section: "
+        f"{found.where(section.section_id)}"
         for section in fetched(steps)
         if section.merged
     ]

@@ -8,11 +8,12 @@ import streamlit as st
 
 from pipeline.answer import Answer
 from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
-from ui.conversation.turns import one_line, shortened
+from pipeline.words import counted
 from ui.inspector import flow
 from ui.inspector.what_if import what_if
 from ui.inspector.why import why_not
 from ui.shared import components, process, state, style
+from ui.shared.words import one_line, shortened
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Turn
@@ -93,6 +94,9 @@ def _question(answer: Answer) -> None:
         if answer.condensed_question and answer.condensed_question != answer.question:
             st.caption("Searched for, with what the conversation adds")
             st.text(answer.condensed_question)
+        if answer.corrected:
+            st.caption("Searched for, with its spelling corrected")
+            st.text(answer.corrected)
     with right:
         st.subheader("Hypothesis", anchor=False)
         step = step_of(answer.steps, HydeStep)
@@ -146,7 +150,7 @@ def _prompt(steps: tuple[Step, ...]) -> None:
     if not step.messages:
         st.caption("No prompt was written: without a language model the answer is made of quotes.")
         return
-    with st.expander(f"{len(step.messages)} messages, {step.tokens:,} tokens"):
+    with st.expander(f"{counted(len(step.messages), 'message')}, {counted(step.tokens, 'token')}"):
         for message in step.messages:
             st.caption(message.role)
             st.code(message.text, language=None, wrap_lines=True)

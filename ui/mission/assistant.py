@@ -39,7 +39,7 @@ def assistant(game: Game) -> None:
         if silent:
             _silence(persona, silent)
         if conversation is not None and (conversation.turns or run):
-            turns(conversation, run, working=working)
+            turns(conversation, run, working=working, on_ask=partial(_asked, game.level.id))
             count = len(conversation.turns) + working
             components.follow(key="follow", data={"turn": f"{conversation.info.id}/{count}"})
         elif not silent:
@@ -81,14 +81,14 @@ def _conversation(level: str) -> Conversation | None:
         return None
 
 
-def _asked(level: str, question: str) -> None:
+def _asked(level: str, question: str, *, verbatim: bool = False) -> None:
     game = mission_state.games().load(level)
     if game is not None:
-        ask(game, question)
+        ask(game, question, verbatim=verbatim)
 
 
-def ask(game: Game, question: str) -> None:
-    """Start answering a question in the conversation of a game."""
+def ask(game: Game, question: str, *, verbatim: bool = False) -> None:
+    """Start answering a question in the conversation of a game; `verbatim` as it is spelled."""
     if why_athena_is_silent(game.ship, game.state):
         return
     games, level = mission_state.games(), game.level
@@ -98,7 +98,7 @@ def ask(game: Game, question: str) -> None:
             found = process.athena().conversations.create(f"Mission {level.number}: {level.title}")
             games.keep_conversation(level.id, found.info.id)
         persona = mission_persona(game.telemetry_for_assistant())
-        start_answer(question, conversation_id=found.info.id, persona=persona)
+        start_answer(question, conversation_id=found.info.id, persona=persona, verbatim=verbatim)
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
         messages.notify(str(error))

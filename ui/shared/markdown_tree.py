@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 Tree = list[Any]  # strings and {"t": tag, "c": Tree, …}
-SpanKind = Literal["mark", "chip", "unsupported"]
+SpanKind = Literal["mark", "answer", "chip", "unsupported"]  # an answer is a mark, and stronger
 
 ELEMENTS = {
     "paragraph": "p",
@@ -217,7 +217,8 @@ def _piece(text: str, left: int, right: int, spans: Sequence[Span]) -> Any:
 def _wrap(text: str, spans: Sequence[Span]) -> Any:
     wrapped: Any = text
     for span in spans:
-        wrapped = {"t": span.kind, "n": span.value, "c": [wrapped]}
+        kind = {"t": "mark", "k": "answer"} if span.kind == "answer" else {"t": span.kind}
+        wrapped = {**kind, "n": span.value, "c": [wrapped]}
     return wrapped
 
 

@@ -10,7 +10,7 @@ from pipeline.errors import ManifestMismatch
 from pipeline.stores.manifest import check_manifest
 from ui.shared import process
 from ui.shared.state import kept
-from ui.shared.words import plain
+from ui.shared.words import with_code
 
 ERROR_ICON = ":material/error:"
 
@@ -24,9 +24,9 @@ class Notice:
 
 def show_error(problem: str, fix: str) -> None:
     """Show what went wrong, and what to do under it."""
-    st.error(plain(problem), icon=ERROR_ICON)
+    st.error(with_code(problem), icon=ERROR_ICON)
     if fix:
-        st.text(fix)
+        st.markdown(with_code(fix))
 
 
 def warn_of_outdated_index() -> None:
@@ -35,7 +35,7 @@ def warn_of_outdated_index() -> None:
     try:
         check_manifest(athena.store.sections.manifest(), athena.manifest)
     except ManifestMismatch as error:
-        st.warning(plain(str(error)), icon=":material/sync_problem:")
+        st.warning(with_code(str(error)), icon=":material/sync_problem:")
 
 
 def notify(text: str) -> None:
@@ -48,7 +48,7 @@ def show_notice() -> None:
     text = kept(Notice).text
     notify("")
     if text:
-        st.warning(plain(text), icon=ERROR_ICON)
+        st.warning(with_code(text), icon=ERROR_ICON)
 
 
 def confirmed(*, no: str, yes: str, key: str) -> bool:

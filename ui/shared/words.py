@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from pipeline.words import counted
+
 FIRST_FILES = "The first files are being indexed."
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
@@ -11,6 +15,24 @@ def plain(text: str) -> str:
     return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
 
 
+def with_code(text: str) -> str:
+    """Text for the same widgets, in which `words in backticks` stay code and lines stay lines."""
+    parts = enumerate(re.split(r"(`[^`\n]+`)", text))
+    return "".join(part if number % 2 else plain(part).replace("\n", "  \n") for number, part in parts)
+
+
 def files(number: int) -> str:
     """A number of files in words."""
-    return f"{number:,} {'file' if number == 1 else 'files'}"
+    return counted(number, "file")
+
+
+def one_line(text: str) -> str:
+    """Text with line ends and runs of spaces as single spaces."""
+    return " ".join(text.split())
+
+
+def shortened(text: str, length: int) -> str:
+    """The text, cut between words to about `length` characters."""
+    if len(text) <= length:
+        return text
+    return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"

@@ -399,7 +399,7 @@ def test_an_answer_as_text_has_footnotes(data_dir: Path) -> None:
     result = run("ask", "Where does the antenna point?", "--data-dir", str(data_dir))
     assert result.exit_code == 0
     assert "The antenna points at Earth." in result.output
-    assert "[1] radio.md › Radio, lines 3-3" in result.output
+    assert "[1] radio.md › Radio, line 3\n" in result.output
     assert "no model: quotes" in result.output
 
 

@@ -6,16 +6,11 @@ from dataclasses import replace
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
+from pipeline.steps.records import SearchStep
+from tests import made_answers
+from ui.conversation.quotes import in_words, quote_groups, quote_tree
 from ui.conversation.runner import RunSnapshot
-from ui.conversation.turns import (
-    failed_view,
-    in_words,
-    quote_groups,
-    quote_tree,
-    running_view,
-    step_line,
-    stored_view,
-)
+from ui.conversation.turns import failed_view, running_view, step_line, stored_view
 
 SECTION = "Check the breaker. Then wait.\n\n| State | Do |\n|---|---|\n| OFFLINE | Close CB-4 |\n"
 
@@ -114,3 +109,56 @@ def test_a_running_turn_shows_its_step_and_its_text() -> None:
     assert step_line(replace(now, stopping=True)) == "Stopping …"
     assert running_view(replace(now, text="It [1]"))["body"][0]["c"][1]["t"] == "chip"
     assert running_view(replace(now, working=False))["ended"] == "You stopped this answer."
+
+
+def test_a_notice_is_markdown() -> None:
+    view = stored_view(answer(notices=("Run `athena doctor` *now*.",)), turn_id="t")
+    assert view["notices"] == [
+        [
+            {
+                "t": "p",
+                "c": ["Run ", {"t": "code", "c": ["athena doctor"]}, " ", {"t": "em", "c": ["now"]}, "."],
+            }
+        ]
+    ]
+    failed = stored_view(answer(notices=("Cut.", "Start `ollama`."), status="failed"), turn_id="t")
+    assert (len(failed["notices"]), failed["failure"]) == (1, {"message": "Start `ollama`.", "fix": ""})
+
+
+def test_the_closest_passages_are_said_to_be_that() -> None:
+    view = stored_view(made_answers.CLOSEST, turn_id="t")
+    assert (view["kind"], view["heading"]) == ("quotes", "The documents may not answer this. Closest:")
+    assert view["meta"] == ["2 sections", "closest passages", "0.2 s"]
+    for other in (made_answers.ANSWERED, made_answers.EARLIER, made_answers.ABSTAINED, made_answers.REPLY):
+        assert stored_view(other, turn_id="t")["heading"] == ""
+
+
+def test_a_corrected_question_says_what_was_typed() -> None:
+    view = stored_view(made_answers.CORRECTED, turn_id="t")
+    assert view["corrected"] == {"shown": "fuel cell warm-up", "typed": "fule cell warmup"}
+    abstained = replace(made_answers.ABSTAINED, corrected="football")
+    assert stored_view(abstained, turn_id="t")["looked_for"] == "football"
+    assert stored_view(made_answers.ANSWERED, turn_id="t")["corrected"] is None
+
+
+def test_a_reply_has_no_quiet_words_and_its_questions_can_be_asked() -> None:
+    view = stored_view(made_answers.REPLY, turn_id="t")
+    assert (view["kind"], view["meta"], view["inspectable"], view["corrected"]) == ("reply", [], False, None)
+    items = view["body"][1]["c"]
+    assert [item["c"][0]["question"] for item in items] == [
+        "How do I warm up the fuel cell?",
+        "What does C-104 mean?",
+    ]
+    told = replace(made_answers.REPLY, text="- one file\n- three sections\n")
+    assert "ask" not in str(stored_view(told, turn_id="t")["body"])
+    assert stored_view(replace(told, steps=(SearchStep(),)), turn_id="t")["inspectable"] is False
+
+
+def test_a_turn_of_an_older_version_has_groups_in_reading_order_and_nothing_folded() -> None:
+    view = stored_view(made_answers.EARLIER, turn_id="t")
+    assert [[quote["marker"] for quote in group["quotes"]] for group in view["groups"]] == [
+        [1],
+        [2, 3],
+        [4, 5],
+    ]
+    assert (view["folded"], view["groups"][0]["quotes"][0]["whole"]) == ([], [])

@@ -3,6 +3,8 @@
 
 const ALLOWED = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table",
   "thead", "tbody", "tr", "th", "td", "em", "strong", "s", "code", "pre", "br", "hr", "span", "mark"]);
+const SHORT = 12; // characters of a cell that is not broken
+const LONGEST_WORD = 24; // characters of a word in code, such as ECS-FAN-1, that is not broken at its hyphens
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
 function element(tag, attributes, ...children) {
@@ -32,10 +34,23 @@ function build(tree, special) {
       return element("a", { href: node.href, target: "_blank", rel: "noopener noreferrer" }, children);
     }
     const tag = ALLOWED.has(node.t) ? node.t : "span";
-    const made = element(tag, { class: node.k, title: node.title, start: node.start }, children);
+    const made = element(tag, { class: node.k, title: node.title, start: node.start, colspan: node.span }, children);
     if (node.align) made.style.textAlign = node.align;
+    if (/^t[dh]$/.test(tag) && made.textContent.length <= SHORT) made.classList.add("short");
+    if (tag === "code" && !made.textContent.includes("\n")) keepHyphens(made);
     return tag === "table" ? element("div", { class: "scroll", tabindex: "0" }, made) : made;
   });
+}
+
+function keepHyphens(code) {
+  const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) found.push(texts.currentNode);
+  for (const text of found) {
+    const parts = text.data.split(/(\S*-\S*)/);
+    text.replaceWith(...parts.map((part, index) => (index % 2 && part.length <= LONGEST_WORD
+      ? element("span", { class: "short" }, part) : part)));
+  }
 }
 
 // One root for each mount; a call with the data already shown changes nothing, so hover and focus survive.

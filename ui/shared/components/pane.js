@@ -21,7 +21,7 @@ function render(root, data, send) {
     element("aside", { class: "sheet", "aria-label": "Evidence" },
       head(data, send), place(data), scroller, foot(data, send)),
   );
-  const cited = scroller.querySelector("mark");
+  const cited = scroller.querySelector("mark.answer") || scroller.querySelector("mark");
   requestAnimationFrame(() => {
     if (!cited) return;
     const middle = cited.getBoundingClientRect().top - scroller.getBoundingClientRect().top;

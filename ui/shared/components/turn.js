@@ -17,11 +17,12 @@ function render(root, data, send) {
   const tip = element("div", { class: "tip", role: "tooltip", id: "tip", hidden: true });
   const hints = { tip, root };
   const body = element("div", { class: `answer ${data.kind}` });
+  if (data.corrected) body.append(corrected(data, send));
   if (data.kind === "quotes") body.append(...quotes(data, send, hints));
   else if (data.kind === "abstained") body.append(...abstained(data, send));
+  else if (data.kind === "reply") body.append(...reply(data, send));
   else body.append(...prose(data, send, hints));
-  keepTogether(body);
-  for (const notice of data.notices) body.append(note("info", notice));
+  for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
   root.replaceChildren(
@@ -42,23 +43,132 @@ function prose(data, send, hints) {
       return made;
     },
   };
-  return build(data.body, special);
+  const made = element("div", {}, build(data.body, special));
+  keepTogether(made);
+  return [...made.childNodes];
+}
+
+// A rule's reply; the questions in it can be asked with a click.
+function reply(data, send) {
+  return build(data.body, {
+    ask: (node, children) => element("button", {
+      class: "ask", disabled: data.busy, onclick: () => send("ask", { question: node.question }),
+    }, children),
+  });
+}
+
+// What was searched for instead of what was typed, and the way back.
+function corrected(data, send) {
+  const { shown, typed } = data.corrected;
+  return element("p", { class: "corrected" }, "Showing results for ", element("strong", {}, shown),
+    ". Search for ", element("button", {
+      class: "verbatim", disabled: data.busy, onclick: () => send("ask", { question: typed, verbatim: true }),
+    }, element("em", {}, typed)), " instead.");
+}
+
+// What a reader has unfolded, by turn: kept while the page is open, through every new drawing of it.
+const unfolded = new Map();
+
+function unfoldedIn(turn) {
+  if (!unfolded.has(turn)) unfolded.set(turn, new Set());
+  return unfolded.get(turn);
 }
 
 function quotes(data, send, hints) {
-  return data.groups.map((group) => element("section", { class: "group" },
-    element("div", { class: "crumbs" }, crumbs([group.source, ...group.path])),
-    group.quotes.map((quote) => {
-      const made = element("blockquote", { class: "quote" }, build(quote.tree, {}));
-      innermost(made).append(" ", chip(quote.marker, data, send, hints));
-      return made;
-    })));
+  const shown = groups(data.groups, data, send, hints);
+  const heading = data.heading ? element("p", { class: "verdict maybe" }, icon("help"), data.heading) : null;
+  const parts = data.folded.length ? [...shown, ...passages(data, send, hints)] : shown;
+  return heading ? [heading, element("div", { class: "closest" }, parts)] : parts;
 }
 
-// The last line of a quote: a chip goes to the end of its last paragraph or list item.
+function groups(found, data, send, hints) {
+  return found.map((group) => element("section", { class: "group" },
+    element("div", { class: "crumbs" }, crumbs([group.source, ...group.path])),
+    group.quotes.map((quote) => quoted(quote, data, send, hints))));
+}
+
+// The passages behind a button; one of them that is open in the evidence pane unfolds them.
+function passages(data, send, hints) {
+  const kept = unfoldedIn(data.turn);
+  if (data.folded.some((group) => group.quotes.some((quote) => quote.marker === data.open))) kept.add("folded");
+  const rest = element("div", { class: "folded", id: "folded", hidden: !kept.has("folded") },
+    groups(data.folded, data, send, hints));
+  const button = element("button", {
+    class: "tool disclose", "aria-expanded": String(kept.has("folded")), "aria-controls": "folded",
+    onclick: () => {
+      const open = !kept.delete("folded");
+      if (open) kept.add("folded");
+      rest.hidden = !open;
+      button.setAttribute("aria-expanded", String(open));
+    },
+  }, icon("chevron_right"), data.folded_label);
+  return [button, rest];
+}
+
+// One quote; a line that says what is left out shows the whole, and takes it back.
+function quoted(quote, data, send, hints) {
+  const kept = unfoldedIn(data.turn);
+  const made = element("blockquote", { class: `quote ${quote.kind || ""}` });
+  const draw = () => {
+    const whole = kept.has(quote.marker);
+    const more = (node, children) => (quote.whole.length ? turner(children, true) : left(children));
+    made.replaceChildren(...build(whole ? quote.whole : quote.tree, { more }));
+    placeChip(made, chip(quote.marker, data, send, hints));
+    if (whole) made.append(turner(["Show less"], false));
+    keepTogether(made);
+  };
+  const turner = (children, whole) => element("button", {
+    class: "more", "aria-expanded": String(!whole), onclick: () => turnOver(whole),
+  }, children);
+  const turnOver = (whole) => {
+    const before = anchor(made).getBoundingClientRect().top;
+    if (whole) kept.add(quote.marker);
+    else kept.delete(quote.marker);
+    draw();
+    made.querySelector("button.more")?.focus({ preventScroll: true });
+    scrolled(made, anchor(made).getBoundingClientRect().top - before);
+  };
+  draw();
+  return made;
+}
+
+const left = (children) => element("span", { class: "more" }, children);
+
+// What stays where it is while a quote grows or shrinks: the part that answers.
+function anchor(made) {
+  return made.querySelector("mark.answer, tr.answers") || made;
+}
+
+function scrolled(node, by) {
+  let box = node.getRootNode().host || node;
+  while (box && !(box.scrollHeight > box.clientHeight && /auto|scroll/.test(getComputedStyle(box).overflowY))) {
+    box = box.parentElement;
+  }
+  if (box) box.scrollTop += by;
+}
+
+// A chip follows what answers; without a mark it ends the last line.
+function placeChip(made, chip) {
+  const answers = [...made.querySelectorAll("mark.answer, tr.answers")].at(-1);
+  const inCode = answers?.closest("pre");
+  if (!answers || inCode) {
+    innermost(made).append(" ", chip);
+  } else if (answers.tagName === "TR") {
+    answers.lastElementChild.append(" ", chip);
+  } else {
+    let inline = answers;
+    while (/^(EM|STRONG|S|CODE|A|SPAN)$/.test(inline.parentElement.tagName)) inline = inline.parentElement;
+    inline.after("\u2060", chip);
+  }
+}
+
+// The last line of a quote: the end of its last paragraph, list item or row, or what introduces its code.
 function innermost(node) {
-  const last = node.lastElementChild;
-  return last && /^(P|UL|OL|LI)$/.test(last.tagName) ? innermost(last) : node;
+  const last = [...node.children].filter((child) => !child.matches(".more, .left-out")).at(-1);
+  if (!last) return node;
+  if (last.tagName === "PRE" && last.previousElementSibling?.tagName === "P") return last.previousElementSibling;
+  if (last.classList.contains("scroll")) return innermost(last.firstElementChild);
+  return /^(P|UL|OL|LI|TABLE|TBODY|TR|TD)$/.test(last.tagName) ? innermost(last) : node;
 }
 
 function abstained(data, send) {
@@ -76,6 +186,7 @@ function abstained(data, send) {
 
 // A chip never stands alone on the next line: the word before it and the full stop after it stay with it.
 function keepTogether(root) {
+  root.normalize(); // the space before a chip was a node of its own
   for (const made of root.querySelectorAll(".chip")) {
     const before = made.previousSibling;
     const word = before?.nodeType === Node.TEXT_NODE ? before.data.match(/(\S{1,24})( ?)$/) : null;
@@ -137,13 +248,18 @@ function hint(node, { tip, root }, content) {
   node.addEventListener("blur", hide);
 }
 
-function note(symbol, text) {
-  return element("p", { class: "note" }, icon(symbol), element("span", {}, text));
+function note(symbol, content) {
+  return element("div", { class: "note" }, icon(symbol), element("div", {}, content));
 }
 
 function failure({ message, fix }) {
   return element("div", { class: "failure", role: "alert" }, icon("error"),
-    element("div", {}, element("strong", {}, message), fix ? element("p", {}, fix) : null));
+    element("div", {}, element("strong", {}, withCode(message)), fix ? element("p", {}, withCode(fix)) : null));
+}
+
+// Words in backticks as code.
+function withCode(text) {
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 ? element("code", {}, part) : part));
 }
 
 function working(data, send) {
@@ -156,7 +272,7 @@ function working(data, send) {
 
 function quiet(data, send) {
   const line = element("div", { class: "line" },
-    element("span", { class: "meta" }, data.meta.join(" · ")));
+    data.meta.length ? element("span", { class: "meta" }, data.meta.join(" · ")) : null);
   if (data.inspectable) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));

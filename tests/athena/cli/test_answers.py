@@ -1,0 +1,118 @@
+"""An answer in a terminal, in a pipe, and in the mission's console."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from rich.console import Console, RenderableType
+
+from athena.cli.answers import answer_text, plain_answer
+from athena.cli.search import search_text
+from pipeline.answer import Answer, Answerability, Retrieval
+from tests import made_answers as made
+from tests.pipeline.passages import make_passage
+
+
+def text_of(shown: RenderableType, *, width: int = 90, terminal: bool = True) -> str:
+    """What a console such as the command line's prints, without colours."""
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=width, force_terminal=terminal, color_system=None, highlight=False, soft_wrap=True
+    )
+    console.print(shown)
+    return stream.getvalue()
+
+
+def printed(answer: Answer, *, width: int = 90, terminal: bool = True) -> list[str]:
+    """The lines of an answer."""
+    text = text_of(answer_text(answer), width=width, terminal=terminal)
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def words(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+def test_a_terminal_shows_tables_lists_and_what_is_left_out_in_its_place() -> None:
+    lines = printed(made.ANSWERED)
+    at = [
+        next(number for number, line in enumerate(lines) if text in line)
+        for text in (
+            "[1] ship.md › Ship › Cabin alarms, line 11",
+            "These are all of them:",
+            "Code            Meaning",
+            "… 2 more rows",
+            "C-103           Cabin fan stopped",
+            "… 5 more rows",
+            "[2] ship.md",
+            "… 1 more step",
+            " 2 Open the oxygen valve",
+            "• watch the flow",
+            "Set the heater to AUTO.",
+            "… 2 more steps",
+            "2 more passages:",
+            "[4] ship.md › Ship › Console, lines 38-39",
+            "Connect one with ollama pull llama3.2.",
+            "no model: quotes, 0.2 s",
+        )
+    ]
+    assert at == sorted(at)
+    assert "list alarms" not in words(lines)  # folded
+    assert "**" not in words(lines)
+
+
+def test_a_narrow_terminal_breaks_lines_between_words() -> None:
+    lines = printed(made.ANSWERED, width=40)
+    assert max(map(len, lines)) <= 40
+    assert "It must not be switched off within the next hour, or its membrane dries out." in words(lines)
+
+
+def test_a_pipe_gets_the_markdown_as_it_is_written() -> None:
+    lines = printed(made.ANSWERED, terminal=False)
+    table = lines.index("| Code | Meaning | What to do |")
+    assert lines[table + 2 : table + 5] == ["| … 2 more rows |", made.ROWS.quote, "| … 5 more rows |"]
+    assert made.PARAGRAPH.quote in lines  # one line, however long
+    assert "3. Set the heater to **AUTO**." in lines
+
+
+def test_the_closest_passages_are_said_to_be_that() -> None:
+    lines = printed(made.CLOSEST)
+    assert lines[0] == "The documents may not answer this. Closest:"
+    assert lines[-1] == "closest passages, 0.2 s"
+
+
+def test_a_corrected_question_says_how_to_search_as_typed() -> None:
+    said = "Showing results for fuel cell warm-up; --verbatim searches for “fule cell warmup” as typed."
+    assert words(printed(made.CORRECTED)).startswith(said)
+
+
+def test_a_search_says_what_was_corrected_and_each_verdict() -> None:
+    found = Retrieval("fuel cell", (make_passage("a"),), Answerability(0.4, 0.2, sure=0.6), asked="fule cell")
+    text = text_of(search_text(found))
+    assert text.startswith("Showing results for fuel cell; --verbatim searches for “fule cell” as typed.")
+    assert "The documents may not answer this (40%)." in text
+    for probability, said in ((0.7, "probably answer"), (0.1, "probably do not answer")):
+        judged = replace(found, asked="", answerability=Answerability(probability, 0.2, sure=0.6))
+        assert f"The documents {said} this" in text_of(search_text(judged))
+        assert "Showing" not in text_of(search_text(judged))
+
+
+def test_a_reply_is_its_words_alone() -> None:
+    lines = printed(made.REPLY)
+    assert words(lines).endswith("What does C-104 mean?")
+    assert "model" not in words(lines)
+
+
+def test_an_answer_of_an_older_version_has_its_footnotes() -> None:
+    lines = printed(made.EARLIER, terminal=False)
+    assert lines[0] == "> The cabin fan stopped [1]"
+    assert "[5] ship.md › Ship › Console, line 43" in lines
+
+
+def test_the_missions_console_gets_quotes_without_colours() -> None:
+    lines = plain_answer(made.ANSWERED).splitlines()
+    assert lines[0] == "[1] ship.md › Ship › Cabin alarms, line 11"
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in "".join(lines)
+    assert "No language model" not in "".join(lines)

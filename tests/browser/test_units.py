@@ -1,0 +1,184 @@
+"""Quotes as a reader meets them: unfolded, folded, marked, the closest only, corrected, and a reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from athena import open_athena
+from athena.settings import Settings
+from tests import made_answers as made
+from tests.browser.conftest import Opener, serving
+from tests.browser.pages import App
+from tests.contrast import LEAST_CONTRAST, contrast
+
+ANSWERS = {
+    "answered": made.ANSWERED,
+    "closest": made.CLOSEST,
+    "corrected": made.CORRECTED,
+    "reply": made.REPLY,
+    "earlier": made.EARLIER,
+}
+OPAQUE = """node => {
+  const style = getComputedStyle(node);
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const drawn = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return `rgb(${[...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).join(", ")})`;
+  };
+  return [drawn(style.backgroundColor), drawn(style.color)];
+}"""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An app with a conversation of each kind."""
+
+    address: str
+    conversations: Mapping[str, str]
+
+    def open(self, open_app: Opener, name: str, **window: object) -> App:
+        """The app on one of them."""
+        app = open_app(self.address, path=f"/?c={self.conversations[name]}", **window)
+        expect(app.turn(1).locator(".line")).to_be_visible()
+        return app
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
+    folder = tmp_path_factory.mktemp("units")
+    conversations = _conversations(folder)
+    with serving(folder / "data", llm="none") as address:
+        yield Stored(address, conversations)
+
+
+def _conversations(folder: Path) -> dict[str, str]:
+    """The conversations by the name of their answer, over an index of the manual that they cite."""
+    manual = folder / "manuals" / made.SOURCE
+    manual.parent.mkdir()
+    manual.write_text(made.MANUAL, encoding="utf-8")
+    athena = open_athena(Settings(data_dir=folder / "data", llm="none", cross_encoder="none"))
+    athena.ingest([manual.parent])
+    ids = {}
+    for name, answer in ANSWERS.items():
+        ids[name] = athena.conversations.create(name).info.id
+        athena.conversations.save_turn(ids[name], answer)
+    athena.close()
+    return ids
+
+
+def rows(turn: Locator) -> Locator:
+    """The rows of the quoted table, without its header."""
+    return turn.locator(".quote.table tbody tr")
+
+
+def test_what_is_left_out_is_one_click_away_and_goes_again(stored: Stored, open_app: Opener) -> None:
+    turn = stored.open(open_app, "answered").turn(1)
+    expect(rows(turn)).to_have_text(["… 2 more rows", re.compile("C-103.*Restart the fan"), "… 5 more rows"])
+    turn.get_by_role("button", name="… 5 more rows").click()
+    expect(rows(turn)).to_have_count(8)
+    expect(turn.locator("tr.answers")).to_contain_text("C-103")
+    less = turn.get_by_role("button", name="Show less")
+    expect(less).to_be_focused()
+    less.press("Enter")
+    expect(rows(turn)).to_have_count(3)
+    expect(turn.get_by_role("button", name="… 2 more rows")).to_be_focused()
+
+
+def test_folded_passages_stay_as_they_were_left(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "answered")
+    turn = app.turn(1)
+    button = turn.get_by_role("button", name="2 more passages")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(turn.locator(".folded")).to_be_hidden()
+    button.focus()
+    app.page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(turn.locator(".folded pre")).to_contain_text("list alarms")
+    turn.get_by_role("button", name="… 2 more rows").click()
+    turn.locator(".chip").first.click()
+    expect(app.pane).to_be_visible()
+    expect(turn.locator(".folded pre")).to_be_visible()
+    expect(rows(turn)).to_have_count(8)
+    app.page.get_by_role("link", name="Documents").click()
+    expect(app.page.locator(".files")).to_be_visible()
+    app.page.get_by_role("link", name="Chat").click()
+    expect(app.turn(1).locator(".folded pre")).to_be_visible()
+    expect(rows(app.turn(1))).to_have_count(8)
+
+
+def test_walking_to_a_folded_passage_unfolds_it(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "answered")
+    turn = app.turn(1)
+    turn.locator(".chip").first.click()
+    expect(app.pane.locator(".of")).to_have_text("1 of 5")
+    app.page.keyboard.press("ArrowLeft")
+    expect(app.pane.locator(".of")).to_have_text("5 of 5")
+    expect(turn.locator(".folded .chip.open")).to_be_visible()
+
+
+def test_the_pane_marks_the_quote_and_what_answers_stronger(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "answered")
+    app.turn(1).get_by_label("Source 3").click()
+    expect(app.pane.locator("mark.answer")).to_have_text("The cell then carries 2 kW.")
+    assert app.cited() == " ".join(made.PARAGRAPH.quote.split())
+
+
+def test_the_closest_passages_are_no_answer_and_no_error(stored: Stored, open_app: Opener) -> None:
+    turn = stored.open(open_app, "closest").turn(1)
+    expect(turn.locator(".verdict")).to_contain_text("The documents may not answer this. Closest:")
+    expect(turn.locator(".meta")).to_contain_text("closest passages")
+    expect(turn.locator(".closest .quote")).to_have_count(2)
+    expect(turn.locator("mark, [role=alert]")).to_have_count(0)
+
+
+def test_a_corrected_question_can_be_asked_as_typed(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "corrected")
+    expect(app.turn(1).locator(".corrected")).to_have_text(
+        "Showing results for fuel cell warm-up. Search for fule cell warmup instead."
+    )
+    app.turn(1).get_by_role("button", name="fule cell warmup").click()
+    again = app.answered(2)
+    expect(again.locator(".question")).to_contain_text("fule cell warmup")
+    expect(again.locator(".corrected")).to_have_count(0)
+
+
+def test_a_reply_is_words_and_its_questions_are_asked_with_a_click(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "reply")
+    expect(app.turn(1).locator(".meta, .quote, .verdict, .note, .how")).to_have_count(0)
+    app.turn(1).get_by_role("button", name="What does C-104 mean?").click()
+    expect(app.answered(2).locator(".question")).to_contain_text("What does C-104 mean?")
+
+
+def test_a_turn_of_an_older_version_has_nothing_to_unfold(stored: Stored, open_app: Opener) -> None:
+    turn = stored.open(open_app, "earlier").turn(1)
+    expect(turn.locator(".quote")).to_have_count(5)
+    expect(turn.locator(".more, .disclose, mark")).to_have_count(0)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_marked_words_can_be_read(stored: Stored, open_app: Opener, dark: bool) -> None:
+    app = stored.open(open_app, "answered", dark=dark)
+    app.turn(1).get_by_role("button", name="… 2 more rows").click()
+    app.turn(1).get_by_label("Source 3").click()
+    expect(app.pane.locator("mark.answer")).to_be_visible()
+    for shown in (
+        app.turn(1).locator(".quote mark").first,
+        app.turn(1).locator("tr.answers td").first,
+        app.pane.locator("mark.answer"),
+        app.pane.locator("mark:not(.answer)").first,
+    ):
+        assert contrast(*shown.evaluate(OPAQUE)) >= LEAST_CONTRAST
+
+
+def test_on_a_phone_nothing_is_wider_than_the_page(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "answered", width=390, height=844)
+    app.turn(1).get_by_role("button", name="… 2 more rows").click()
+    app.turn(1).get_by_role("button", name="2 more passages").click()
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,85 @@
+"""A quote as Markdown that can stand alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.answer import Citation, Unit
+from pipeline.answering.excerpts import ends_in_header, in_code, shown, table_header, whole
+from tests import made_answers as made
+
+
+def test_a_header_in_the_lead_goes_with_the_rows() -> None:
+    found = shown(made.ROWS_UNIT, made.ROWS)
+    assert found.lead == made.TABLE_LEAD.split("\n", 1)[0]
+    assert found.excerpt.text == f"{made.TABLE_HEADER}\n{made.ROWS.quote}"
+
+
+def test_a_header_right_under_its_sentence_goes_with_the_rows_too() -> None:
+    found = shown(replace(made.ROWS_UNIT, lead=f"All of them:\n{made.TABLE_HEADER}"), made.ROWS)
+    assert (found.lead, found.excerpt.opening) == ("All of them:", f"{made.TABLE_HEADER}\n")
+
+
+def test_rows_without_a_header_get_that_of_their_section() -> None:
+    found = shown(replace(made.ROWS_UNIT, lead=""), made.ROWS)
+    assert (found.lead, found.excerpt.opening) == ("", f"{made.TABLE_HEADER}\n")
+
+
+def test_lines_of_code_get_a_fence_and_a_fence_in_the_lead_is_theirs() -> None:
+    found = shown(made.CODE_UNIT, made.CODE)
+    assert (found.lead, found.excerpt.text) == (made.CODE_LEAD, "```\nshow ECS\nlist alarms")
+    found = shown(replace(made.CODE_UNIT, lead=f"{made.CODE_LEAD}\n\n```sh"), made.CODE)
+    assert (found.lead, found.excerpt.text) == (made.CODE_LEAD, "```sh\nshow ECS\nlist alarms")
+
+
+@pytest.mark.parametrize(
+    ("citation", "unit", "word"),
+    [
+        (made.ROWS, made.ROWS_UNIT, "fan from"),
+        (made.STEPS, made.STEPS_UNIT, "nine minutes"),
+        (made.CODE, made.CODE_UNIT, "alarms"),
+        (made.cited(2, "Fuel cell warm-up", "- watch the flow", "higher."), made.STEPS_UNIT, "close it"),
+    ],
+)
+def test_offsets_of_the_file_find_their_words(citation: Citation, unit: Unit, word: str) -> None:
+    excerpt = shown(unit, citation).excerpt
+    start = made.MANUAL.index(word, citation.start)
+    assert excerpt.text[excerpt.place(start) : excerpt.place(start + len(word))] == word
+
+
+def test_items_further_in_lose_the_indent_of_the_first() -> None:
+    citation = made.cited(2, "Fuel cell warm-up", "- watch the flow", "higher.")
+    excerpt = shown(replace(made.STEPS_UNIT, lead=""), citation).excerpt
+    assert [line[:2] for line in excerpt.text.splitlines()] == ["- ", "- "]
+
+
+def test_quoted_lines_lose_their_marks() -> None:
+    text = "> Mind the valve.\n> It is hot.\n"
+    place = {"start": 2, "end": len(text) - 1, "section_text": text, "section_start": 0}
+    citation = replace(made.SENTENCE, quote=text[2:-1], **place)  # type: ignore[arg-type]
+    assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).excerpt.text == "Mind the valve.\nIt is hot."
+
+
+def test_the_whole_repeats_nothing_of_its_lead() -> None:
+    found = whole(made.ROWS_UNIT, made.ROWS)
+    assert found is not None
+    assert found.excerpt.text.count("| Code |") == 1
+    assert found.lead == made.TABLE_LEAD.split("\n", 1)[0]
+    assert whole(replace(made.ROWS_UNIT, end=made.ROWS.section_start + 9_999), made.ROWS) is None
+
+
+def test_headers_and_fences_are_told() -> None:
+    assert ends_in_header("Words.\n\n| a | b |\n|---|:-:|\n")
+    assert not ends_in_header("| a | b |\n|---|---|\n| 1 | 2 |")
+    assert not ends_in_header("Words\n---")
+    assert table_header("| a | b |\n|---|---|\n| 1 | 2 |\n") == "| a | b |\n|---|---|"
+    assert table_header("| a | b |\n|---|---|\n\nWords.\n") == ""
+    assert in_code("```sh\nls\n")
+    assert not in_code("```sh\nls\n```\n")
+
+
+def test_a_row_that_was_cut_before_its_first_word_goes() -> None:
+    cut = replace(made.ROWS, quote=f"{made.ROWS.quote}\n| ")
+    assert shown(made.ROWS_UNIT, cut).excerpt.quote == made.ROWS.quote

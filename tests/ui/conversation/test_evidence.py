@@ -1,0 +1,50 @@
+"""What the evidence pane marks in a cited passage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipeline.answering.provenance import provenance
+from tests import made_answers as made
+from ui.conversation.evidence import CitationWalk, marks_of, walk
+from ui.shared.state import OpenEvidence
+
+
+def opened(marker: int) -> CitationWalk:
+    at = walk(made.ANSWERED, OpenEvidence("t", "citation", marker))
+    assert at is not None
+    return at
+
+
+def marked(at: CitationWalk, text: str) -> list[tuple[str, str]]:
+    return [(span.kind, text[span.start : span.end]) for span in marks_of(at, provenance(at.current, text))]
+
+
+def test_what_answers_is_marked_stronger_than_the_rest_of_its_quote() -> None:
+    assert marked(opened(3), made.MANUAL) == [
+        ("answer", "The cell then carries 2 kW."),
+        ("mark", made.PARAGRAPH.quote.removeprefix("The cell then carries 2 kW.")),
+    ]
+    assert marked(opened(1), made.MANUAL) == [("mark", made.ROWS.quote)]  # all of it answers
+
+
+def test_marks_move_with_their_passage() -> None:
+    assert marked(opened(3), "# New\n\nFirst.\n\n" + made.MANUAL)[0] == (
+        "answer",
+        "The cell then carries 2 kW.",
+    )
+
+
+def test_a_passage_that_was_changed_is_marked_as_a_whole() -> None:
+    changed = made.MANUAL.replace("carries 2 kW", "carries no more than 3 kW")
+    assert [kind for kind, _ in marked(opened(3), changed)] == ["mark"]
+    assert marked(opened(3), "# Another ship\n") == []
+
+
+def test_the_nearest_sections_and_earlier_turns_have_one_mark() -> None:
+    near = walk(made.ABSTAINED, OpenEvidence("t", "nearest", 0))
+    assert near is not None
+    assert near.answering is None
+    earlier = walk(replace(made.ANSWERED, units=()), OpenEvidence("t", "citation", 3))
+    assert earlier is not None
+    assert marked(earlier, made.MANUAL) == [("mark", made.PARAGRAPH.quote)]

@@ -1,0 +1,21 @@
+"""Words as widgets take them."""
+
+from __future__ import annotations
+
+from ui.shared.words import files, shortened, with_code
+
+
+def test_code_stays_code_and_all_else_is_shown_as_it_is() -> None:
+    assert with_code("Run `athena ingest *` on *.md") == r"Run `athena ingest *` on \*\.md"
+    assert with_code("one ` alone") == r"one \` alone"
+    assert with_code("first\nsecond") == "first  \nsecond"
+    assert with_code("") == ""
+
+
+def test_files_are_counted() -> None:
+    assert [files(number) for number in (0, 1, 1200)] == ["0 files", "1 file", "1,200 files"]
+
+
+def test_a_text_is_cut_between_words() -> None:
+    assert shortened("one two, three", 9) == "one two …"
+    assert shortened("one two", 9) == "one two"

@@ -1,0 +1,197 @@
+"""Quotes that can be understood: each with its lead, its answer marked, and what was left out to unfold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from pipeline.answer import Answer, Citation, Unit
+from pipeline.answering.excerpts import Excerpt, Led, shown, whole
+from pipeline.words import counted
+from ui.conversation.quotes import View
+from ui.shared.markdown_tree import Span, Tree, markdown_tree
+
+MARKS = re.compile(r"^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|(?:```|~~~).*$)", re.MULTILINE)  # of Markdown
+WORD = re.compile(r"\w")
+INLINE = frozenset({"em", "strong", "s", "code", "a", "span"})
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedUnit:
+    """A unit with the citation that it shows."""
+
+    unit: Unit
+    citation: Citation
+
+    def unmarked(self) -> QuotedUnit:
+        """The same without the part that answers."""
+        return replace(self, unit=replace(self.unit, answer_start=None, answer_end=None))
+
+    @property
+    def section(self) -> tuple[str, tuple[str, ...]]:
+        """Where it stands."""
+        return self.citation.source, self.citation.heading_path
+
+
+def units_view(answer: Answer) -> View:
+    """The quotes of an answer in the order of its units: those that are shown, and those behind a button."""
+    found = quoted_units(answer)
+    if answer.verdict != "answered":  # what may be beside the point is not marked as the answer
+        found = [item.unmarked() for item in found]
+    folded = [item for item in found if item.unit.folded]
+    return {
+        "groups": _groups(item for item in found if not item.unit.folded),
+        "folded": _groups(folded),
+        "folded_label": counted(len(folded), "more passage"),
+    }
+
+
+def quoted_units(answer: Answer) -> list[QuotedUnit]:
+    """The units that have their citation; a citation without a unit is a folded one at the end."""
+    cited = {citation.marker: citation for citation in answer.citations}
+    units = [unit for unit in answer.units if unit.marker in cited]
+    known = {unit.marker for unit in units}
+    units += [
+        Unit(citation.marker, "paragraph", citation.start, citation.end, folded=True)
+        for citation in answer.citations
+        if citation.marker not in known
+    ]
+    return [QuotedUnit(unit, cited[unit.marker]) for unit in units]
+
+
+def _groups(items: Iterable[QuotedUnit]) -> list[View]:
+    """Quotes in their order, adjacent ones of a section under one breadcrumb."""
+    return [
+        {"source": source, "path": list(path), "quotes": [_quote_view(item) for item in group]}
+        for (source, path), group in groupby(items, key=lambda item: item.section)
+    ]
+
+
+def _quote_view(item: QuotedUnit) -> View:
+    return {
+        "marker": item.citation.marker,
+        "kind": item.unit.kind,
+        "tree": unit_tree(item),
+        "whole": whole_tree(item),
+    }
+
+
+def unit_tree(item: QuotedUnit) -> Tree:
+    """Lead and quote, with a line where something is left out."""
+    lead, tree = _trees(shown(item.unit, item.citation), item.unit)
+    before, after = (
+        _left_out(item.unit.left_out_before, item.unit),
+        _left_out(item.unit.left_out_after, item.unit),
+    )
+    body = _body(tree)
+    if body is None:
+        return [*lead, *before, *tree, *after]
+    columns = _columns(tree)
+    body["c"] = [*_as_row(before, columns), *body["c"], *_as_row(after, columns)]
+    return [*lead, *tree]
+
+
+def whole_tree(item: QuotedUnit) -> Tree:
+    """All of the unit; nothing where all is shown, or where the citation does not have its text."""
+    found = whole(item.unit, item.citation)
+    if found is None:
+        return []
+    lead, tree = _trees(found, item.unit)
+    return [*lead, *tree]
+
+
+def _trees(found: Led, unit: Unit) -> tuple[Tree, Tree]:
+    excerpt = found.excerpt
+    spans = [
+        Span(excerpt.place(start), excerpt.place(end), "answer") for start, end in _answers(excerpt, unit)
+    ]
+    tree = markdown_tree(excerpt.text, spans=spans) or [{"t": "p", "c": [excerpt.quote]}]
+    _mark_rows(tree)
+    return markdown_tree(found.lead), tree
+
+
+def _answers(excerpt: Excerpt, unit: Unit) -> list[tuple[int, int]]:
+    """The span of the file that answers, where it is a part of what is shown and not all of it.
+
+    Lines of code are marked one at a time: a block of them is what is quoted, not a place in it.
+    """
+    if unit.answer_start is None or unit.answer_end is None:
+        return []
+    first, last = excerpt.place(unit.answer_start), excerpt.place(unit.answer_end)
+    answer = excerpt.text[first:last]
+    rest = MARKS.sub("", excerpt.text[len(excerpt.opening) : first] + excerpt.text[last:])
+    code = unit.kind == "code" and "\n" in answer.strip()
+    return (
+        []
+        if code or not WORD.search(answer) or not WORD.search(rest)
+        else [(unit.answer_start, unit.answer_end)]
+    )
+
+
+def _left_out(number: int, unit: Unit) -> Tree:
+    if not number:
+        return []
+    part = unit.parts.removesuffix("s")
+    return [{"t": "more", "c": [f"… {counted(number, f'more {part}')}"]}]
+
+
+def _body(tree: Tree) -> dict[str, Any] | None:
+    """The body of the table that the tree ends in; None where it ends in none."""
+    if tree[-1]["t"] != "table":
+        return None
+    return next((part for part in tree[-1]["c"] if part["t"] == "tbody"), None)
+
+
+def _columns(tree: Tree) -> int:
+    return max((len(row["c"]) for part in tree[-1]["c"] for row in part["c"]), default=1)
+
+
+def _as_row(more: Tree, columns: int) -> Tree:
+    if not more:
+        return []
+    return [{"t": "tr", "k": "left-out", "c": [{"t": "td", "span": columns, "c": more}]}]
+
+
+def _mark_rows(tree: Tree) -> None:
+    """A row whose cells are all marked is marked as a row."""
+    for node in tree:
+        if isinstance(node, str):
+            continue
+        if node["t"] == "tr" and (cells := [cell for cell in node["c"] if cell["c"]]):
+            if all(_marked(cell["c"]) for cell in cells):
+                node["k"] = "answers"
+                for cell in cells:
+                    cell["c"] = _unmarked(cell["c"])
+        else:
+            _mark_rows(node["c"])
+
+
+def _marked(tree: Sequence[Any]) -> bool:
+    """True where all the words are within a mark."""
+    return all(
+        not node.strip() if isinstance(node, str) else _is_mark(node) or _inline_marked(node) for node in tree
+    )
+
+
+def _inline_marked(node: dict[str, Any]) -> bool:
+    return node["t"] in INLINE and bool(node["c"]) and _marked(node["c"])
+
+
+def _is_mark(node: dict[str, Any]) -> bool:
+    return bool(node["t"] == "mark" and node.get("k") == "answer")
+
+
+def _unmarked(tree: Tree) -> Tree:
+    """The same without marks."""
+    plain: Tree = []
+    for node in tree:
+        if isinstance(node, str):
+            plain.append(node)
+        elif _is_mark(node):
+            plain += _unmarked(node["c"])
+        else:
+            plain.append(node | {"c": _unmarked(node["c"])})
+    return plain
