@@ -94,6 +94,7 @@ class SearchOptions(Options):
     simple_ratio_thresh: Share = Field(
         0.5, description="share of a section's sentences that must be found to merge them into the section"
     )
+    spelling: bool = Field(True, description="correct words that the documents have in another spelling")
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
     rerank_top_n: PositiveInt = Field(20, description="passages that the cross-encoder scores")
     rerank_weight: Share = Field(0.5, description="share of the cross-encoder in the combined score")

@@ -42,7 +42,11 @@ def _finish(events: Iterator[ChatEvent], show: Callable[[str], None]) -> Answer:
 
 def answer_text(answer: Answer) -> RenderableType:
     """The answer with its citations as footnotes."""
+    if answer.mode == "reply":
+        return Text(answer.text)
     lines: list[RenderableType] = [Text(answer.text), Text("")]
+    if answer.corrected:
+        lines.insert(0, showing_results(answer.corrected, instead_of=answer.condensed_question))
     lines += [_footnote(citation) for citation in answer.citations]
     if answer.nearest:
         lines.append(Text("Nearest sections:", style="dim"))
@@ -56,6 +60,13 @@ def answer_text(answer: Answer) -> RenderableType:
     model = answer.model or "no model: quotes"
     lines.append(Text(f"{model}, {answer.seconds:.1f} s", style="dim"))
     return Group(*lines)
+
+
+def showing_results(corrected: str, *, instead_of: str) -> Text:
+    """The line above what was found for a question whose spelling was corrected."""
+    return Text(
+        f"Showing results for {corrected}. Search for `{instead_of}` instead: --verbatim", style="yellow"
+    )
 
 
 def _footnote(citation: Citation) -> Text:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank
-from athena.cli.running import err, opened, show
+from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
+from athena.cli.running import as_set, err, opened, show
 
 
 def ask(
@@ -17,6 +17,7 @@ def ask(
     llm: Llm = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
+    verbatim: Verbatim = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -24,7 +25,9 @@ def ask(
     from athena.cli.answers import answer_text, ask_quietly, watch_answer
     from athena.shapes import answer_shape
 
-    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank) as athena:
+    if not any(map(str.isalnum, question)):
+        raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
+    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=as_set(verbatim)) as athena:
         athena.warm_up()
         chat = athena.chat(conversation_id=conversation, paths=path)
         answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)

@@ -57,6 +57,11 @@ def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
     return load_settings(**given)
 
 
+def as_set(verbatim: bool) -> bool | None:
+    """The setting `spelling` that `--verbatim` means; None leaves it as it is set."""
+    return False if verbatim else None
+
+
 def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
     """Print the result: one line of JSON, or text for people."""
     if as_json:

@@ -10,8 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank
-from athena.cli.running import opened, show
+from athena.cli.answers import showing_results
+from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
+from athena.cli.running import as_set, opened, show
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval
@@ -32,6 +33,7 @@ def search(
     ] = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
+    verbatim: Verbatim = False,
     llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -47,6 +49,7 @@ def search(
         "hyde": hyde,
         "rerank": rerank,
         "llm": llm,
+        "spelling": as_set(verbatim),
     }
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
@@ -68,6 +71,8 @@ def search_text(retrieval: Retrieval) -> RenderableType:
     if not retrieval.passages:
         return Text("Nothing was found. Is anything indexed? `athena doctor` tells.")
     lines: list[RenderableType] = []
+    if retrieval.asked:
+        lines.append(showing_results(retrieval.question, instead_of=retrieval.asked))
     for rank, passage in enumerate(retrieval.passages, start=1):
         lines += _result_lines(rank, passage)
     verdict = retrieval.answerability

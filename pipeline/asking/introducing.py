@@ -40,7 +40,9 @@ _TRIVIAL = re.compile(
 )
 """Headings that mean something only beside those above them."""
 
-_NO_GERUNDS = frozenset("evening morning during nothing something anything everything string spring wing".split())
+_NO_GERUNDS = frozenset(
+    "evening morning during nothing something anything everything string spring wing".split()  # noqa: SIM905 (a list of words)
+)
 
 
 def reply_to(kind: SmallTalk, *, persona: Persona, store: DocumentStore) -> str:
@@ -81,7 +83,9 @@ def _indexed(documents: Sequence[DocumentInfo]) -> str:
     longest = sorted(documents, key=lambda info: (-info.sections, info.source))
     titles = list(dict.fromkeys(info.title or info.source for info in longest))
     rest = f" and {len(titles) - TITLES:,} more" if len(titles) > TITLES else ""
-    counts = f"{_plural(len(documents), 'document')} with {_plural(sum(d.sections for d in documents), 'section')}"
+    counts = (
+        f"{_plural(len(documents), 'document')} with {_plural(sum(d.sections for d in documents), 'section')}"
+    )
     return f"Indexed: {counts}: {', '.join(titles[:TITLES])}{rest}."
 
 
@@ -114,7 +118,7 @@ def _is_telling(section: StoredNode) -> bool:
 
 
 def _definition(section: StoredNode) -> str:
-    """"What is the cabin fan?" where a sentence of "Cabin fan" begins with "The cabin fan is"; else ""."""
+    """`What is the cabin fan?` where a sentence of "Cabin fan" begins with "The cabin fan is"; else ""."""
     heading = _heading(section)
     begins = rf"(?:^|[.!?]\s+|\n)((?:the|an?)\s+)?{re.escape(heading)}\s+(is|are)\s+(?!not\b)"
     found = re.search(begins, section.text, re.IGNORECASE)
@@ -152,5 +156,7 @@ def _verb(gerund: str) -> str:
 def _lowered(name: str) -> str:
     """A heading inside a sentence: its everyday words without the capitals of a title."""
     return re.sub(
-        r"\b[A-Z][a-z]+\b", lambda found: word if rank(word := found[0].lower()) is not None else found[0], name
+        r"\b[A-Z][a-z]+\b",
+        lambda found: word if rank(word := found[0].lower()) is not None else found[0],
+        name,
     )

@@ -110,10 +110,12 @@ _PHRASES: dict[SmallTalk, str] = {
         cheers
         (much |very much )?appreciated
         (i )?(really |very much )?appreciate (it|that|your help)
-        (danke|vielen dank|danke schön|merci|merci beaucoup|gracias|muchas gracias|grazie|obrigado|obrigada|tack|dank je)
+        (danke|vielen dank|danke schön|merci|merci beaucoup|gracias|muchas gracias|grazie)
+        (obrigado|obrigada|tack|dank je)
     """,
     SmallTalk.GREETING: r"""
-        (hello|helo|hallo|hi|hey|hiya|howdy|greetings|yo|hola|bonjour|ciao|salut|moin|servus|ahoy|namaste)( there)?
+        (hello|helo|hallo|hi|hey|hiya|howdy|greetings|yo|ahoy)( there)?
+        (hola|bonjour|ciao|salut|moin|servus|namaste)
         (a )?good (morning|evening|afternoon|day)
         how (are|r) (you|u|things)( doing| going)?( today)?
         how (is|s) it going
@@ -142,8 +144,8 @@ _PHRASES: dict[SmallTalk, str] = {
         (that |this |it |now (that |it )?)?(makes|made) (perfect |much |more |a lot of )?sense
         (that )?(sounds|looks) (good|great|right|fine)
         (that|this|it|which)( (was|is|s|has|really|all|very|so|quite|just|exactly|what))*
-            [ ](helps?|helped|helpful|great|good|perfect|nice|useful|fine|clear|right|enough|i needed|awesome|cool
-            |wonderful|works?|worked|fixed|solved)( me)?( a lot)?( now)?
+            [ ](helps?|helped|helpful|great|good|perfect|nice|useful|fine|clear|right|enough|i needed
+            |awesome|cool|wonderful|works?|worked|fixed|solved)( me)?( a lot)?( now)?
         you (are|re) (very |so |really )?(great|good|helpful|awesome|amazing|welcome|the best|nice|cool|right)
         i (really )?(love|like) (you|it|this|that)
         no (problem|worries)
@@ -175,7 +177,9 @@ def small_talk(message: str, *, name: str = "Athena", follows: bool = False) -> 
         return None
     kinds: set[SmallTalk | None] = set()
     while words:
-        found = [(match.end(), kind) for kind, phrase in _phrases(_plain(name)) if (match := phrase.match(words))]
+        found = [
+            (match.end(), kind) for kind, phrase in _phrases(_plain(name)) if (match := phrase.match(words))
+        ]
         if not found:
             return None
         end, kind = max(found, key=lambda item: item[0])

@@ -20,7 +20,9 @@ def told(message: str) -> str:
 
 
 def test_nearly_all_messages_are_told_apart() -> None:
-    wrong = [(kind, message) for kind, message in MESSAGES if (told(message) == "content") != (kind == "content")]
+    wrong = [
+        (kind, message) for kind, message in MESSAGES if (told(message) == "content") != (kind == "content")
+    ]
     assert len(MESSAGES) >= 120
     assert len(wrong) <= len(MESSAGES) * (1 - ENOUGH), wrong
 
