@@ -72,7 +72,7 @@ def suggested_questions(documents: Sequence[DocumentInfo], sections: SectionStor
         found = [section for section in sections.document(info.source).sections if _is_telling(section)]
         defined += islice(filter(None, map(_definition, found)), 1)
         explained += islice(filter(None, map(_instruction, found)), 1)
-        said += [f"What does {info.title} say about “{_heading(section)}”?" for section in found[:1]]
+        said += [f"What do the documents say about “{_heading(section)}”?" for section in found[:1]]
     in_turn = [question for pair in zip_longest(_spread(defined), _spread(explained)) for question in pair]
     return list(dict.fromkeys(filter(None, [*in_turn, *_spread(said)])))[:QUESTIONS]
 

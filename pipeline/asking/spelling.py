@@ -177,9 +177,8 @@ def _correction(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) 
         return compound
     if rank(word) is not None:
         return ""
-    if _is_derived(word, vocabulary):
-        return _nearest(word, vocabulary, most=CHEAP)
-    return _nearest(word, vocabulary) or _split(word, vocabulary, index)
+    most = CHEAP if _is_derived(word, vocabulary) else MOST_EDITS
+    return _nearest(word, vocabulary, most=most) or _split(word, vocabulary, index)
 
 
 def _compound(word: str, vocabulary: Mapping[str, int]) -> str:
@@ -206,7 +205,7 @@ def _is_derived(word: str, vocabulary: Mapping[str, int]) -> bool:
     return any(known(word[:cut]) and known(word[cut:]) for cut in range(SHORTEST, len(word) - SHORTEST + 1))
 
 
-def _nearest(word: str, vocabulary: Mapping[str, int], *, most: float = MOST_EDITS) -> str:
+def _nearest(word: str, vocabulary: Mapping[str, int], *, most: float) -> str:
     """The word that was meant, where it is near and frequent enough and no other is so; "" else.
 
     `most` is how many edits there may be.

@@ -57,6 +57,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "bm25_section_share": ("0", 0.0),
     "dense_section_share": ("1", 1.0),
     "simple_ratio_thresh": ("0.7", 0.7),
+    "spelling": ("false", False),
     "rerank": ("false", False),
     "rerank_top_n": ("5", 5),
     "rerank_weight": ("0.9", 0.9),
