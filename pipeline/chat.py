@@ -1,6 +1,6 @@
 """The third recipe: a message in, an answer with verified citations out, watched as it is made.
 
-condense → retrieve → answerable? → quote, or prompt and generate → cite → verify → remember
+small talk? → condense → retrieve → answerable? → quote, or prompt and generate → cite → verify → remember
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from pipeline.answering.replies import (
     quotes_text,
 )
 from pipeline.answering.turn import Listener, RunningTurn
+from pipeline.asking.language import other_language
+from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.options import ChatOptions
 from pipeline.steps.events import (
@@ -69,6 +71,7 @@ KEEP_EVERY_S = 1.0  # how much of an answer a kill can lose
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
+OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}. This was found all the same."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -112,6 +115,8 @@ class ChatRecipe:
     # -- the recipe ---------------------------------------------------------------------------------
 
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
+        if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
+            return self._reply(turn, talk)
         yield from self._condense(turn)
         yield from self._retrieve(turn)
         if turn.found.answerability.verdict == "not in the documents":
@@ -133,6 +138,9 @@ class ChatRecipe:
         hyde = step_of(turn.retrieval.steps, HydeStep)
         if hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
+        found = (passage.section.text for passage in turn.retrieval.passages)
+        if languages := other_language(turn.message, found):
+            turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
         known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}
         sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
@@ -171,6 +179,14 @@ class ChatRecipe:
     def _cite(self, turn: RunningTurn, sources: Sequence[Source]) -> Events[Answer]:
         """The generated text with markers resolved and every sentence checked."""
         return (yield from turn.trace.take(VerifyStep(), self._verified, turn, sources))
+
+    def _reply(self, turn: RunningTurn, talk: SmallTalk) -> Answer:
+        """What the persona says to a message that asks nothing of the documents."""
+        from pipeline.asking.introducing import reply_to
+
+        store = self.parts.hybrid_search.store
+        text = reply_to(talk, persona=self.parts.persona, store=store)
+        return turn.answer(text=text, mode="reply", verdict="answered")
 
     # -- the steps ----------------------------------------------------------------------------------
 
@@ -300,7 +316,8 @@ class ChatRecipe:
         last: ChatEvent
         try:
             answer = self._keep(turn, (yield from self._answer(turn)))
-            self.history.remember(turn.message, answer.text)
+            if answer.mode != "reply":
+                self.history.remember(turn.message, answer.text)
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._keep_failed(turn, str(error))

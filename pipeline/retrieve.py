@@ -1,6 +1,7 @@
 """The second recipe: a question in, the passages that may answer it out.
 
-HyDE → (wait) → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable? → select
+spelling → HyDE → (wait) → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable?
+→ select
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import threading
 from dataclasses import dataclass, replace
 
 from pipeline.answer import Answerability, Passage, Retrieval
+from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
 from pipeline.finding.answerability import Calibration, judge
@@ -22,6 +24,7 @@ from pipeline.steps.events import Events, outcome
 from pipeline.steps.records import (
     KEPT_RANKS,
     AnswerableStep,
+    CorrectStep,
     EmbedStep,
     FuseStep,
     HydeStep,
@@ -109,6 +112,10 @@ class HybridSearch:
             bm25_section_share=options.bm25_section_share,
             dense_section_share=options.dense_section_share,
         )
+        asked = question
+        question = yield from take(
+            CorrectStep(question=asked), spelling.correct, self.store.sentences, options, question=asked
+        )
         written = yield from take(
             HydeStep(question=question), hyde.write, self._hypothesize, options, known=hypothesis, stop=stop
         )
@@ -132,7 +139,8 @@ class HybridSearch:
             passages = yield from take(
                 SelectStep(top_k=options.top_k, context_tokens=options.context_tokens), self._select, passages
             )
-        return Retrieval(question, tuple(passages), verdict, tuple(trace.steps[first:]))
+        steps = tuple(trace.steps[first:])
+        return Retrieval(question, tuple(passages), verdict, steps, asked if asked != question else "")
 
     # -- the steps ----------------------------------------------------------------------------------
 

@@ -91,6 +91,8 @@ def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
 
 def answer_text(answer: Answer) -> RenderableType:
     """The answer with its quotes and citations, what the reader should know of it, and who answered."""
+    if answer.mode == "reply":
+        return Prose(answer.text)
     lines: list[RenderableType] = [answer_body(answer)]
     lines += [
         Text(f"Not supported by what it cites: {answer.text[item.start : item.end].strip()}", style="yellow")
@@ -106,7 +108,7 @@ def answer_body(answer: Answer) -> RenderableType:
     """The answer alone: its text with footnotes, or its quotes."""
     lines: list[RenderableType] = []
     if answer.corrected:
-        lines += [showing_results(answer.corrected, instead_of=answer.question), Text("")]
+        lines += [showing_results(answer.corrected, instead_of=answer.condensed_question), Text("")]
     return Group(*lines, *(_quotes(answer) if quotes_units(answer) else _prose(answer)))
 
 

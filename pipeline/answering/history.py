@@ -12,7 +12,8 @@ from pipeline.stores.conversations import Conversation
 class History:
     """The messages of one conversation; filled from what is stored, added to after each answer.
 
-    A failed turn without text is left out: its question would be answered twice. Markers are removed:
+    A failed turn without text is left out: its question would be answered twice; so is small talk, which no
+    question refers to. Markers are removed:
     their numbers mean nothing in the next prompt.
     """
 
@@ -24,6 +25,8 @@ class History:
         """The history of a stored conversation."""
         history = cls()
         for turn in conversation.turns if conversation else ():
+            if turn.answer.mode == "reply":
+                continue
             history.remember(turn.question, turn.answer.text)
         return history
 

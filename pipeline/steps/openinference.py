@@ -108,7 +108,7 @@ def _of_kind(step: Step, turn: FinishedTurn) -> Attributes:
             text = f"{names.EMBEDDING_EMBEDDINGS}.0.{Embedding.EMBEDDING_TEXT}"
             return {
                 names.EMBEDDING_MODEL_NAME: step.model,
-                text: bounded(turn.answer.condensed_question),
+                text: bounded(turn.answer.corrected or turn.answer.condensed_question),
             }
         case RerankStep():
             return _reranking(step, turn)

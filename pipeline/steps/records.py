@@ -44,6 +44,14 @@ class Quoted(NamedTuple):
     score: float
 
 
+class Corrected(NamedTuple):
+    """One corrected word: where it begins in the question, as it was written, and what it was read as."""
+
+    start: int
+    wrong: str
+    right: str
+
+
 @dataclass(frozen=True, slots=True)
 class FetchedSection:
     """One fetched section: how many of its sentences were found, and whether it replaced them."""
@@ -87,6 +95,18 @@ class CondenseStep(Step):
     by: str = ""  # "as asked", "rules", "model"
     WORKING: ClassVar[str] = "Reading the conversation"
     INPUTS: ClassVar[tuple[str, ...]] = ("message", "messages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectStep(Step):
+    """Misspelt words of the question were corrected."""
+
+    name: Literal["correct"] = "correct"
+    question: str = ""
+    corrected: str = ""  # "" = as it was asked
+    words: tuple[Corrected, ...] = ()
+    WORKING: ClassVar[str] = "Reading the question"
+    INPUTS: ClassVar[tuple[str, ...]] = ("question",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +285,7 @@ class VerifyStep(Step):
 
 KINDS: Mapping[str, type[Step]] = {
     "condense": CondenseStep,
+    "correct": CorrectStep,
     "hyde": HydeStep,
     "wait": WaitStep,
     "embed": EmbedStep,

@@ -173,6 +173,18 @@ class SentenceIndex(Protocol):
     def count(self) -> int:
         """How many sentences are indexed."""
 
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """Those of some analysed terms that no node has; fast, as each search asks.
+
+        A term of a document that was removed just now may still count as there.
+        """
+
+    def vocabulary(self) -> Mapping[str, int]:
+        """How often each word is written in the sections and their headings, in lower case.
+
+        Counted when it is first needed after a change: about a second for 14 MB of text.
+        """
+
 
 class Writing(Protocol):
     """The single writer's turn: what it is writing to, which in a rebuild nobody sees before `publish`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pipeline.analysis import analyse
 from pipeline.stores.base import DocumentStore, SearchRequest
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
 
@@ -153,3 +154,26 @@ class TestSentenceIndex:
         for node_id, vector in found.items():
             assert vector.dtype == np.float32
             np.testing.assert_allclose(vector, document.vectors[node_id], atol=1e-3)
+
+    def test_terms_that_no_node_has_are_told(self, index: DocumentStore) -> None:
+        terms = {*analyse("vented BATTERY overview zeppelin"), "ecs-ln2-t1"}
+        assert index.sentences.lacking(terms) == {"zeppelin"}
+        assert index.sentences.lacking(()) == frozenset()
+        assert index.sentences.vocabulary()  # what is known of it now must tell the same
+        assert index.sentences.lacking(terms) == {"zeppelin"}
+
+    def test_the_vocabulary_has_every_word_without_digits(self, index: DocumentStore) -> None:
+        words = index.sentences.vocabulary()
+        assert {"relief", "battery", "overview", "the"} <= set(words)
+        assert words["relief"] == 1 < words["fan"]
+        assert not any(character.isdigit() for word in words for character in word)
+
+    def test_the_vocabulary_follows_the_documents(self, index: DocumentStore) -> None:
+        assert "zeppelin" not in index.sentences.vocabulary()
+        with index.writing(MANIFEST) as writing:
+            writing.replace(make_document("overview.md", {"Overview": ["A zeppelin."]}))
+        assert "zeppelin" in index.sentences.vocabulary()
+        assert index.sentences.lacking(["zeppelin"]) == frozenset()
+        index.delete_document("overview.md")
+        assert "zeppelin" not in index.sentences.vocabulary()
+        assert index.sentences.lacking(["zeppelin"]) == {"zeppelin"}

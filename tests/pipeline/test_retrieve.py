@@ -42,7 +42,7 @@ from tests.pipeline.searching import (
     the_step,
 )
 
-STEPS = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+STEPS = ["correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 HYPOTHESIS = "The antenna points at Earth."
 

@@ -10,6 +10,7 @@ from pipeline.steps.records import (
     KEPT_RANKS,
     AnswerableStep,
     CondenseStep,
+    CorrectStep,
     EmbedStep,
     FetchedSection,
     FuseStep,
@@ -37,6 +38,7 @@ LISTS = {
 }
 LABELS = {
     "condense": "Condense",
+    "correct": "Spelling",
     "hyde": "Hypothesis",
     "wait": "Wait",
     "embed": "Embed",
@@ -87,6 +89,8 @@ def _count(step: Step) -> str:
     match step:
         case CondenseStep():
             return {"rules": "by rules", "model": "by the model"}.get(step.by, "as asked")
+        case CorrectStep():
+            return _plural(len(step.words), "word")
         case HydeStep():
             return counted(len(step.hypothesis.split()), "word")
         case EmbedStep():

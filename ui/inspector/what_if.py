@@ -79,6 +79,7 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         tokens = st.slider("token budget", 200, 8000, now.context_tokens, 100)
         top_n = st.slider("passages to rerank", 1, 50, now.rerank_top_n)
         rerank = st.checkbox("rerank with the cross-encoder", now.rerank)
+        spelling = st.checkbox("correct the spelling", now.spelling)
         hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
     return now.but(
         alpha=alpha,
@@ -90,6 +91,7 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         context_tokens=tokens,
         rerank_top_n=top_n,
         rerank=rerank,
+        spelling=spelling,
         hyde=hyde,
     )
 

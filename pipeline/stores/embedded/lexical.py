@@ -27,7 +27,13 @@ from pipeline.analysis import ANALYSER_VERSION
 from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.embedded.documents import Scored, State, changes_since
 from pipeline.stores.embedded.lexical_rows import rows_of_build, rows_of_documents
-from pipeline.stores.embedded.tantivy_index import change_index, create_index, open_searcher, search_index
+from pipeline.stores.embedded.tantivy_index import (
+    change_index,
+    create_index,
+    has_term,
+    open_searcher,
+    search_index,
+)
 
 LEXICAL_FORMAT: Final = f"1.{ANALYSER_VERSION}.{version('tantivy')}"
 CURRENT: Final = "current.json"
@@ -83,6 +89,14 @@ class LexicalIndex:
             level: search_index(searcher, terms, limit=limits[level], documents=documents)
             for level, searcher in searchers.items()
         }
+
+    def lacking(self, state: State, terms: Collection[str]) -> frozenset[str]:
+        """Those of some terms that no section of what is open has; none where that is of another build."""
+        with self._lock:
+            opened, searchers = self._opened, dict(self._searchers)
+        if opened is None or (opened.store, opened.build) != (state.store, state.visible):
+            return frozenset()
+        return frozenset(term for term in terms if not has_term(searchers["section"], term))
 
     def is_current(self, state: State) -> bool:
         """True where what is open was derived from `state` and is sound; opens what others have derived."""

@@ -25,6 +25,7 @@ from pipeline.stores.embedded.node_rows import SENTENCES_BY_ID, SENTENCES_OF_SEC
 from pipeline.stores.embedded.vectors import VectorIndex
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
+from pipeline.stores.vocabulary import KeptVocabulary
 
 # CROSS JOIN keeps SQLite from reading the whole build instead (12 ms at 100,000 sentences).
 _IDS: Mapping[Level, str] = {
@@ -52,6 +53,7 @@ _VECTOR_PLACES = """
 """
 _VECTORS = "SELECT section, vectors FROM embedding WHERE section IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT total(sentences) FROM document WHERE build = ?"
+_TEXTS = "SELECT json_extract(metadata, '$.heading_path') || ' ' || text FROM section WHERE build = ?"
 _EMPTY = SearchResponse((), (), (), ())
 
 
@@ -72,6 +74,7 @@ class EmbeddedSentences:
         self._vectors = VectorIndex()
         self._catch_up = catch_up
         self._counted: tuple[State | None, int] = None, 0
+        self._vocabulary = KeptVocabulary()
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -128,9 +131,26 @@ class EmbeddedSentences:
                 self._counted = state, count
             return count
 
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """Those of some analysed terms that no node has."""
+        with self._pool.borrow() as connection:
+            self._catch_up(connection)
+            with snapshot(connection):
+                state = read_state(connection)
+        return self._lexical.lacking(state, terms)
+
+    def vocabulary(self) -> Mapping[str, int]:
+        """How often each word is written in the sections and their headings, in lower case."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            return self._vocabulary.of(
+                state, lambda: (text for (text,) in connection.execute(_TEXTS, (state.visible,)))
+            )
+
     def close(self) -> None:
-        """Free the vectors."""
+        """Free the vectors and words."""
         self._vectors = VectorIndex()
+        self._vocabulary = KeptVocabulary()
 
     def _search(self, connection: sqlite3.Connection, state: State, request: SearchRequest) -> SearchResponse:
         limits: dict[Level, int] = {

@@ -53,6 +53,11 @@ def search_index(
     return sorted(found, key=lambda scored: (-scored.score, scored.number))
 
 
+def has_term(searcher: tantivy.Searcher, term: str) -> bool:
+    """Whether any node has a term; about 20 µs."""
+    return bool(searcher.search(_term(term, 1), limit=1, count=False).hits)
+
+
 def _query(terms: Sequence[str], documents: Collection[int] | None) -> tantivy.Query:
     """Any of the terms; one that is repeated weighs as often."""
     query = tantivy.Query.boolean_query(

@@ -24,9 +24,11 @@ from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.server.objects import NodeObjects, Wanted
 from pipeline.stores.server.queries import Fetched, Found
+from pipeline.stores.server.records import read_sections
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import LeafCache, Leaves
+from pipeline.stores.vocabulary import KeptVocabulary
 
 SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
 
@@ -44,6 +46,8 @@ class ServerSentences:
         self._snapshots = snapshots
         self._manifest = manifest
         self._leaves = LeafCache()
+        self._vocabulary = KeptVocabulary()
+        self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -107,6 +111,54 @@ class ServerSentences:
         """How many sentences are indexed."""
         return self._snapshots.recall(_count, _count)
 
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """Those of some analysed terms that no node has: told by the vocabulary where it is known."""
+
+        def remember(snapshot: Snapshot) -> frozenset[str] | None:
+            known = self._terms
+            return frozenset(terms) - known[1] if known[0] == _state(snapshot) else None
+
+        def read(snapshot: Snapshot) -> frozenset[str]:
+            known = remember(snapshot)
+            if known is not None:
+                return known
+            return frozenset(term for term in terms if not self._has(snapshot, term))
+
+        return self._snapshots.recall(remember, read)
+
+    def vocabulary(self) -> Mapping[str, int]:
+        """How often each word is written in the sections and their headings, in lower case."""
+
+        def read(snapshot: Snapshot) -> Mapping[str, int]:
+            words = self._vocabulary.of(_state(snapshot), lambda: self._texts(snapshot))
+            if self._terms[0] != _state(snapshot):
+                self._terms = _state(snapshot), frozenset(chain.from_iterable(map(analyse, words)))
+            return words
+
+        return self._snapshots.read(read)
+
+    def _texts(self, snapshot: Snapshot) -> Iterator[str]:
+        """The texts of the visible sections, each after its headings."""
+        for record in read_sections(self._servers.mongo, {"build": snapshot.build}):
+            if record["version"] in snapshot.documents:
+                headings = " ".join(json.loads(record["metadata"])["heading_path"])
+                yield f"{headings} {record['text']}"
+
+    def _has(self, snapshot: Snapshot, term: str) -> bool:
+        """Whether a search for a term finds anything."""
+        objects = self._objects(snapshot)
+        if objects is None:
+            return True
+        found = objects.search(
+            terms=[term],
+            vector=None,
+            limits={"section": 1, "sentence": 1},
+            visible=snapshot.documents,
+            versions=None,
+            fresh=False,
+        )
+        return any(found.values())
+
     def _fetch(self, snapshot: Snapshot, *wanted: Wanted) -> list[list[Fetched]]:
         """For each wish the visible objects that it means."""
         objects = self._objects(snapshot)
@@ -157,6 +209,11 @@ def _versions(snapshot: Snapshot, glob: str | None) -> list[str] | None:
 
 def _ranking(found: Mapping[tuple[str, Level], Sequence[Found]], way: str, level: Level) -> Ranking:
     return tuple(Hit(item.node_id, item.section_id, item.score) for item in found.get((way, level), ()))
+
+
+def _state(snapshot: Snapshot) -> tuple[str, str | None, int]:
+    """What the vocabulary of a snapshot is kept by."""
+    return snapshot.state.store, snapshot.build, snapshot.state.generation
 
 
 def _count(snapshot: Snapshot) -> int:

@@ -242,9 +242,9 @@ def test_search_as_json(data_dir: Path, manual: Path) -> None:
         lines = source.read_text(encoding="utf-8").splitlines()
         assert result["text"].splitlines()[0] in lines[result["start_line"] - 1]
         assert result["text"].splitlines()[-1] in lines[result["end_line"] - 1]
-    assert [set(step) >= {"name", "ms"} for step in found["steps"]] == [True] * 8
+    assert [set(step) >= {"name", "ms"} for step in found["steps"]] == [True] * 9
     assert {step["name"] for step in found["steps"]} == {
-        "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"
+        "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"
     }  # fmt: skip
 
 

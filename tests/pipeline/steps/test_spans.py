@@ -39,7 +39,7 @@ from tests.pipeline.searching import make_search, the_step
 ROOT = Path(__file__).parents[3]
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]."
-RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+RETRIEVING = ["correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
 
 
 @contextmanager
@@ -129,6 +129,7 @@ def test_kinds_without_a_model(new_chat: NewChat) -> None:
     steps = one_turn(new_chat).steps()
     assert {name: span.kind for name, span in steps.items()} == {
         "condense": "CHAIN",
+        "correct": "CHAIN",
         "hyde": "CHAIN",
         "embed": "EMBEDDING",
         "search": "RETRIEVER",

@@ -41,7 +41,8 @@ def answer() -> Answer:
 
 def test_all_of_its_steps_are_there(answer: Answer) -> None:
     assert [step.name for step in answer.steps] == [
-        "condense", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select", "quote"
+        "condense", "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select",
+        "quote",
     ]  # fmt: skip
     assert all(step.started_at > 0 for step in answer.steps)
     assert (the_step(answer, CondenseStep).by, the_step(answer, QuoteStep).limit) == ("as asked", 5)

@@ -1,0 +1,162 @@
+"""What is replied to small talk: who answers, what is indexed, and four questions to begin with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING
+
+from pipeline.asking.english import rank
+from pipeline.asking.small_talk import SmallTalk
+
+if TYPE_CHECKING:
+    from pipeline.answering.persona import Persona
+    from pipeline.nodes import StoredNode
+    from pipeline.stores.base import DocumentInfo, DocumentStore, SectionStore
+
+QUESTIONS = 4
+TITLES = 8  # that are named; of more, those of the longest documents
+LOOKED_AT = 24  # documents: spread over all of them, they have questions enough, and are read in some 20 ms
+LEAST_CHARACTERS = 120  # of a section that is asked about: shorter ones are stubs and lists of links
+
+_BRIEF = {
+    SmallTalk.THANKS: "You are welcome. Ask on whenever you like.",
+    SmallTalk.FAREWELL: "Goodbye. What was said stays in this conversation.",
+    SmallTalk.APPROVAL: "Good. What else do you need to know?",
+}
+_OPENING = {
+    SmallTalk.GREETING: "Hello, {name} here. {greeting}",
+    SmallTalk.IDENTITY: "I am {name}. {greeting}",
+    SmallTalk.ABILITIES: "I find what the documents say, and quote it with its place. {greeting}",
+    SmallTalk.DOCUMENTS: "I know what is written in the documents that are indexed here, and nothing else.",
+    SmallTalk.NOTHING: "That is no question yet. {greeting}",
+}
+_TRIVIAL = re.compile(
+    r"\b(overview|introduction|summary|examples?|notes?|see also|contents|index|next steps?|related|appendix"
+    r"|chapter|references?|readme|changelog|license|foreword|preface|faq|about|general|other|more|conclusion"
+    r"|symptoms?|causes?|verification|background|purpose|usage|parameters?|request|response|prerequisites?)\b",
+    re.IGNORECASE,
+)
+"""Headings that mean something only beside those above them."""
+
+_NO_GERUNDS = frozenset(
+    "evening morning during nothing something anything everything string spring wing".split()  # noqa: SIM905 (a list of words)
+)
+
+
+def reply_to(kind: SmallTalk, *, persona: Persona, store: DocumentStore) -> str:
+    """The reply to small talk, as Markdown; raises `StoreError`."""
+    if kind in _BRIEF:
+        return _BRIEF[kind]
+    documents = store.sections.documents()
+    questions = persona.suggestions[:QUESTIONS] or suggested_questions(documents, store.sections)
+    parts = [
+        _OPENING[kind].format(name=persona.name, greeting=persona.greeting).strip(),
+        _indexed(documents),
+        "\n".join(["You could ask:", "", *(f"- {question}" for question in questions)]) if questions else "",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def suggested_questions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
+    """Up to four questions that the documents answer, made of headings; always the same for the same ones.
+
+    Of definitions and instructions in turn, each of another document as long as there are enough.
+    """
+    step = max(1, -(-len(documents) // LOOKED_AT))
+    defined: list[str] = []
+    explained: list[str] = []
+    said: list[str] = []
+    for info in documents[::step]:
+        found = [section for section in sections.document(info.source).sections if _is_telling(section)]
+        defined += islice(filter(None, map(_definition, found)), 1)
+        explained += islice(filter(None, map(_instruction, found)), 1)
+        said += [f"What do the documents say about “{_heading(section)}”?" for section in found[:1]]
+    in_turn = [question for pair in zip_longest(_spread(defined), _spread(explained)) for question in pair]
+    return list(dict.fromkeys(filter(None, [*in_turn, *_spread(said)])))[:QUESTIONS]
+
+
+def _indexed(documents: Sequence[DocumentInfo]) -> str:
+    if not documents:
+        return "Nothing is indexed yet."
+    longest = sorted(documents, key=lambda info: (-info.sections, info.source))
+    titles = list(dict.fromkeys(info.title or info.source for info in longest))
+    rest = f" and {len(titles) - TITLES:,} more" if len(titles) > TITLES else ""
+    counts = (
+        f"{_plural(len(documents), 'document')} with {_plural(sum(d.sections for d in documents), 'section')}"
+    )
+    return f"Indexed: {counts}: {', '.join(titles[:TITLES])}{rest}."
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _spread(questions: Sequence[str]) -> Iterator[str]:
+    """All of them, beginning with some that lie apart."""
+    step = max(1, len(questions) // QUESTIONS)
+    yield from questions[::step]
+    yield from questions
+
+
+def _heading(section: StoredNode) -> str:
+    path = section.metadata.get("heading_path") or [""]
+    return re.sub(r"[`*_]|<[^>]*>", "", path[-1]).strip().rstrip(".:")
+
+
+def _is_telling(section: StoredNode) -> bool:
+    """False for a section without a heading of its own, with a trivial one, or with next to no text."""
+    heading = _heading(section)
+    return (
+        len(section.text) >= LEAST_CHARACTERS
+        and 1 <= len(heading.split()) <= 7
+        and heading.isprintable()
+        and not re.search(r"[{}\[\]|]|^\W|^\d", heading)
+        and not _TRIVIAL.search(heading)
+    )
+
+
+def _definition(section: StoredNode) -> str:
+    """`What is the cabin fan?` where a sentence of "Cabin fan" begins with "The cabin fan is"; else ""."""
+    heading = _heading(section)
+    begins = rf"(?:^|[.!?]\s+|\n)((?:the|an?)\s+)?{re.escape(heading)}\s+(is|are)\s+(?!not\b)"
+    found = re.search(begins, section.text, re.IGNORECASE)
+    if not found or len(heading.split()) > 4:
+        return ""
+    article, verb = (found.group(1) or "").strip().lower(), found.group(2).lower()
+    return " ".join(filter(None, [f"What {verb}", article, _lowered(heading)])) + "?"
+
+
+def _instruction(section: StoredNode) -> str:
+    """A question of a heading that is one, or that begins with a verb, as "Installing …"; else ""."""
+    heading = _heading(section)
+    first, _, rest = heading.partition(" ")
+    if heading.endswith("?"):
+        return heading
+    if any(rank(word) is None for word in re.findall(r"[a-z]+", heading.lower())):
+        return ""
+    if re.match(r"how to ", heading, re.IGNORECASE):
+        return f"How do I {_lowered(heading[7:])}?"
+    if rest and first.lower().endswith("ing") and (verb := _verb(first.lower())):
+        return f"How do I {verb} {_lowered(rest)}?"
+    return ""
+
+
+def _verb(gerund: str) -> str:
+    """The commonest English word of which it is the -ing form ("using" → "use"); "" where there is none."""
+    if gerund in _NO_GERUNDS:
+        return ""
+    stem = gerund[:-3]
+    forms: Iterable[str] = (stem, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else "")
+    known = [(place, form) for form in forms if len(form) > 2 and (place := rank(form)) is not None]
+    return min(known)[1] if known else ""
+
+
+def _lowered(name: str) -> str:
+    """A heading inside a sentence: its everyday words without the capitals of a title."""
+    return re.sub(
+        r"\b[A-Z][a-z]+\b",
+        lambda found: word if rank(word := found[0].lower()) is not None else found[0],
+        name,
+    )

@@ -1,0 +1,288 @@
+"""A question's misspelt words, corrected against the words of the documents.
+
+Only a word that nobody would write on purpose is corrected: the documents have no form of it, it is no
+everyday English word, and a word of the documents is so near that it is hardly anything else. Ids, codes,
+what stands in quotation marks or as code, and names are left as they are. Unsure is left.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.analysis import analyse
+from pipeline.steps.records import Corrected, CorrectStep
+from pipeline.stores.base import SearchRequest
+from pipeline.terms import STOP_WORDS
+
+if TYPE_CHECKING:
+    from pipeline.options import RetrievalOptions
+    from pipeline.steps.trace import RunningStep
+    from pipeline.stores.base import SentenceIndex
+
+LONGEST = 600  # characters of a question that is corrected: what is longer was pasted
+SHORTEST = 4  # letters of a word that is corrected: shorter ones have too many neighbours
+EDITS_A_LETTER = 0.25
+"""How much of a word may be wrong: one edit of four letters, two of eight. Four of five misspellings are one
+edit (Damerau, 1964)."""
+MOST_EDITS = 3
+CHEAP = 0.5  # a letter doubled or not, two letters swapped, a vowel for another in a long word
+LONG = 7  # letters
+OUTER = 1.0  # edits that are added where the first letter differs, rarely the wrong one, or the ending does
+TEN_TIMES = 0.5  # edits that a word may be farther if it is ten times as frequent
+IN_DOCUMENTS = 0.25  # edits that it may be farther if the documents have it
+LEAD = 0.35  # edits by which the best word must be nearer than the next that means something else
+COMMON = 60  # of the commonest words, half are small ones in any language
+USUAL = 8_000  # English words, by rank, that a question is corrected to though no document has them
+RANKS = 30_522
+"""Of English words: the first counts as much as a word that stands in the documents a hundred times, the last
+as one that stands there once."""
+PHRASE_HITS = 20  # sentences that are looked at for two words beside each other
+
+_WORD = re.compile(r"[(\['‘*]*([^\W\d_]+)[)\]'’*,;:.!?…]*")
+_CHUNK = re.compile(r"\S+")
+_LITERAL = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»", re.DOTALL)
+_VOWELS = frozenset("aeiouy")
+_PREFIXES = (
+    "un",
+    "re",
+    "non",
+    "pre",
+    "anti",
+    "multi",
+    "sub",
+    "over",
+    "under",
+    "inter",
+    "micro",
+    "auto",
+    "dis",
+    "mis",
+)
+_ENDINGS = (
+    "s",
+    "es",
+    "ed",
+    "er",
+    "ers",
+    "ing",
+    "ings",
+    "able",
+    "ible",
+    "ness",
+    "less",
+    "ful",
+    "ish",
+    "like",
+    "ly",
+)
+_INFORMAL = """
+whats hows wheres whos thats theres heres lets dont doesnt didnt cant couldnt wont wouldnt isnt arent
+wasnt werent hasnt havent hadnt shouldnt im ive id youre youve theyre theyve weve were its noone pls plz
+thx cos cuz gonna wanna gotta kinda dunno til tho thru tonite info config admin asap btw aka etc vs wrt
+lang langs
+"""
+"""Written on purpose, though no dictionary has it."""
+
+
+class _Candidate(NamedTuple):
+    """A word of the documents, or of everyday English, and how far from what was written it is."""
+
+    cost: float  # the edits, less what its frequency is worth
+    word: str
+    edits: float
+    usual: bool  # it is in the documents, or commonplace
+
+
+def correct(
+    step: RunningStep[CorrectStep], index: SentenceIndex, options: RetrievalOptions, *, question: str
+) -> str:
+    """The question as it is searched for."""
+    if not options.spelling:
+        step.skip("switched off")
+        return question
+    words = misspelt(question, index)
+    if words:
+        step.record = replace(step.record, corrected=with_words(question, words), words=tuple(words))
+    return step.record.corrected or question
+
+
+def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
+    """The words of a question that are to be corrected, in order; raises `StoreError`."""
+    written = list(_correctable(question))
+    terms = {place: analyse(word.lower()) for place, word in written}
+    lacking = index.lacking({term for found in terms.values() for term in found}) if written else frozenset()
+    unknown = [(place, word) for place, word in written if lacking.intersection(terms[place])]
+    unknown = [(place, word) for place, word in unknown if word.lower() not in _known_anyway()]
+    if not unknown or _is_foreign(question, index):
+        return []
+    vocabulary = index.vocabulary()
+    unknown = [(place, word) for place, word in unknown if word.lower() not in vocabulary]
+    found = [(place, word, _correction(word.lower(), vocabulary, index)) for place, word in unknown]
+    return [Corrected(place, word, _cased(right, word)) for place, word, right in found if right]
+
+
+def with_words(question: str, words: Iterable[Corrected]) -> str:
+    """The question with the corrected words in it."""
+    for start, wrong, right in sorted(words, reverse=True):
+        question = question[:start] + right + question[start + len(wrong) :]
+    return question
+
+
+def _correctable(question: str) -> Iterator[tuple[int, str]]:
+    """The words that may be misspelt, with their places: no code, ids, paths, quotations, names."""
+    if len(question) > LONGEST:
+        return
+    plain = _LITERAL.sub(lambda found: " " * len(found[0]), question)
+    for number, chunk in enumerate(_CHUNK.finditer(plain)):
+        word = _WORD.fullmatch(chunk[0])
+        if word and len(word[1]) >= SHORTEST and _is_plain(word[1], first=number == 0):
+            yield chunk.start() + word.start(1), word[1]
+
+
+def _is_plain(word: str, *, first: bool) -> bool:
+    """False for a word with capitals, as codes, identifiers and names have; the first one may have one."""
+    return word.islower() or (first and word[1:].islower())
+
+
+@lru_cache(maxsize=1)
+def _known_anyway() -> frozenset[str]:
+    return frozenset(f"{STOP_WORDS} {_INFORMAL}".split())
+
+
+def _is_foreign(question: str, index: SentenceIndex) -> bool:
+    """Whether the question is in another language than the documents: none of its words is misspelt then."""
+    from pipeline.asking.language import language_of
+
+    asked = language_of(question)
+    if asked is None:
+        return False
+    common = sorted(index.vocabulary().items(), key=lambda item: -item[1])[:COMMON]
+    least = common[-1][1] if common else 1
+    return language_of(" ".join(f"{word} " * (count // least) for word, count in common)) != asked
+
+
+# -- one word ---------------------------------------------------------------------------------------------
+
+
+def _correction(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) -> str:
+    """What a word that the documents lack was meant to be; "" where that is not sure."""
+    from pipeline.asking.english import rank
+
+    if compound := _compound(word, vocabulary):
+        return compound
+    if rank(word) is not None:
+        return ""
+    most = CHEAP if _is_derived(word, vocabulary) else MOST_EDITS
+    return _nearest(word, vocabulary, most=most) or _split(word, vocabulary, index)
+
+
+def _compound(word: str, vocabulary: Mapping[str, int]) -> str:
+    """The compound that the documents write with a hyphen; "" where they have none."""
+    cuts = (f"{word[:cut]}-{word[cut:]}" for cut in range(2, len(word) - 1))
+    return max((cut for cut in cuts if cut in vocabulary), key=lambda cut: vocabulary[cut], default="")
+
+
+def _is_derived(word: str, vocabulary: Mapping[str, int]) -> bool:
+    """Whether it is a known word with a prefix or an ending, or two known ones: hardly a mistake."""
+    from pipeline.asking.english import rank
+
+    def known(part: str) -> bool:
+        return len(part) >= SHORTEST and (rank(part) is not None or part in vocabulary)
+
+    for ending in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and (
+            known(stem) or known(f"{stem}e") or (stem[-2:-1] == stem[-1:] and known(stem[:-1]))
+        ):
+            return True
+    if any(word.startswith(prefix) and known(word[len(prefix) :]) for prefix in _PREFIXES):
+        return True
+    return any(known(word[:cut]) and known(word[cut:]) for cut in range(SHORTEST, len(word) - SHORTEST + 1))
+
+
+def _nearest(word: str, vocabulary: Mapping[str, int], *, most: float) -> str:
+    """The word that was meant, where it is near and frequent enough and no other is so; "" else.
+
+    `most` is how many edits there may be.
+    """
+    near = sorted(_candidates(word, vocabulary))
+    if not near:
+        return ""
+    best = near[0]
+    if best.edits > most or best.cost > (len(word) - SHORTEST) * EDITS_A_LETTER or not best.usual:
+        return ""
+    others = [other for other in near[1:] if analyse(other.word) != analyse(best.word)]
+    return best.word if not others or others[0].cost - best.cost >= LEAD else ""
+
+
+def _candidates(word: str, vocabulary: Mapping[str, int]) -> Iterator[_Candidate]:
+    """Words within reach: of the documents, and of everyday English."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    from pipeline.asking.english import english_words, rank
+
+    reach = min(MOST_EDITS, math.ceil(len(word) * EDITS_A_LETTER))
+    for known in (vocabulary, english_words()):
+        found = process.extract(word, list(known), scorer=OSA.distance, score_cutoff=reach, limit=None)
+        for other, distance, _ in found:
+            edits = _edits(word, other, distance)
+            within = edits <= (len(word) * EDITS_A_LETTER if len(other) >= SHORTEST else CHEAP)
+            if within and "-" not in other:
+                count, place = vocabulary.get(other, 0), rank(other)
+                usual = bool(count) or (place is not None and place < USUAL)
+                yield _Candidate(edits - _frequency(count, place), other, edits, usual)
+
+
+def _frequency(count: int, rank: int | None) -> float:
+    """How much nearer a word is for being frequent, in edits."""
+    in_documents = TEN_TIMES * math.log10(count) if count else 0.0
+    in_english = TEN_TIMES * 2 * (1 - rank / RANKS) if rank is not None else 0.0
+    return max(in_documents, in_english) + IN_DOCUMENTS * bool(count)
+
+
+def _edits(word: str, other: str, distance: float) -> float:
+    """The edits between two words at an optimal string alignment `distance`, some of them cheap."""
+    from rapidfuzz.distance import OSA
+
+    single, other_single = (re.sub(r"(.)\1", r"\1", text) for text in (word, other))
+    doubled = abs((len(word) - len(single)) - (len(other) - len(other_single)))
+    edits = min(distance, OSA.distance(single, other_single) + CHEAP * doubled)
+    if distance == 1 and (sorted(word) == sorted(other) or _is_other_vowel(word, other)):
+        edits = CHEAP
+    begins_otherwise = word[0] != other[0] and sorted(word[:2]) != sorted(other[:2])
+    return edits + OUTER * begins_otherwise + OUTER * _has_other_ending(word, other)
+
+
+def _has_other_ending(word: str, other: str) -> bool:
+    """Whether two words differ in their last two letters alone, and in the last, as words of a family do."""
+    same_family = other.startswith(word[:-2]) and sorted(word) != sorted(other)
+    return same_family and word[-1] != other[-1] and not other.startswith(word)
+
+
+def _is_other_vowel(word: str, other: str) -> bool:
+    """Whether two long words differ in one vowel."""
+    if len(word) != len(other) or len(word) < LONG:
+        return False
+    return all(pair[0] == pair[1] or _VOWELS.issuperset(pair) for pair in zip(word, other, strict=True))
+
+
+def _split(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) -> str:
+    """Two words that were written as one, where the documents have them beside each other; "" else."""
+    cuts = [(word[:cut], word[cut:]) for cut in range(3, len(word) - 2)]
+    cuts = [cut for cut in cuts if cut[0] in vocabulary and cut[1] in vocabulary]
+    for first, second in sorted(cuts, key=lambda cut: -min(vocabulary[cut[0]], vocabulary[cut[1]]))[:2]:
+        hits = index.search(SearchRequest(f"{first} {second}", None, PHRASE_HITS)).bm25_sentences
+        texts = index.get_many([hit.node_id for hit in hits[:PHRASE_HITS]]).values()
+        if any(re.search(rf"\b{first}\s+{second}", node.text, re.IGNORECASE) for node in texts):
+            return f"{first} {second}"
+    return ""
+
+
+def _cased(right: str, wrong: str) -> str:
+    return right.capitalize() if wrong[0].isupper() else right

@@ -1,0 +1,88 @@
+"""Replies to small talk: who answers, what is indexed, and questions that the documents answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.answering.persona import Persona
+from pipeline.asking.introducing import reply_to, suggested_questions
+from pipeline.asking.small_talk import SmallTalk
+from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.chat_runs import NewChat
+from tests.pipeline.searching import make_store
+
+LONG = "There is more to be said about it, and here it is said at some length, for the sake of the test, and on it goes. "
+FILES = {
+    "fan.md": f"# Cabin fan\n\nThe cabin fan is what moves the air. {LONG}\n",
+    "find.md": f"# Leaks\n\n## Finding a leak\n\nListen for it. {LONG}\n\n## Example\n\n{LONG * 2}\n",
+    "put.md": f"# How to Put on the Mask\n\nOver the head. {LONG}\n",
+    "evening.md": f"# Evening check\n\nLook around. {LONG}\n",
+    "codes.md": f"# Frobnicating the widget\n\nTurn it. {LONG}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedStore:
+    return make_store(tmp_path_factory.mktemp("introducing"), FILES)
+
+
+def test_questions_are_made_of_headings(store: EmbeddedStore) -> None:
+    asked = suggested_questions(store.sections.documents(), store.sections)
+    assert set(asked[:3]) == {
+        "What is the cabin fan?",
+        "How do I find a leak?",
+        "How do I put on the mask?",
+    }
+    assert asked == suggested_questions(store.sections.documents(), store.sections)
+    assert len(asked) == 4 and not any("Example" in question for question in asked)
+
+
+def test_what_is_indexed_is_told(store: EmbeddedStore) -> None:
+    text = reply_to(SmallTalk.DOCUMENTS, persona=Persona(), store=store)
+    assert "5 documents with 6 sections" in text
+    assert "Leaks" in text and "Cabin fan" in text
+    assert text.count("\n- ") == 4
+
+
+@pytest.mark.parametrize("kind", list(SmallTalk))
+def test_every_kind_has_a_reply(kind: SmallTalk, store: EmbeddedStore) -> None:
+    persona = Persona(name="Echo", suggestions=("Why?",))
+    text = reply_to(kind, persona=persona, store=store)
+    assert text and "{" not in text
+    assert ("- Why?" in text) == (len(text) > 100)
+
+
+def test_an_empty_index_has_no_questions(tmp_path: Path) -> None:
+    text = reply_to(SmallTalk.GREETING, persona=Persona(), store=EmbeddedStore(tmp_path / "none"))
+    assert "Nothing is indexed yet." in text and "- " not in text
+
+
+def test_a_chat_replies_without_searching(new_chat: NewChat) -> None:
+    chat = new_chat()
+    answer = chat.answer("Hello! What can you do?")
+    assert (answer.mode, answer.verdict, answer.abstained) == ("reply", "answered", False)
+    assert (answer.steps, answer.citations, answer.model, answer.notices) == ((), (), "", ())
+    assert "3 documents" in answer.text
+    assert [turn.answer.mode for turn in chat.turns] == ["reply"]
+    assert chat.recipe.history.said() == []
+
+
+def test_courtesy_beside_a_question_is_searched_for(new_chat: NewChat) -> None:
+    answer = new_chat().answer("Hello, at how many rpm does the cabin fan hum?")
+    assert answer.mode == "quote" and answer.citations
+
+
+def test_another_language_is_noticed(new_chat: NewChat) -> None:
+    answer = new_chat().answer("Wo ist der LN2 tank und wie OFFLINE ist er?")
+    assert any("German" in notice and "English" in notice for notice in answer.notices)
+    assert not any("German" in notice for notice in new_chat().answer("Where is the LN2 tank?").notices)
+
+
+def test_a_corrected_question_is_told(new_chat: NewChat) -> None:
+    answer = new_chat().answer("what does the nitrogn tank hold")
+    assert (answer.corrected, answer.condensed_question) == (
+        "what does the nitrogen tank hold",
+        "what does the nitrogn tank hold",
+    )
