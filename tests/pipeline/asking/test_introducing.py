@@ -13,7 +13,10 @@ from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.chat_runs import NewChat
 from tests.pipeline.searching import make_store
 
-LONG = "There is more to be said about it, and here it is said at some length, for the sake of the test, and on it goes. "
+LONG = (
+    "There is more to be said about it, and here it is said at some length, for the sake of the test, "
+    "and on it goes. "
+)
 FILES = {
     "fan.md": f"# Cabin fan\n\nThe cabin fan is what moves the air. {LONG}\n",
     "find.md": f"# Leaks\n\n## Finding a leak\n\nListen for it. {LONG}\n\n## Example\n\n{LONG * 2}\n",
