@@ -1,4 +1,4 @@
-"""Questions that are corrected rightly, wrongly, or not: `python -m evals.calibration.spelling FOLDER=INDEX …`.
+"""Questions that are corrected rightly, wrongly, or not: `python -m evals.calibration.spelling`.
 
 `evals/data/spelling/questions.jsonl` names the folder of documents that each question is about; INDEX is a
 data folder with an index of it. A question with a misspelt word has what it should become in `corrected`; one

@@ -193,6 +193,6 @@ def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPat
     Athena(Settings()).warm_up(serving=True)
     assert started == ["warm-up"] * 2  # the model, and the words that spelling is compared with
     Athena(Settings(store="server")).warm_up()
-    assert started == ["warm-up"] * 2
+    assert started == ["warm-up"] * 3
     Athena(Settings(store="server")).warm_up(serving=True)
-    assert started == ["warm-up"] * 4
+    assert started == ["warm-up"] * 6  # and the sections

@@ -90,7 +90,7 @@ def _count(step: Step) -> str:
         case CondenseStep():
             return {"rules": "by rules", "model": "by the model"}.get(step.by, "as asked")
         case CorrectStep():
-            return _plural(len(step.words), "word")
+            return counted(len(step.words), "word")
         case HydeStep():
             return counted(len(step.hypothesis.split()), "word")
         case EmbedStep():
