@@ -9,11 +9,13 @@ from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
+from pipeline.answering.citations import without_markers
+from pipeline.answering.replies import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer, Citation
+    from pipeline.answer import Answer, Citation, Support
     from pipeline.chat import ChatRecipe
 
 
@@ -43,22 +45,27 @@ def _finish(events: Iterator[ChatEvent], show: Callable[[str], None]) -> Answer:
 def answer_text(answer: Answer) -> RenderableType:
     """The answer with its citations as footnotes."""
     lines: list[RenderableType] = [Text(answer.text), Text("")]
-    lines += [_footnote(citation) for citation in answer.citations]
+    lines += [
+        _footnote(citation, doubt="" if citation.verified else " (does not say so)")
+        for citation in answer.citations
+    ]
     if answer.nearest:
         lines.append(Text("Nearest sections:", style="dim"))
         lines += [_footnote(citation) for citation in answer.nearest]
-    lines += [
-        Text(f"Not supported by what it cites: {answer.text[item.start : item.end].strip()}", style="yellow")
-        for item in answer.support
-        if not item.supported
-    ]
+    lines += [_unsupported(answer, item) for item in answer.support if not item.supported]
     lines += [Text(notice, style="dim") for notice in answer.notices]
     model = answer.model or "no model: quotes"
-    lines.append(Text(f"{model}, {answer.seconds:.1f} s", style="dim"))
+    known = filter(None, [model, how_many_unsupported(answer.support), f"{answer.seconds:.1f} s"])
+    lines.append(Text(", ".join(known), style="dim"))
     return Group(*lines)
 
 
-def _footnote(citation: Citation) -> Text:
+def _unsupported(answer: Answer, support: Support) -> Text:
+    sentence = without_markers(answer.text[support.start : support.end]).strip()
+    return Text(f"Not supported: {sentence}\n  {what_is_unsupported(support)}", style="yellow")
+
+
+def _footnote(citation: Citation, *, doubt: str = "") -> Text:
     breadcrumb = " › ".join([citation.source, *citation.heading_path])
     lines = f"{citation.start_line}-{citation.end_line}"
-    return Text(f"[{citation.marker}] {breadcrumb}, lines {lines}", style="dim")
+    return Text(f"[{citation.marker}] {breadcrumb}, lines {lines}{doubt}", style="dim")

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pipeline.answer import Answer, Citation, Support
+from pipeline.answering.replies import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
 from ui.conversation.runner import RunSnapshot
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
@@ -151,13 +152,7 @@ def nearest_view(index: int, citation: Citation) -> View:
 
 def support_view(support: Support) -> View:
     """What hovering over an unsupported sentence shows."""
-    if support.supported:
-        return {"text": ""}
-    if not support.markers:
-        return {"text": "No passage is cited for this sentence."}
-    if support.missing:
-        return {"text": f"The cited passage does not say: {', '.join(support.missing)}"}
-    return {"text": "The cited passage does not say this."}
+    return {"text": "" if support.supported else what_is_unsupported(support)}
 
 
 def quote_groups(citations: Sequence[Citation]) -> list[View]:
@@ -203,9 +198,10 @@ def _table_header(before: str) -> str:
 
 
 def meta(answer: Answer) -> list[str]:
-    """The quiet line: sources, model, time."""
+    """The quiet line: sources, what lacks support, model, time."""
     sources = len({(c.source, c.heading_path) for c in answer.citations})
     line = [f"{sources} {'section' if sources == 1 else 'sections'}"] if sources else []
+    line += filter(None, [how_many_unsupported(answer.support)])
     line.append("not answered" if answer.abstained else answer.model or "quotes, no model")
     if answer.seconds:
         line.append(f"{answer.seconds:.1f} s")
