@@ -9,7 +9,7 @@ from itertools import combinations
 
 from pipeline.answering.numerals import in_digits
 from pipeline.answering.units import SAME_SIZE, unit_of
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, stop_terms
 
 GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; not a plain space, which may also separate two numbers
 NUMBER = re.compile(rf"(?<![\w.-])[-−]?(?:\d{{1,3}}(?:{GROUPS}\d{{3}})+|\d+)(?:\.\d+)?(?![\w-])")
@@ -17,19 +17,24 @@ RANGE = re.compile(r"(?<=\d)-(?=\d)")  # 5-10 kPa: two numbers, the second one n
 WITH_UNIT = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)[-]?([A-Za-zµΩ%]{1,11})\b")  # 5kPa, 12V, 60-litre
 UNIT = re.compile(r"^\s?(%|°?[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4})?)(?![\w-])")
 RATE = re.compile(
-    r"^\s*[^\s\d.,;]{1,12}\s*(?:/\s*|(?:of \w+ )?(?:per|an?|each|every) )([A-Za-z]+)", re.IGNORECASE
+    r"^\s*[^\s\d.,;]{1,14}\s*(?:/\s*|(?:(?:of )?\w+ )?(?:per|an?|each|every) )([A-Za-z]+)", re.IGNORECASE
 )
 ROUGH = re.compile(
     r"\b(?:about|around|roughly|approximately|nearly|almost|over|under|just|bit|more than|less than|some)\s+"
     r"(?:(?:under|over|more|less|than|a|an)\s+)*$",
     re.IGNORECASE,
 )
-LIST_NUMBER = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
+LIST_NUMBER = re.compile(r"^\s*\d+[.)]\s+|(?<=[:.])\s+\d+\.\s*$", re.MULTILINE)
 VERSION = re.compile(r"\bv?\d+(?:\.\d+){2,}\b|\bv\d+(?:\.\d+)*\b", re.IGNORECASE)
 IDENTIFIER = re.compile(
     r"\b[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-(?:[A-Z][A-Z0-9]*|\d[A-Za-z0-9]*)\b|\b[A-Z]{2,}\d{2,}\b"
 )
 COMMAND = re.compile(r"`([^`\n]+)`")
+PER = re.compile(r"\b(?:per|every|each|(?:once|twice|times) an?) ([A-Za-z]+)\b", re.IGNORECASE)
+IN = re.compile(r"\b(?:in|few|several|many|couple of) ([A-Za-z]{3,})\b", re.IGNORECASE)
+OFTEN_UNITS = {"hourly": "h", "daily": "d", "weekly": "week", "monthly": "month", "yearly": "year"}
+OFTEN = re.compile(rf"\b(?:{'|'.join(OFTEN_UNITS)})\b", re.IGNORECASE)
+MOST_SPELLED = 20
 COUNTED = 24  # characters after a number in which what it counts is named
 EXACT = 1e-9
 TOLERANCE = 0.12  # "about an hour and a half" for 85 minutes
@@ -65,6 +70,7 @@ class Facts:
     quantities: tuple[Quantity, ...]
     identifiers: frozenset[str]
     commands: frozenset[str]
+    measures: frozenset[str] = frozenset()  # "per h", "in ms": units without a number of their own
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -82,6 +88,7 @@ def facts_of(text: str) -> Facts:
         frozenset(
             " ".join(match.split()).casefold() for match in COMMAND.findall(text) if re.search(r"\w", match)
         ),
+        frozenset(_measures(text)),
     )
 
 
@@ -91,17 +98,25 @@ def together(one: Facts, two: Facts) -> Facts:
         tuple(dict.fromkeys([*one.quantities, *two.quantities])),
         one.identifiers | two.identifiers,
         one.commands | two.commands,
+        one.measures | two.measures,
     )
 
 
 def missing_numbers(stated: Facts, given: Facts) -> list[str]:
     """Numbers that are not given, or given only with another unit (5 kPa is not 5 bar) or of other things."""
     sums = list(_sums(given.quantities))
-    return [
+    numbers = [
         str(quantity)
         for quantity in stated.quantities
         if not _is_given(quantity, given.quantities, sums) and not _is_idle(quantity, given.quantities)
     ]
+    return numbers + [measure for measure in sorted(stated.measures) if _is_other(measure, given.measures)]
+
+
+def _is_other(measure: str, given: Collection[str]) -> bool:
+    """True for "per d" where only "per h" is given."""
+    how = measure.split()[0]
+    return measure not in given and any(other.startswith(f"{how} ") for other in given)
 
 
 def _is_idle(stated: Quantity, given: Iterable[Quantity]) -> bool:
@@ -110,7 +125,12 @@ def _is_idle(stated: Quantity, given: Iterable[Quantity]) -> bool:
         return False
     if stated.number == "1":
         return not any(other.number == "1" and _clash(stated.unit, other.unit) for other in given)
-    return not stated.unit and not any(stated.counted & other.counted for other in given)
+    return not stated.unit and not any(_is_small(other) for other in given)
+
+
+def _is_small(quantity: Quantity) -> bool:
+    """True for a number of things, such as one writes in words."""
+    return not quantity.unit and bool(quantity.counted) and 1 < float(quantity.number) <= MOST_SPELLED
 
 
 def _is_given(stated: Quantity, given: Iterable[Quantity], sums: Sequence[tuple[str, float]]) -> bool:
@@ -129,7 +149,11 @@ def _same_size(one: tuple[str, float], two: tuple[str, float], *, near: float) -
 
 
 def _agree(one: Quantity, two: Quantity) -> bool:
-    return not _clash(one.unit, two.unit) and not _clash(one.rate, two.rate)
+    if _clash(one.unit, two.unit) or _clash(one.rate, two.rate):
+        return False
+    # 5 minutes are not 5 shards; "person-hours" are hours.
+    noun = one.counted if two.unit else two.counted if one.unit else frozenset()
+    return bool(one.unit) == bool(two.unit) or not noun or (one.unit or two.unit) in map(unit_of, noun)
 
 
 def _clash(one: str, two: str) -> bool:
@@ -158,7 +182,7 @@ def _quantities(text: str, written: Collection[str]) -> Iterator[Quantity]:
         rest = text[match.end() :]
         word = UNIT.match(rest)
         unit = unit_of(word[1]) if word else ""
-        rate = RATE.match(rest) if unit else None
+        rate = RATE.match(rest)
         yield Quantity(
             _plain(match[0]),
             unit,
@@ -172,9 +196,20 @@ def _quantities(text: str, written: Collection[str]) -> Iterator[Quantity]:
             yield Quantity(_plain(match[1]), unit)
 
 
+def _measures(text: str) -> Iterator[str]:
+    for match in PER.finditer(text):
+        if unit := unit_of(match[1]):
+            yield f"per {unit}"
+    for match in OFTEN.finditer(text):
+        yield f"per {OFTEN_UNITS[match[0].casefold()]}"
+    for match in IN.finditer(text):
+        if unit := unit_of(match[1]):
+            yield f"in {unit}"
+
+
 def _counted(rest: str) -> frozenset[str]:
     words = re.match(r"\s+([A-Za-z][\w-]*(?:\s+[A-Za-z][\w-]*)?)", rest[:COUNTED])
-    return frozenset(content_terms(words[1])) if words else frozenset()
+    return frozenset(content_terms(words[1])) - stop_terms() if words else frozenset()
 
 
 def _plain(written: str) -> str:

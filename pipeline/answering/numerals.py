@@ -28,6 +28,8 @@ AN_HOUR = rf"(?<!per )(?<!each )(?<!every )\b(?<!\d )an? ({TIME})\b(?! later| ag
 PHRASES = tuple(
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
+        (r"\b(?:twice|double)\b", "2 times"),
+        (r"\b(?:thrice|triple)\b", "3 times"),
         (r"\b(\d)0? tenths\b", r"\g<1>0 %"),
         (rf"\b(\d+) ({TIME}) and a half\b", r"\1.5 \2"),
         (rf"\b(?:an?|one) ({TIME}) and a half\b", r"1.5 \1s"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.analysis import analyse
@@ -11,6 +11,7 @@ from pipeline.answering.antonyms import PAIRS
 from pipeline.terms import content_terms, stop_terms
 
 REACH = 4  # content words after a "not" that it may belong to
+ALIKE = 0.45  # share of the words of the shorter of two clauses that are about the same
 SIDE = 4  # content words before and after an opposite that show what it is said of
 WORD = re.compile(r"[\w'’#.-]*\w")
 
@@ -22,9 +23,11 @@ NEGATION = re.compile(
 # These have a "no" or "not", and say nothing of the contrary.
 NO_NEGATION = re.compile(
     r"\b(?:no|not) (?:more|less|fewer|later|earlier|higher|lower|larger|smaller|greater) than\b"
-    r"|\bnot (?:only|just|necessarily)\b|\bno\.(?= ?\d)|\bno matter\b|\bif not\b|\bwhether or not\b",
+    r"|\bnot (?:to )?exceed\b|^\W*no,|\bnot (?:only|just|necessarily)\b|\bno\.(?= ?\d)|\bno matter\b"
+    r"|\bif not\b|\bwhether or not\b",
     re.IGNORECASE,
 )
+CONDITION = re.compile(r"\b((?:if|when|where|unless|once|until|because|since)\b[^,;.]*),", re.IGNORECASE)
 WITHOUT_IT = re.compile(r"\bwithout\b(?! \w+ing\b)", re.IGNORECASE)  # of things it says little
 IN_MANY_WORDS = re.compile(
     r"\b(?:rather than|instead of|fail(?:s|ed)? to|refuse[sd]? to|far from|free of)\b", re.IGNORECASE
@@ -54,7 +57,7 @@ def negations(text: str) -> int:
 
 def _plainly(text: str) -> str:
     """With a "not" wherever one is meant, and none where it is not."""
-    in_one_line = " ".join(text.split())
+    in_one_line = CONDITION.sub(r"; \1;", " ".join(text.split()))  # a "not" in it is not said to be so
     return WITHOUT_IT.sub(" ", IN_MANY_WORDS.sub(" not ", NO_NEGATION.sub(" ", in_one_line)))
 
 
@@ -95,7 +98,7 @@ def polarity_of(text: str) -> Polarity:
 
 
 def inverted(sentence: str, spans: Sequence[str]) -> tuple[str, ...]:
-    """The "not" that the sentence has and the spans have not, or the other way round; best span first.
+    """The "not" that either the sentence or the spans have; best span first.
 
     A term must be said to be in one and not to be in the other, and never the other way. Where both have a
     "not", too many reworded sentences would be found: "no antenna work will help" for "work will not help".
@@ -107,7 +110,19 @@ def inverted(sentence: str, spans: Sequence[str]) -> tuple[str, ...]:
     if _unsaid(ours.plain, theirs.negated) or _unsaid(theirs.plain, ours.negated):
         return ()
     turned = ours.only_plain & theirs.only_negated or ours.only_negated & theirs.only_plain
-    return (("not" if here else "the passage's “not”"),) if turned else ()
+    denied, said = (sentence, spans) if here else ("; ".join(spans), [sentence])
+    if not any(_is_about(clause, said, turned) for clause in CLAUSE_END.split(_plainly(denied))):
+        return ()
+    return ("not" if here else "the passage's “not”",)
+
+
+def _is_about(denial: str, said: Sequence[str], turned: frozenset[str]) -> bool:
+    """True for a clause with a "not" that has half of its words in common with one that was said."""
+    ours = set(content_terms(denial))
+    if not NEGATION.search(denial) or not turned & ours:
+        return False
+    others = [set(content_terms(clause)) for text in said for clause in CLAUSE_END.split(_plainly(text))]
+    return any(len(ours & other) >= ALIKE * min(len(ours), len(other)) for other in others if turned & other)
 
 
 def _unsaid(plain: frozenset[str], negated: frozenset[str]) -> bool:
@@ -119,9 +134,13 @@ def _is_stop(word: str) -> bool:
     return all(term in stop_terms() for term in analyse(word))
 
 
-def opposites(sentence: str, spans: Sequence[str]) -> list[str]:
-    """Words of the sentence that no span has, with an opposite that a span has beside the same words."""
+def opposites(sentence: str, spans: Sequence[str], *, elsewhere: Iterable[frozenset[str]] = ()) -> list[str]:
+    """Words of the sentence that no span has, with an opposite that a span has beside the same words.
+
+    Not those that other sentences, here as their terms, have together with most of these words.
+    """
     ours = _words(sentence)
+    others_terms = list(elsewhere)
     theirs = [_words(span) for span in spans]
     there = {term for words in theirs for term in words}
     found = []
@@ -129,8 +148,10 @@ def opposites(sentence: str, spans: Sequence[str]) -> list[str]:
         if term in there:
             continue
         others = _opposites_of(term) & there
-        beside = {near for other in others for words in theirs for near in _beside(other, words)} | others
-        if beside.intersection(_around(index, ours)):
+        beside = {near for other in others for words in theirs for near in _beside(other, words)}
+        around = set(_around(index, ours))
+        known = any(term in terms and 2 * len(around & terms) >= len(around) for terms in others_terms)
+        if around & beside and not known and not (_opposites_of(term) & set(ours)):
             found.append(_as_written(term, sentence))
     return list(dict.fromkeys(found))
 

@@ -74,7 +74,7 @@ def signals_of(sentence: str, vector: Vector, evidence: Evidence) -> Signals:
         numbers=tuple(missing_numbers(stated, facts_of("\n".join([*spans, around])))),
         names=_missing_names(stated, [*spans, around], evidence),
         inverted=inverted(sentence, spans),
-        opposites=tuple(dict.fromkeys([*opposites(sentence, spans), *opposites(sentence, spans[:1])])),
+        opposites=tuple(opposites(sentence, spans[:1], elsewhere=(leaf.terms for leaf in evidence.leaves))),
     )
 
 

@@ -33,6 +33,8 @@ def test_negations(text: str, count: int) -> None:
         ("No antenna work will help.", "Working on the antenna will not help.", ()),
         ("The engine is left unarmed.", "Do not arm the engine.", ()),
         ("The fan hums.", "The fan hums.", ()),
+        ("Contact the administrator.", "If you do not have access, contact the administrator.", ()),
+        ("It should not exceed 5 kPa.", "It should be no more than 5 kPa.", ()),
     ],
 )  # fmt: skip
 def test_a_not_that_one_of_them_has(sentence: str, span: str, expected: tuple[str, ...]) -> None:
@@ -52,3 +54,9 @@ def test_a_not_that_one_of_them_has(sentence: str, span: str, expected: tuple[st
 )
 def test_words_for_the_opposite(sentence: str, span: str, expected: list[str]) -> None:
     assert opposites(sentence, [span]) == expected
+
+
+def test_what_another_sentence_says_is_no_opposite() -> None:
+    sentence, span = "The cold cell is off.", "The hot cell is off."
+    assert opposites(sentence, [span]) == ["cold"]
+    assert opposites(sentence, [span], elsewhere=[frozenset({"cold", "cell"})]) == []
