@@ -43,3 +43,19 @@ def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interva
     if len(ours) != len(theirs):
         return Interval(NOTHING, NOTHING, NOTHING)
     return bootstrap([one - other for one, other in zip(ours, theirs, strict=True)])
+
+
+def bootstrap_ratio(parts: Sequence[float], wholes: Sequence[float]) -> Interval:
+    """Σ parts / Σ wholes over questions, as precision is of sentences, and its 95 % bootstrap interval.
+
+    Questions are drawn, each with all of its sentences, as these are not independent; draws with no whole
+    at all are left out. `NOTHING` where the wholes are 0.
+    """
+    part, whole = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
+    if not whole.sum():
+        return Interval(NOTHING, NOTHING, NOTHING)
+    drawn = np.random.default_rng(SEED).integers(whole.size, size=(RESAMPLES, whole.size))
+    sums = whole[drawn].sum(axis=1)
+    ratios = part[drawn].sum(axis=1)[sums > 0] / sums[sums > 0]
+    low, high = np.percentile(ratios, (2.5, 97.5))
+    return Interval(float(part.sum() / whole.sum()), float(low), float(high))

@@ -273,6 +273,7 @@ class ChatRecipe:
             store=search.store,
             encoder=search.encoder,
             file_hashes=turn.file_hashes,
+            cut_off=turn.cut_off,
         )
         supported = sum(item.supported for item in found.support)
         step.record = replace(step.record, sentences=len(found.support), supported=supported)

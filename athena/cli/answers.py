@@ -12,13 +12,15 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from pipeline.answering.citations import without_markers
 from pipeline.answering.excerpts import shown
+from pipeline.answering.replies import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer, Citation, Unit
+    from pipeline.answer import Answer, Citation, Support, Unit
     from pipeline.chat import ChatRecipe
 
 CLOSEST = "The documents may not answer this. Closest:"
@@ -94,11 +96,7 @@ def answer_text(answer: Answer) -> RenderableType:
     if answer.mode == "reply":
         return Prose(answer.text)
     lines: list[RenderableType] = [answer_body(answer)]
-    lines += [
-        Text(f"Not supported by what it cites: {answer.text[item.start : item.end].strip()}", style="yellow")
-        for item in answer.support
-        if not item.supported
-    ]
+    lines += [_unsupported(answer, item) for item in answer.support if not item.supported]
     lines += [Prose(notice, style="dim") for notice in answer.notices]
     lines += [Line(_by(answer), style="dim")] if answer.mode != "reply" else []
     return Group(*lines)
@@ -135,12 +133,20 @@ def plain_answer(answer: Answer) -> str:
 def _by(answer: Answer) -> str:
     closest = answer.verdict == "closest" and answer.mode == "quote"
     by = "closest passages" if closest else answer.model or "no model: quotes"
-    return f"{by}, {answer.seconds:.1f} s"
+    return ", ".join(filter(None, [by, how_many_unsupported(answer.support), f"{answer.seconds:.1f} s"]))
+
+
+def _unsupported(answer: Answer, support: Support) -> Line:
+    sentence = without_markers(answer.text[support.start : support.end]).strip()
+    return Line(f"Not supported: {sentence}\n  {what_is_unsupported(support)}", style="yellow")
 
 
 def _prose(answer: Answer) -> list[RenderableType]:
     lines: list[RenderableType] = [Prose(answer.text), Text("")]
-    lines += [_footnote(citation) for citation in answer.citations]
+    lines += [
+        _footnote(citation, doubt="" if citation.verified else " (does not say so)")
+        for citation in answer.citations
+    ]
     if answer.nearest:
         lines.append(Text("Nearest sections:", style="dim"))
         lines += [_footnote(citation) for citation in answer.nearest]
@@ -191,8 +197,8 @@ def _as_lines(left_out: list[str]) -> list[RenderableType]:
     return [Line(text, style="dim", inset=INSET) for text in left_out]
 
 
-def _footnote(citation: Citation) -> Line:
+def _footnote(citation: Citation, *, doubt: str = "") -> Line:
     breadcrumb = " › ".join([citation.source, *citation.heading_path])
     first, last = citation.start_line, citation.end_line
     where = f"line {first}" if first == last else f"lines {first}-{last}"
-    return Line(f"[{citation.marker}] {breadcrumb}, {where}", style="dim")
+    return Line(f"[{citation.marker}] {breadcrumb}, {where}{doubt}", style="dim")

@@ -19,6 +19,7 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from evals.runs.answers import AnswersReport
     from evals.runs.retrieval import RetrievalReport
+    from evals.runs.support import SupportReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
 
@@ -74,6 +75,23 @@ def answers(
 
 
 @app.command()
+def support(
+    path: Annotated[
+        Path, typer.Argument(metavar="FOLDER_OR_FILE", help="Labelled sentences, as JSON lines.")
+    ],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check whether sentences that the passages do not support are marked, and only they."""
+    from athena.cli.progress import counter
+    from evals.runs.run import evaluate_support
+
+    with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_support(athena, path, report=report)
+    show(as_json, asdict(result), lambda: support_text(result))
+
+
+@app.command()
 def dashboard(
     database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -84,6 +102,21 @@ def dashboard(
 
     with failing_clearly():
         serve_dashboard(database, host=host, port=port)
+
+
+def support_text(report: SupportReport) -> RenderableType:
+    """The figures of checking sentences as a table."""
+    table = Table(box=box.SIMPLE, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in report.metrics.items():
+        low, high = report.intervals[name]
+        table.add_row(name, f"{value:.3f} [{low:.3f}, {high:.3f}]")
+    for label, share in report.by_label.items():
+        table.add_row(f"marked: {label} ({report.counts[label]})", f"{share:.3f}")
+    table.add_row("ms a question", f"{report.ms_per_question:.1f}")
+    size = f"{report.dataset}: {report.questions:,} questions, {report.sentences:,} sentences"
+    return Group(Text(size, style="bold"), table)
 
 
 def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The two evaluations as the command line runs them: index, ask everything, report."""
+"""The evaluations as the command line runs them: index, ask everything, report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.datasets import load_corpus, load_qrels, load_queries, with_texts
-from evals.runs import answers, retrieval
+from evals.runs import answers, retrieval, support
 from evals.runs.asking import condensed, quotes_shown
 from evals.runs.indexing import Indexed, Report, dataset_name, index_corpus, section_names
 from pipeline.errors import DatasetError
@@ -101,6 +101,15 @@ def evaluate_answers(
         indexed=indexed,
         settings=athena.options.model_dump(),
     )
+
+
+def evaluate_support(athena: Athena, path: Path, *, report: Bars | None = None) -> support.SupportReport:
+    """Check labelled sentences by their passages, and compare what is marked with what people found."""
+    items = support.load_support(path)
+    found, ms = support.flag_sentences(
+        items, cutter=athena.sentence_cutter(), encoder=athena.encoder, report=_bar(report, "Checking")
+    )
+    return support.report_on(found, dataset=dataset_name(path), ms_per_question=ms)
 
 
 def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recorder | None]:

@@ -38,7 +38,15 @@ class Piece:
     numbers: tuple[int, ...]
 
 
-Locate = Callable[[str, Passage], Sequence[Node]]  # a sentence, a passage → the leaves that support it
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A leaf of a passage."""
+
+    passage: Passage
+    leaf: Node
+
+
+Locate = Callable[[str, int], Sequence[Place]]  # a sentence, a source's number → the leaves it stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +84,8 @@ def cite(
 ) -> Cited:
     """Resolve the markers of a generated answer.
 
-    Each number of a given source becomes the leaves in it that support the sentence best; citations are
-    renumbered in order of appearance. Numbers that the model invented are removed.
+    Each number of a given source becomes the leaves that it stands for; citations are renumbered in order of
+    appearance. Numbers that the model invented are removed.
     """
     found: dict[str, Citation] = {}
     out: list[str] = []
@@ -149,10 +157,10 @@ def _resolved(
         if _inside(match.start("marker"), code):
             return match[0]
         markers = dict.fromkeys(
-            _marker(leaf, passages[number], file_hashes, found)
+            _marker(place.leaf, place.passage, file_hashes, found)
             for number in _numbers(match[3])
             if number in passages
-            for leaf in locate(plain, passages[number])
+            for place in locate(plain, number)
         )
         # Two sources in one section can give `[1][1]`: one of them is enough.
         kept = [n for n in markers if n not in [number for end, number in last if end == match.start()]]

@@ -1,111 +1,215 @@
-"""Facts that can be compared exactly: numbers with units, ids, commands, negation."""
+"""Facts that can be compared exactly: numbers with units, ids, commands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+
+from pipeline.answering.numerals import in_digits
+from pipeline.answering.units import SAME_SIZE, unit_of
+from pipeline.terms import content_terms, stop_terms
 
 GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; not a plain space, which may also separate two numbers
 NUMBER = re.compile(rf"(?<![\w.-])[-−]?(?:\d{{1,3}}(?:{GROUPS}\d{{3}})+|\d+)(?:\.\d+)?(?![\w-])")
 RANGE = re.compile(r"(?<=\d)-(?=\d)")  # 5-10 kPa: two numbers, the second one not negative
-NUMBER_WITH_UNIT = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)([A-Za-zµΩ%]{1,4})\b")  # 5kPa, 12V
-UNIT = re.compile(r"^\s?(%|°?[A-Za-zµΩ]{1,7}(?:/[A-Za-z]{1,4})?)(?![\w-])")
-LIST_NUMBER = re.compile(r"^\s*\d+[.)]\s+", re.MULTILINE)
+WITH_UNIT = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)[-]?([A-Za-zµΩ%]{1,11})\b")  # 5kPa, 12V, 60-litre
+UNIT = re.compile(r"^\s?(%|°?[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4})?)(?![\w-])")
+RATE = re.compile(
+    r"^\s*[^\s\d.,;]{1,14}\s*(?:/\s*|(?:(?:of )?\w+ )?(?:per|an?|each|every) )([A-Za-z]+)", re.IGNORECASE
+)
+ROUGH = re.compile(
+    r"\b(?:about|around|roughly|approximately|nearly|almost|over|under|just|bit|more than|less than|some)\s+"
+    r"(?:(?:under|over|more|less|than|a|an)\s+)*$",
+    re.IGNORECASE,
+)
+LIST_NUMBER = re.compile(r"^\s*\d+[.)]\s+|(?<=[:.])\s+\d+\.\s*$", re.MULTILINE)
+VERSION = re.compile(r"\bv?\d+(?:\.\d+){2,}\b|\bv\d+(?:\.\d+)*\b", re.IGNORECASE)
 IDENTIFIER = re.compile(
-    r"\b[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-(?:[A-Z][A-Z0-9]*|\d[A-Za-z0-9]*)\b|\b[A-Z]{2,}\d+\b"
+    r"\b[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-(?:[A-Z][A-Z0-9]*|\d[A-Za-z0-9]*)\b|\b[A-Z]{2,}\d{2,}\b"
 )
 COMMAND = re.compile(r"`([^`\n]+)`")
-NEGATION = re.compile(
-    r"\b(not|no|never|none|nothing|neither|nor|without|cannot|unable|except|\w+n't|\w+n’t)\b", re.IGNORECASE
-)
-SPELLED_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
-    )
-}
-SPELLED_UNITS = {
-    "percent": "%",
-    "second": "s",
-    "sec": "s",
-    "minute": "min",
-    "hour": "h",
-    "hr": "h",
-    "day": "d",
-    "volt": "v",
-    "watt": "w",
-    "amp": "a",
-    "ampere": "a",
-    "kilogram": "kg",
-    "gram": "g",
-    "litre": "l",
-    "liter": "l",
-    "metre": "m",
-    "meter": "m",
-    "degree": "°c",
-    "celsius": "°c",
-    "c": "°c",
-}
-UNITS = frozenset(
-    (  # noqa: SIM905
-        "% s min h d ms v w a k kg g mg l ml m km cm mm °c pa kpa mpa bar psi mmhg kw mw wh kwh ma ah mv kv "
-        "n kn j kj hz khz mhz ghz rpm ppm kb mb gb db dbm m/s km/h kg/h g/h l/h l/min"
-    ).split()
-)
+PER = re.compile(r"\b(?:per|every|each|(?:once|twice|times) an?) ([A-Za-z]+)\b", re.IGNORECASE)
+IN = re.compile(r"\b(?:in|few|several|many|couple of) ([A-Za-z]{3,})\b", re.IGNORECASE)
+OFTEN_UNITS = {"hourly": "h", "daily": "d", "weekly": "week", "monthly": "month", "yearly": "year"}
+OFTEN = re.compile(rf"\b(?:{'|'.join(OFTEN_UNITS)})\b", re.IGNORECASE)
+MOST_SPELLED = 20
+COUNTED = 24  # characters after a number in which what it counts is named
+EXACT = 1e-9
+TOLERANCE = 0.12  # "about an hour and a half" for 85 minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with what it measures or counts."""
+
+    number: str
+    unit: str = ""  # canonical; "" where the next word is none
+    rate: str = ""  # per what: a unit of time
+    counted: frozenset[str] = frozenset()  # the terms of the words after it
+    rough: bool = False  # "about", "just under"
+    spelled: bool = False  # in words, where it is often no statement: "two of them", "an hour"
+
+    @property
+    def size(self) -> tuple[str, float] | None:
+        """What it comes to in the smallest unit of its kind."""
+        if self.unit not in SAME_SIZE:
+            return None
+        kind, factor = SAME_SIZE[self.unit]
+        return kind, round(float(self.number) * factor, 6)
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.number, self.unit]))
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a text states exactly, in comparable form: each number with the units it has."""
+    """What a text states exactly, in comparable form."""
 
-    numbers: Mapping[str, frozenset[str]]
+    quantities: tuple[Quantity, ...]
     identifiers: frozenset[str]
     commands: frozenset[str]
-    negated: bool
-    spelled: frozenset[str] = frozenset()  # numbers in words: "two tanks" supports "2 tanks"
+    measures: frozenset[str] = frozenset()  # "per h", "in ms": units without a number of their own
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Its numbers alone."""
+        return frozenset(quantity.number for quantity in self.quantities)
 
 
 def facts_of(text: str) -> Facts:
     """The facts of a text; the numbers of list items do not count."""
-    words = {word.casefold() for word in re.findall(r"[^\W\d]+", text)}
+    plain = IDENTIFIER.sub(" ", VERSION.sub(" ", LIST_NUMBER.sub("", text)))
+    written = {_plain(number) for number in re.findall(rf"\d+(?:{GROUPS}\d{{3}})*(?:\.\d+)?", plain)}
     return Facts(
-        _numbers(RANGE.sub("–", IDENTIFIER.sub(" ", LIST_NUMBER.sub("", text)))),
-        frozenset(match.casefold() for match in IDENTIFIER.findall(text)),
-        frozenset(" ".join(match.split()).casefold() for match in COMMAND.findall(text)),
-        bool(NEGATION.search(text)),
-        frozenset(number for word, number in SPELLED_NUMBERS.items() if word in words),
+        tuple(dict.fromkeys(_quantities(RANGE.sub("–", in_digits(plain)), written))),
+        frozenset(match.casefold() for match in (*IDENTIFIER.findall(text), *VERSION.findall(text))),
+        frozenset(
+            " ".join(match.split()).casefold() for match in COMMAND.findall(text) if re.search(r"\w", match)
+        ),
+        frozenset(_measures(text)),
+    )
+
+
+def together(one: Facts, two: Facts) -> Facts:
+    """The facts of two texts."""
+    return Facts(
+        tuple(dict.fromkeys([*one.quantities, *two.quantities])),
+        one.identifiers | two.identifiers,
+        one.commands | two.commands,
+        one.measures | two.measures,
     )
 
 
 def missing_numbers(stated: Facts, given: Facts) -> list[str]:
-    """Numbers that are not given, or given only with another unit (5 kPa is not 5 bar)."""
-    missing = []
-    for number, units in stated.numbers.items():
-        known = given.numbers.get(number)
-        if known is None and number in given.spelled:
-            continue
-        if known is None or (units and known and not units & known):
-            missing.append(" ".join([number, *sorted(units)[:1]]))
-    return missing
+    """Numbers that are not given, or given only with another unit (5 kPa is not 5 bar) or of other things."""
+    sums = list(_sums(given.quantities))
+    numbers = [
+        str(quantity)
+        for quantity in stated.quantities
+        if not _is_given(quantity, given.quantities, sums) and not _is_idle(quantity, given.quantities)
+    ]
+    return numbers + [measure for measure in sorted(stated.measures) if _is_other(measure, given.measures)]
 
 
-def _numbers(text: str) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+def _is_other(measure: str, given: Collection[str]) -> bool:
+    """True for "per d" where only "per h" is given."""
+    how = measure.split()[0]
+    return measure not in given and any(other.startswith(f"{how} ") for other in given)
+
+
+def _is_idle(stated: Quantity, given: Iterable[Quantity]) -> bool:
+    """True for a small number in words of which the text has no other: "dividing two integers"."""
+    if not stated.spelled:
+        return False
+    if stated.number == "1":
+        return not any(other.number == "1" and _clash(stated.unit, other.unit) for other in given)
+    return not stated.unit and not any(_is_small(other) for other in given)
+
+
+def _is_small(quantity: Quantity) -> bool:
+    """True for a number of things, such as one writes in words."""
+    return not quantity.unit and bool(quantity.counted) and 1 < float(quantity.number) <= MOST_SPELLED
+
+
+def _is_given(stated: Quantity, given: Iterable[Quantity], sums: Sequence[tuple[str, float]]) -> bool:
+    same = [other for other in given if other.number == stated.number]
+    if any(_agree(stated, other) for other in same):
+        return not _counts_otherwise(stated, same, given)
+    if stated.size is None:
+        return False
+    near = TOLERANCE if stated.rough else EXACT
+    found = [other.size for other in given if other.size and not _clash(stated.rate, other.rate)]
+    return any(_same_size(stated.size, other, near=near) for other in [*found, *sums])
+
+
+def _same_size(one: tuple[str, float], two: tuple[str, float], *, near: float) -> bool:
+    return one[0] == two[0] and abs(one[1] - two[1]) <= near * max(abs(one[1]), abs(two[1]))
+
+
+def _agree(one: Quantity, two: Quantity) -> bool:
+    if _clash(one.unit, two.unit) or _clash(one.rate, two.rate):
+        return False
+    # 5 minutes are not 5 shards; "person-hours" are hours.
+    noun = one.counted if two.unit else two.counted if one.unit else frozenset()
+    return bool(one.unit) == bool(two.unit) or not noun or (one.unit or two.unit) in map(unit_of, noun)
+
+
+def _clash(one: str, two: str) -> bool:
+    return bool(one and two and one != two)
+
+
+def _counts_otherwise(stated: Quantity, same: Iterable[Quantity], given: Iterable[Quantity]) -> bool:
+    """Six cartridges, where the text has day 6 and eight cartridges."""
+    if stated.unit or not stated.counted:
+        return False
+    if any(stated.counted & other.counted for other in same):
+        return False
+    return any(stated.counted & other.counted and not other.unit for other in given)
+
+
+def _sums(given: Sequence[Quantity]) -> Iterator[tuple[str, float]]:
+    """2 hours 44 minutes; 29 % and 5 %."""
+    sized = [quantity.size for quantity in given if quantity.size and not quantity.rate]
+    for (kind, size), (other, more) in combinations(dict.fromkeys(sized[:12]), 2):
+        if kind == other:
+            yield kind, round(size + more, 6)
+
+
+def _quantities(text: str, written: Collection[str]) -> Iterator[Quantity]:
     for match in NUMBER.finditer(text):
-        unit = UNIT.match(text[match.end() :])
-        found.setdefault(_plain(match[0]), set()).update(_unit(unit[1]) if unit else ())
-    for match in NUMBER_WITH_UNIT.finditer(text):
-        if _unit(match[2]):
-            found.setdefault(_plain(match[1]), set()).update(_unit(match[2]))
-    return {number: frozenset(units) for number, units in found.items()}
+        rest = text[match.end() :]
+        word = UNIT.match(rest)
+        unit = unit_of(word[1]) if word else ""
+        rate = RATE.match(rest)
+        yield Quantity(
+            _plain(match[0]),
+            unit,
+            unit_of(rest[rate.start(1) : rate.end(1)]) if rate else "",
+            frozenset() if unit else _counted(rest),
+            bool(ROUGH.search(text[max(0, match.start() - 24) : match.start()])),
+            _plain(match[0]).lstrip("-") not in written,
+        )
+    for match in WITH_UNIT.finditer(text):
+        if unit := unit_of(match[2]):
+            yield Quantity(_plain(match[1]), unit)
 
 
-def _unit(written: str) -> tuple[str, ...]:
-    """The unit's canonical name; nothing where the word is not a unit."""
-    name = written.casefold()
-    name = SPELLED_UNITS.get(name) or SPELLED_UNITS.get(name.removesuffix("s")) or name
-    return (name,) if name in UNITS else ()
+def _measures(text: str) -> Iterator[str]:
+    for match in PER.finditer(text):
+        if unit := unit_of(match[1]):
+            yield f"per {unit}"
+    for match in OFTEN.finditer(text):
+        yield f"per {OFTEN_UNITS[match[0].casefold()]}"
+    for match in IN.finditer(text):
+        if unit := unit_of(match[1]):
+            yield f"in {unit}"
+
+
+def _counted(rest: str) -> frozenset[str]:
+    words = re.match(r"\s+([A-Za-z][\w-]*(?:\s+[A-Za-z][\w-]*)?)", rest[:COUNTED])
+    return frozenset(content_terms(words[1])) - stop_terms() if words else frozenset()
 
 
 def _plain(written: str) -> str:

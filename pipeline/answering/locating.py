@@ -1,67 +1,72 @@
-"""Which sentences of a passage a sentence of the answer rests on: a marker becomes an exact span."""
+"""Which sentences of the passages a sentence of the answer rests on: a marker becomes exact spans."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
-
-from pipeline.analysis import analyse
 from pipeline.answer import Passage
+from pipeline.answering.citations import Place
+from pipeline.answering.evidence import Leaf
 from pipeline.answering.recent_vectors import passage_vectors
+from pipeline.answering.signals import leaf_scores
+from pipeline.answering.verification import Judge, Judgement
 from pipeline.models.base import Encoder
-from pipeline.nodes import Node
-from pipeline.stores.base import DocumentStore, Vector
 from pipeline.terms import content_terms
 
 ENOUGH = 0.7  # a span with this share of the sentence's words needs no second one
 WORTH_ADDING = 0.2  # share of the words that a second span must add
 MOST_SPANS = 2
-
-
-def leaf_terms(leaf: Node) -> set[str]:
-    """The terms of a sentence, and of its table's header."""
-    return {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
+NEARLY = 0.85  # of what all passages have of a sentence's words: a passage with that supports it as well
 
 
 class SentenceLocator:
-    """Finds the leaves of given passages that support a sentence; fetches all of them at once."""
+    """Finds the leaves that a marker stands for.
 
-    def __init__(self, passages: Sequence[Passage], *, store: DocumentStore, encoder: Encoder) -> None:
+    They are in the passage that the marker names, unless that does not bear the sentence out and another one
+    does: then they are what the sentence rests on there.
+    """
+
+    def __init__(self, passages: Mapping[int, Passage], *, judge: Judge, encoder: Encoder) -> None:
+        self._passages = passages
+        self._judge = judge
         self._encoder = encoder
-        self._terms: dict[str, set[str]] = {}  # by leaf: many sentences are compared with each
-        self._leaves = store.sentences.of_sections([passage.section.node_id for passage in passages])
-        self._vectors: Mapping[str, Vector] = store.sentences.vectors(
-            [leaf.node_id for leaves in self._leaves.values() for leaf in leaves]
-        )
 
-    def __call__(self, sentence: str, passage: Passage) -> list[Node]:
+    def __call__(self, sentence: str, number: int) -> list[Place]:
         """The best leaf, and a second one where it adds words that the first lacks; in reading order."""
-        leaves = self._leaves.get(passage.section.node_id, [])
-        if not leaves:
+        leaves = self._leaves(sentence, number)
+        return [Place(self._passages[leaf.number], leaf.node) for leaf in leaves]
+
+    def _leaves(self, sentence: str, number: int) -> list[Leaf]:
+        """Those of the passage that bears the sentence out: the one that is named, wherever it can be."""
+        judgement = self._judge(sentence)
+        if judgement.supported and not self._bears_out(sentence, number, judgement):
+            number = judgement.leaves[0].number
+        return self._best(sentence, number)
+
+    def _bears_out(self, sentence: str, number: int, judgement: Judgement) -> bool:
+        """True where the passage has a share in what the sentence rests on, or would do as well."""
+        if number in {leaf.number for leaf in judgement.leaves}:
+            return True
+        alone = self._judge(sentence, number=number)
+        return alone.supported and alone.coverage >= NEARLY * judgement.coverage
+
+    def _best(self, sentence: str, number: int) -> list[Leaf]:
+        evidence = self._judge.part(number)
+        if not evidence.leaves:
             return []
         terms = set(content_terms(sentence))
         # Embedded as a passage: it is a statement, and verification compares it the same way.
         (vector,) = passage_vectors([sentence], encoder=self._encoder)
-        ranked = sorted(leaves, key=lambda leaf: -self._score(leaf, terms, vector))
-        chosen, covered = [ranked[0]], self._shared(terms, ranked[0])
+        scores = leaf_scores(terms, evidence.closeness(vector), evidence)
+        ranked = [
+            leaf for _, leaf in sorted(zip(scores, evidence.leaves, strict=True), key=lambda one: -one[0])
+        ]
+        chosen, covered = [ranked[0]], ranked[0].terms & terms
         for leaf in ranked[1:]:
             if len(chosen) == MOST_SPANS or len(covered) >= ENOUGH * len(terms):
                 break
-            added = self._shared(terms, leaf) - covered
+            added = leaf.terms & terms - covered
             if len(added) >= WORTH_ADDING * len(terms):
                 chosen.append(leaf)
                 covered |= added
-        return sorted(chosen, key=lambda leaf: leaf.start_char_idx or 0)
-
-    def _score(self, leaf: Node, terms: set[str], vector: Vector) -> float:
-        closeness = (
-            float(np.dot(self._vectors[leaf.node_id], vector)) if leaf.node_id in self._vectors else 0.0
-        )
-        return closeness + (len(self._shared(terms, leaf)) / len(terms) if terms else 0.0)
-
-    def _shared(self, terms: set[str], leaf: Node) -> set[str]:
-        """Those of the terms that the leaf has."""
-        if leaf.node_id not in self._terms:
-            self._terms[leaf.node_id] = leaf_terms(leaf)
-        return terms & self._terms[leaf.node_id]
+        return sorted(chosen, key=lambda leaf: leaf.node.start_char_idx or 0)

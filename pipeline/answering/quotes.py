@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.answer import Passage, Retrieval
-from pipeline.answering.locating import leaf_terms
+from pipeline.answering.evidence import leaf_terms
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.answer import Citation, Passage
+from pipeline.answer import Citation, Passage, Support
 from pipeline.answering.citations import citation_of
 from pipeline.answering.quotes import Quote
 
@@ -52,6 +52,21 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
         )
         for marker, passage in enumerate(passages[:NEAREST], start=1)
     )
+
+
+def what_is_unsupported(support: Support) -> str:
+    """What to say of a sentence that no passage bears out."""
+    if support.missing:
+        return f"The passages do not say: {', '.join(support.missing)}"
+    return "No passage says this."
+
+
+def how_many_unsupported(support: Sequence[Support]) -> str:
+    """How many sentences of an answer lack support, in a few words; "" where none does."""
+    lacking = sum(not item.supported for item in support)
+    if not lacking:
+        return ""
+    return f"{lacking} of {len(support)} {'sentence' if len(support) == 1 else 'sentences'} unsupported"
 
 
 def not_answered(question: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.messages import Message
-from pipeline.steps.records import Step
+from pipeline.steps.records import GenerateStep, Step, step_of
 from pipeline.steps.trace import Trace
 
 
@@ -53,6 +53,12 @@ class RunningTurn:
         """What was retrieved; to be read only after the search."""
         assert self.retrieval is not None  # noqa: S101  (the recipe retrieves first)
         return self.retrieval
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the text was stopped, or ended by its length or a failure: within a sentence, then."""
+        written = step_of(self.trace.steps, GenerateStep)
+        return written.status == "failed" or written.finish_reason in ("stopped", "length")
 
     @property
     def finished(self) -> FinishedTurn:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from evals.intervals import bootstrap, paired_difference
+from evals.intervals import bootstrap, bootstrap_ratio, paired_difference
 
 
 def test_the_bootstrap_is_seeded_and_has_the_width_of_the_normal_interval() -> None:
@@ -27,3 +27,15 @@ def test_a_difference_is_paired_by_question() -> None:
 
 def test_nothing_has_no_interval() -> None:
     assert math.isnan(bootstrap([]).value)
+
+
+def test_a_ratio_is_of_sums_over_questions() -> None:
+    ratio = bootstrap_ratio([1, 0, 3], [1, 1, 4])
+    assert ratio.value == pytest.approx(4 / 6)
+    assert ratio == bootstrap_ratio([1, 0, 3], [1, 1, 4])
+    assert 0 <= ratio.low < ratio.value < ratio.high <= 1
+
+
+def test_a_ratio_of_nothing_is_nothing() -> None:
+    assert math.isnan(bootstrap_ratio([0, 0], [0, 0]).value)
+    assert math.isnan(bootstrap_ratio([], []).value)

@@ -185,14 +185,20 @@ def test_a_generated_answer_is_streamed_cited_and_checked(new_chat: NewChat) -> 
     assert chat.turns[0].answer.text == answer.text
 
 
-def test_invented_markers_go(new_chat: NewChat) -> None:
-    chat = new_chat(llm=FakeLLM(["The cabin fan hums at 4000 rpm [77]."]))
+def test_invented_markers_go_and_what_the_passages_say_is_supported_all_the_same(new_chat: NewChat) -> None:
+    chat = new_chat(llm=FakeLLM(["The cabin fan hums at 4000 rpm [77]. Bananas are yellow all year [77]."]))
     answer = chat.answer(QUESTION)
-    assert answer.text == "The cabin fan hums at 4000 rpm."
+    assert answer.text == "The cabin fan hums at 4000 rpm. Bananas are yellow all year."
     assert answer.citations == ()
-    (support,) = answer.support
-    assert not support.supported
-    assert support.markers == ()
+    assert [(support.supported, support.markers) for support in answer.support] == [(True, ()), (False, ())]
+
+
+@pytest.mark.parametrize(("reason", "checked"), [("stop", 2), ("length", 1)])
+def test_the_sentence_that_the_length_cut_off_is_not_checked(
+    new_chat: NewChat, reason: str, checked: int
+) -> None:
+    llm = Counting(["The cabin fan hums at 4000 rpm [1]. Bananas are yellow all"], reason=reason)
+    assert len(new_chat(llm=llm).answer(QUESTION).support) == checked
 
 
 def test_a_number_that_the_span_does_not_have_is_named(new_chat: NewChat) -> None:
@@ -396,6 +402,7 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(new_chat: NewChat) -> None:
     assert isinstance(events[-1], AnswerFinished)
     answer = events[-1].answer
     assert answer.status == "stopped"
+    assert all(support.supported for support in answer.support), "the last sentence is not finished"
     assert answer.text.startswith("It hums at 4000 rpm [1].")
     assert len(answer.text) < len(LONG) / 2
     assert_exact(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.answer import Answer, Citation, Support
+from pipeline.answering.replies import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
 from pipeline.words import counted
 from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups
@@ -188,21 +189,16 @@ def nearest_view(index: int, citation: Citation) -> View:
 
 def support_view(support: Support) -> View:
     """What hovering over an unsupported sentence shows."""
-    if support.supported:
-        return {"text": ""}
-    if not support.markers:
-        return {"text": "No passage is cited for this sentence."}
-    if support.missing:
-        return {"text": f"The cited passage does not say: {', '.join(support.missing)}"}
-    return {"text": "The cited passage does not say this."}
+    return {"text": "" if support.supported else what_is_unsupported(support)}
 
 
 def meta(answer: Answer) -> list[str]:
-    """The quiet line: sources, model, time."""
+    """The quiet line: sources, what lacks support, model, time."""
     if answer.mode == "reply":
         return []
     sources = len({(c.source, c.heading_path) for c in answer.citations})
     line = [counted(sources, "section")] if sources else []
+    line += filter(None, [how_many_unsupported(answer.support)])
     line.append(_by(answer))
     if answer.seconds:
         line.append(f"{answer.seconds:.1f} s")

@@ -40,6 +40,7 @@ COMMANDS = [
     "eval",
     "eval retrieval",
     "eval answers",
+    "eval support",
     "doctor",
     "migrate",
     "repair",
@@ -487,6 +488,26 @@ def test_eval_answers(beir: Path) -> None:
     assert 0 < report["threshold"] < 1
 
 
+def test_eval_support(tmp_path: Path) -> None:
+    row = {
+        "_id": "v1",
+        "question": "How fast is the fan?",
+        "passages": [{"source": "ecs.md", "heading_path": ["Fan"], "text": "The fan hums at 4000 rpm."}],
+        "sentences": [
+            {"text": "The fan hums at 4000 rpm [1].", "label": "supported"},
+            {"text": "The fan hums at 5000 rpm [1].", "label": "changed_number"},
+        ],
+    }
+    path = tmp_path / "support.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    report = ok("eval", "support", str(path))
+    assert report["metrics"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert report["by_label"] == {"changed_number": 1.0, "supported": 0.0}
+    assert (report["questions"], report["sentences"]) == (1, 2)
+    table = run("eval", "support", str(path))
+    assert "marked: changed_number (1)" in table.stdout
+
+
 def test_eval_of_a_markdown_folder(manual: Path, tmp_path: Path) -> None:
     folder = tmp_path / "questions"
     (folder / "qrels").mkdir(parents=True)
@@ -602,8 +623,9 @@ def test_notes_of_an_answer_are_shown() -> None:
     assert [line.rstrip() for line in stream.getvalue().split("\n")] == [
         "It hums.",
         "",
-        "Not supported by what it cites: It hums.",
+        "Not supported: It hums.",
+        "  No passage says this.",
         "The prompt was cut.",
-        "ollama/x, 1.3 s",
+        "ollama/x, 1 of 2 sentences unsupported, 1.3 s",
         "",
     ]

@@ -12,6 +12,7 @@ from llama_index.core.schema import TextNode
 from pipeline.answer import Passage
 from pipeline.answering.citations import (
     Cited,
+    Place,
     citation_of,
     cite,
     renamed_markers,
@@ -49,11 +50,12 @@ def passage(name: str) -> Passage:
 PASSAGES = {number: passage(f"s{number}") for number in (1, 2, 3)}
 
 
-def locate(sentence: str, found: Passage) -> Sequence[TextNode]:
+def locate(sentence: str, number: int) -> Sequence[Place]:
     """The second sentence where the answer speaks of rpm, else the first; both for "both"."""
+    found = PASSAGES[number]
     if "both" in sentence:
-        return [leaf(found, 0), leaf(found, 1)]
-    return [leaf(found, 1 if "rpm" in sentence else 0)]
+        return [Place(found, leaf(found, 0)), Place(found, leaf(found, 1))]
+    return [Place(found, leaf(found, 1 if "rpm" in sentence else 0))]
 
 
 def cited(text: str) -> Cited:

@@ -1,4 +1,4 @@
-"""Unsupported sentences are marked with what is missing; supported ones are not."""
+"""Unsupported sentences are marked with what is missing; supported ones are not, cited or not."""
 
 from __future__ import annotations
 
@@ -6,29 +6,34 @@ import pytest
 
 from pipeline.answer import Support
 from pipeline.answering.citations import sentences_of
-from pipeline.answering.verification import missing_facts, states_something, verify
-from tests.fakes import FakeEncoder
-from tests.pipeline.answering.test_provenance import citing
+from pipeline.answering.verification import Judge, states_something, support_score, verify
+from tests.pipeline.answering.evidences import ENCODER, evidence
 
-SPAN = "The pump P-1 of ECS-LN2-T2 holds 1,000 kPa; run `show P-1` and do not open it."
+SPAN = "The pump P-1 of ECS-LN2-T2 holds 1,000 kPa; run `show P-1` and never open it."
+OTHER = "A radar sees the lander from far away."
 
 
-def checked(answer: str, span: str = SPAN) -> tuple[Support, ...]:
-    return verify(answer, sentences_of(answer), [citing(span, span)], encoder=FakeEncoder())
+def checked(answer: str, *, cut_off: bool = False) -> tuple[Support, ...]:
+    judge = Judge(evidence([SPAN], [OTHER]), encoder=ENCODER)
+    return verify(answer, sentences_of(answer), judge, cut_off=cut_off)
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
         "The pump P-1 of ECS-LN2-T2 holds 1000 kPa [1].",
-        "The pump P-1 holds 1,000 kPa; do not open it [1].",
-        "Run `show P-1` and do not open the pump [1].",
+        "The pump P-1 of ECS-LN2-T2 holds 1000 kPa.",
+        "The pump P-1 of ECS-LN2-T2 holds 1000 kPa [2].",
+        "The pump P-1 holds 1,000 kPa; never open it [1].",
+        "Run `show P-1` and never open the pump [1].",
+        "A radar sees the lander from far away.",
     ],
 )
-def test_what_the_span_says_is_supported(sentence: str) -> None:
+def test_what_a_passage_says_is_supported_whatever_is_cited(sentence: str) -> None:
     (support,) = checked(sentence)
     assert support.supported, support
-    assert support.markers == (1,)
+    assert support.missing == ()
+    assert support.markers == sentences_of(sentence)[0].numbers
 
 
 @pytest.mark.parametrize(
@@ -36,36 +41,50 @@ def test_what_the_span_says_is_supported(sentence: str) -> None:
     [
         ("The pump P-1 of ECS-LN2-T2 holds 2000 kPa [1].", "2000 kpa"),
         ("The pump P-1 of ECS-LN2-T2 holds 1000 bar [1].", "1000 bar"),
+        ("The pump P-1 of ECS-LN2-T2 holds 2000 kPa.", "2000 kpa"),
         ("The pump P-1 of ECS-LN2-T1 holds 1000 kPa [1].", "ECS-LN2-T1"),
         ("The pump of ECS-LN2-T2: run `show P` [1].", "show p"),
-        (
-            "The pump P-1 of ECS-LN2-T2 holds 1,000 kPa; run `show P-1` and open it [1].",
-            "the passage's “not”",
-        ),
+        ("The pump P-1 of ECS-LN2-T2 holds 1,000 kPa; run `show P-1` and open it.", "the passage's “not”"),
+        ("A radar does not see the lander from far away.", "not"),
     ],
 )
-def test_what_the_span_does_not_have_is_named(sentence: str, missing: str) -> None:
+def test_what_the_passages_do_not_have_is_named(sentence: str, missing: str) -> None:
     (support,) = checked(sentence)
-    assert not support.supported
+    assert not support.supported, support
     assert missing in support.missing
 
 
-def test_an_id_is_not_found_in_a_longer_one() -> None:
-    assert missing_facts("Check P-1 now.", ["Check P-10 now."]) == ("P-1",)
+def test_a_sentence_about_something_else_is_not_supported() -> None:
+    cited, uncited = checked("Bananas grow in warm countries everywhere [1]. Ripe apples fall in autumn.")
+    assert (cited.supported, cited.missing, cited.markers) == (False, (), (1,))
+    assert (uncited.supported, uncited.missing, uncited.markers) == (False, (), ())
 
 
-def test_a_negation_that_is_put_in_is_named() -> None:
-    assert missing_facts("The fan is not broken.", ["The fan is broken."]) == ("not",)
+def test_without_passages_nothing_is_supported() -> None:
+    judge = Judge(evidence(), encoder=ENCODER)
+    assert not judge("The pump holds 5 kPa.").supported
 
 
-def test_headings_belong_to_the_quote() -> None:
-    assert missing_facts("C-112 means low power.", ["It means low power."], around="C-112") == ()
+@pytest.mark.parametrize(
+    ("answer", "sentences"),
+    [
+        ("A radar sees the lander. Bananas grow in warm cou", 1),
+        ("A radar sees the lander. Bananas grow in warm countries.", 2),
+        ("A radar sees the lander. Bananas grow in warm countries [1].", 2),
+        ("Bananas grow in warm cou", 0),
+        ("", 0),
+    ],
+)
+def test_a_sentence_that_was_cut_off_is_not_checked(answer: str, sentences: int) -> None:
+    assert len(checked(answer, cut_off=True)) == sentences
+    assert len(checked(answer)) == len(sentences_of(answer))
 
 
-def test_far_and_uncited_sentences_are_not_supported() -> None:
-    far, uncited = checked("Bananas grow in warm countries everywhere [1]. The pump holds some pressure now.")
-    assert (far.supported, far.missing) == (False, ())
-    assert (uncited.supported, uncited.markers) == (False, ())
+def test_more_of_a_signal_is_less_support() -> None:
+    none = dict.fromkeys(("numbers", "names", "inverted", "opposites", "uncovered", "far"), 0.0)
+    assert support_score(none) > 0.7
+    for name in none:
+        assert support_score(none | {name: 1.0}) < 0.5
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,15 @@ def test_an_unsupported_sentence_is_wrapped_and_says_what_is_missing() -> None:
     view = stored_view(answer(text, citations=(citation(1, "Then wait."),), support=support), turn_id="t")
     wavy = [node for node in view["body"][0]["c"] if isinstance(node, dict) and node["t"] == "unsupported"]
     assert [node["n"] for node in wavy] == [1, 1]
-    assert view["support"][1]["text"] == "The cited passage does not say: 3 minutes"
+    assert view["support"][1]["text"] == "The passages do not say: 3 minutes"
+    assert view["meta"] == ["1 section", "1 of 2 sentences unsupported", "ollama/x"]
+
+
+def test_a_sentence_that_no_passage_says_is_told_so() -> None:
+    support = (Support(0, 9, (), False, 0.2),)
+    view = stored_view(answer("Then go on.", support=support), turn_id="t")
+    assert view["support"] == [{"text": "No passage says this."}]
+    assert view["meta"][0] == "1 of 1 sentence unsupported"
 
 
 def test_quotes_are_grouped_by_section_in_reading_order() -> None:

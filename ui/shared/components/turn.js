@@ -219,11 +219,12 @@ function chip(number, data, send, hints) {
   if (!citation) return element("span", { class: "chip waiting" }, String(number));
   const made = element("button", {
     class: `chip${open ? " open" : ""}${citation.verified ? "" : " doubtful"}`,
-    "aria-label": `Source ${number}: ${citation.where}`, "aria-pressed": String(open),
+    "aria-label": `Source ${number}: ${citation.where}${citation.verified ? "" : " (does not say so)"}`, "aria-pressed": String(open),
     onclick: () => send("open", { kind: "citation", marker: number }),
   }, String(number));
   hint(made, hints, () => [element("span", { class: "said" }, citation.quote),
-    element("span", { class: "where" }, citation.where)]);
+    element("span", { class: "where" }, citation.where),
+    ...citation.verified ? [] : [element("span", { class: "doubt" }, "It does not say what the sentence says.")]]);
   return made;
 }
 
