@@ -33,7 +33,13 @@ _RULES: tuple[tuple[Asked, str], ...] = (
         Asked.COMPARE,
         r"\b(compare|comparison|differences?|differ|versus|vs)\b|\b(better|faster) than\b",
     ),
-    (Asked.SUMMARISE, r"^\W*(please )?(summari[sz]e|summary|overview|outline|tell me (all )?about)\b"),
+    (
+        Asked.SUMMARISE,  # "summary alarm" is a thing, "a summary of the alarms" is wanted
+        r"^\W*((please|can you|could you|would you|give me|show me|i (want|need|would like)|write|make|"
+        r"an?|the|short|brief|quick|rough) )*"
+        r"(summari[sz]e|sum up|(summary|overview|outline) (of|over|about|on|for)|outline the"
+        r"|tell me (all |more )?about)\b",
+    ),
     (
         Asked.LIST,
         r"^\W*(please |can you |could you )?(list|enumerate|name (all|the|every))\b"

@@ -1,0 +1,189 @@
+"""Summarise: the outline of a document or section that is named, with the first sentence of each part.
+
+The topic's words are looked for in headings; what stands below the best one is the outline.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pipeline.answer import Passage, Retrieval
+from pipeline.answering.quotes import Quote
+from pipeline.nodes import Node
+from pipeline.stores.base import DocumentStore
+from pipeline.terms import content_terms
+
+MOST_LINES = 10  # a screen of them; the rest is counted
+ENOUGH = 0.6  # share of the topic's words that a heading and those above it must have
+FEWEST_WORDS = 3  # "**Symptoms.**" is a label, "Bake the bed." says something
+LOOKED_AT = 3  # sections of a part in which its first sentence is looked for
+
+_ASKING = re.compile(
+    r"^\W*(?:(?:please|can you|could you|would you|give me|show me|write|make|i (?:want|need|would like)|"
+    r"me|an?|the|short|brief|quick|rough|summari[sz]e|summary|overview|outline|sum up|tell me (?:all |more )?"
+    r"about|of|on|over|about|for)\b\W*)+",
+    re.IGNORECASE,
+)
+
+HeadingPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part of an outline: its heading ("" for what stands before the first part) and its quote."""
+
+    heading: str
+    quote: Quote
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A document or section and its parts, in the document's order."""
+
+    source: str
+    path: HeadingPath
+    lines: tuple[Line, ...]
+    more: int = 0  # parts that are not shown
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """One heading of a document with the sections that stand under it."""
+
+    path: HeadingPath
+    sections: tuple[Node, ...]
+    words: frozenset[str]  # of its own heading
+    above: frozenset[str]  # of the headings above it and of the file's path
+
+    def coverage(self, terms: Sequence[str]) -> float:
+        """The share of the terms in it or above it; 0 where its own heading has none."""
+        if not self.words & set(terms):
+            return 0.0
+        return sum(term in self.words or term in self.above for term in terms) / len(terms)
+
+    def precision(self, terms: Sequence[str]) -> float:
+        """The share of its own words that are among the terms."""
+        return len(self.words & set(terms)) / len(self.words)
+
+
+def topic_of(question: str) -> str:
+    """What is to be summarised: the question without its "give me an overview of"."""
+    return _ASKING.sub("", question).strip(" ?.!\n\t")
+
+
+def outline_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> Outline | None:
+    """The outline of what the question names; None where no heading names it, or it has a single part."""
+    terms = content_terms(topic_of(question))
+    if not terms:
+        return None
+    found = [
+        (source, topic)
+        for source in _sources(terms, retrieval, store)
+        for topic in _topics(source, store.sections.document(source).sections)
+        if len(topic.sections) > 1 and topic.coverage(terms) >= ENOUGH
+    ]
+    if not found:
+        return None
+    scores = {passage.section.node_id: passage.score for passage in retrieval.passages}
+    source, topic = max(
+        found,
+        key=lambda item: (
+            item[1].coverage(terms),
+            -len(item[1].path),  # as much in a heading above: that one, with all that is under it
+            item[1].precision(terms),
+            sum(scores.get(section.node_id, 0.0) for section in item[1].sections),
+        ),
+    )
+    lines = list(_lines(topic, store))
+    if len(lines) < 2:
+        return None
+    return Outline(source, topic.path, tuple(lines[:MOST_LINES]), max(0, len(lines) - MOST_LINES))
+
+
+def outline_text(outline: Outline, *, first: int = 1) -> str:
+    """The outline as Markdown, each line with its marker, counted from `first`."""
+    parts = [f"**{' › '.join(outline.path) or outline.source}**", ""]
+    for marker, line in enumerate(outline.lines, start=first):
+        label = f"**{line.heading}**: " if line.heading else ""
+        parts.append(f"- {label}{_on_one_line(line.quote.text)} [{marker}]")
+    if outline.more:
+        parts += ["", f"… {outline.more} more {'section' if outline.more == 1 else 'sections'}"]
+    return "\n".join(parts)
+
+
+def _sources(terms: Sequence[str], retrieval: Retrieval, store: DocumentStore) -> list[str]:
+    """The documents of the passages, and those whose title has all the terms."""
+    found = [passage.section.metadata["source"] for passage in retrieval.passages]
+    titled = [
+        info.source for info in store.sections.documents() if set(terms) <= set(content_terms(info.title))
+    ]
+    return list(dict.fromkeys([*found, *titled]))
+
+
+def _topics(source: str, sections: Sequence[Node]) -> Iterator[_Topic]:
+    """Every heading of a document with all that stands under it."""
+    under: dict[HeadingPath, list[Node]] = {}
+    for section in sections:
+        path = _path(section)
+        for depth in range(1, len(path) + 1):
+            under.setdefault(path[:depth], []).append(section)
+    file = frozenset(content_terms(" ".join(PurePosixPath(source).with_suffix("").parts)))
+    for path, members in under.items():
+        own = frozenset(content_terms(path[-1]))
+        above = file.union(*(content_terms(heading) for heading in path[:-1]))
+        yield _Topic(path, tuple(members), own, above)
+
+
+def _lines(topic: _Topic, store: DocumentStore) -> Iterator[Line]:
+    """The first sentence of the topic itself and of each part under it, in order."""
+    parts = _parts(topic)
+    while len(parts) == 1:  # one part alone: its own parts
+        (path, members), *_ = parts.items()
+        if len(members) == 1 or path == topic.path:
+            break
+        parts = _parts(_Topic(path, tuple(members), topic.words, topic.above))
+    read = [section for members in parts.values() for section in members[:LOOKED_AT]]
+    leaves = store.sentences.of_sections([section.node_id for section in read])
+    for path, members in parts.items():
+        quote = _first(members[:LOOKED_AT], leaves)
+        if quote:
+            yield Line(path[-1] if path != topic.path else "", quote)
+
+
+def _parts(topic: _Topic) -> dict[HeadingPath, list[Node]]:
+    """The sections of a topic by the heading next under it; its own text under its own path."""
+    parts: dict[HeadingPath, list[Node]] = {}
+    for section in topic.sections:
+        parts.setdefault(_path(section)[: len(topic.path) + 1], []).append(section)
+    return parts
+
+
+def _first(sections: Iterable[Node], leaves: dict[str, list[Node]]) -> Quote | None:
+    """The first whole sentence of some sections or the table that comes before it, else their first leaf."""
+    candidates = [(section, leaf) for section in sections for leaf in leaves.get(section.node_id, ())]
+    chosen = next((pair for pair in candidates if _tells(pair[1])), candidates[0] if candidates else None)
+    return chosen and Quote(Passage(chosen[0], (), merged=False, score=0.0), (chosen[1],), 0.0)
+
+
+def _tells(leaf: Node) -> bool:
+    """True for a table, and for a sentence of a paragraph that is neither a label nor an introduction."""
+    if leaf.metadata["kind"] == "table_row":
+        return True
+    words = leaf.text.split()
+    lone = len(words) < FEWEST_WORDS or leaf.text.rstrip("*_` ").endswith(":")
+    return leaf.metadata["kind"] == "prose" and not lone
+
+
+def _path(section: Node) -> HeadingPath:
+    return tuple(section.metadata["heading_path"])
+
+
+def _on_one_line(text: str) -> str:
+    """A quote as a line; a table by its columns."""
+    flat = " ".join(text.split())
+    if not flat.startswith("|"):
+        return flat
+    return f"a table of {', '.join(cell.strip() for cell in flat.strip('|').split('|') if cell.strip())}"
