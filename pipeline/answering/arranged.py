@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.answer import Citation, Retrieval, Unit, UnitKind, Verdict
 from pipeline.answering.comparisons import compare, comparison_text
@@ -50,7 +50,9 @@ def _outlined(retrieval: Retrieval, store: DocumentStore) -> Arranged | None:
     if outline is None:
         return None
     quotes = tuple(line.quote for line in outline.lines)
-    return _with_citations(lambda _: outline_text(outline), quotes, store, "answered")
+    found = _with_citations(lambda _: outline_text(outline), quotes, store, "answered")
+    pairs = zip(found.units, outline.lines, strict=True)
+    return replace(found, units=tuple(replace(unit, left_out_after=line.more) for unit, line in pairs))
 
 
 def _compared(
@@ -80,6 +82,6 @@ def _with_citations(
 
 def _unit(quote: Quote, marker: int) -> Unit:
     """How a quote is shown: a row with its table's header, everything else as it stands."""
-    first = quote.leaves[0].metadata
-    kind = _KINDS.get(first["kind"], "sentence" if len(quote.leaves) == 1 else "paragraph")
-    return Unit(marker, kind, quote.start, quote.end, lead=first.get("header", "") if kind == "table" else "")
+    last = quote.leaves[-1].metadata
+    kind = _KINDS.get(last["kind"], "sentence" if len(quote.leaves) == 1 else "paragraph")
+    return Unit(marker, kind, quote.start, quote.end, lead=last.get("header", "") if kind == "table" else "")

@@ -6,8 +6,9 @@ The topic's words are looked for in headings; what stands below the best one is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import PurePosixPath
 
 from pipeline.answer import Passage, Retrieval
@@ -37,6 +38,7 @@ class Line:
 
     heading: str
     quote: Quote
+    more: int = 0  # items or rows of the same list or table that are not quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,12 @@ def outline_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> 
     return Outline(source, topic.path, tuple(lines[:MOST_LINES]), max(0, len(lines) - MOST_LINES))
 
 
-def outline_text(outline: Outline, *, first: int = 1) -> str:
-    """The outline as Markdown, each line with its marker, counted from `first`."""
+def outline_text(outline: Outline) -> str:
+    """The outline as Markdown, each line with its marker."""
     parts = [f"**{' › '.join(outline.path) or outline.source}**", ""]
-    for marker, line in enumerate(outline.lines, start=first):
+    for marker, line in enumerate(outline.lines, start=1):
         label = f"**{line.heading}**: " if line.heading else ""
-        parts.append(f"- {label}{_on_one_line(line.quote.text)} [{marker}]")
+        parts.append(f"- {label}{_on_one_line(line)} [{marker}]")
     if outline.more:
         parts += ["", f"… {outline.more} more {'section' if outline.more == 1 else 'sections'}"]
     return "\n".join(parts)
@@ -148,9 +150,9 @@ def _lines(topic: _Topic, store: DocumentStore) -> Iterator[Line]:
     read = [section for members in parts.values() for section in members[:LOOKED_AT]]
     leaves = store.sentences.of_sections([section.node_id for section in read])
     for path, members in parts.items():
-        quote = _first(members[:LOOKED_AT], leaves)
-        if quote:
-            yield Line(path[-1] if path != topic.path else "", quote)
+        line = _first(path[-1] if path != topic.path else "", members[:LOOKED_AT], leaves)
+        if line:
+            yield line
 
 
 def _parts(topic: _Topic) -> dict[HeadingPath, list[Node]]:
@@ -161,29 +163,45 @@ def _parts(topic: _Topic) -> dict[HeadingPath, list[Node]]:
     return parts
 
 
-def _first(sections: Iterable[Node], leaves: dict[str, list[Node]]) -> Quote | None:
-    """The first whole sentence of some sections or the table that comes before it, else their first leaf."""
-    candidates = [(section, leaf) for section in sections for leaf in leaves.get(section.node_id, ())]
-    chosen = next((pair for pair in candidates if _tells(pair[1])), candidates[0] if candidates else None)
-    return chosen and Quote(Passage(chosen[0], (), merged=False, score=0.0), (chosen[1],), 0.0)
+def _first(heading: str, sections: Iterable[Node], leaves: Mapping[str, Sequence[Node]]) -> Line | None:
+    """What some sections say first: a sentence, a table, or the first item of a list with its lead-in."""
+    for section in sections:
+        own = leaves.get(section.node_id, ())
+        for place, leaf in enumerate(own):
+            if _tells(leaf):
+                kind = leaf.metadata["kind"]
+                led = kind == "list_item" and place > 0 and _introduces(own[place - 1])
+                shown = own[place - 1 : place + 1] if led else own[place : place + 1]
+                passage = Passage(section, (), merged=False, score=0.0)
+                more = 0 if kind == "prose" else _run(own[place + 1 :], kind)
+                return Line(heading, Quote(passage, tuple(shown), 0.0), more)
+    return None
 
 
 def _tells(leaf: Node) -> bool:
-    """True for a table, and for a sentence of a paragraph that is neither a label nor an introduction."""
-    if leaf.metadata["kind"] == "table_row":
-        return True
-    words = leaf.text.split()
-    lone = len(words) < FEWEST_WORDS or leaf.text.rstrip("*_` ").endswith(":")
-    return leaf.metadata["kind"] == "prose" and not lone
+    """True for what is neither a label nor an introduction."""
+    lone = leaf.metadata["kind"] == "prose" and len(leaf.text.split()) < FEWEST_WORDS
+    return not lone and not _introduces(leaf)
+
+
+def _introduces(leaf: Node) -> bool:
+    return bool(leaf.metadata["kind"] == "prose" and leaf.text.rstrip("*_` ").endswith(":"))
+
+
+def _run(leaves: Iterable[Node], kind: str) -> int:
+    """How many leaves of a kind come in a row."""
+    return sum(1 for _ in takewhile(lambda leaf: leaf.metadata["kind"] == kind, leaves))
 
 
 def _path(section: Node) -> HeadingPath:
     return tuple(section.metadata["heading_path"])
 
 
-def _on_one_line(text: str) -> str:
-    """A quote as a line; a table by its columns."""
-    flat = " ".join(text.split())
-    if not flat.startswith("|"):
-        return flat
-    return f"a table of {', '.join(cell.strip() for cell in flat.strip('|').split('|') if cell.strip())}"
+def _on_one_line(line: Line) -> str:
+    """A quote on one line; a table by its columns."""
+    flat = " ".join(line.quote.text.split())
+    kind = line.quote.leaves[-1].metadata["kind"]
+    if kind == "table_row":
+        cells = [cell.strip() for cell in flat.strip("|").split("|") if cell.strip()]
+        return f"a table of {', '.join(cells)}"
+    return f"{flat} … {line.more} more" if kind == "list_item" and line.more else flat

@@ -55,11 +55,11 @@ def outline(store: EmbeddedStore, question: str) -> Outline | None:
         ("Summarise the thermal loop", "thermal loop"),
         ("can you give me a short overview of the coolant pumps?", "coolant pumps"),
         ("Tell me about pumps", "pumps"),
-        ("summary of", "summary of"),
+        ("summary of", ""),
     ],
 )
 def test_the_topic_is_what_is_left_of_the_question(question: str, topic: str) -> None:
-    assert topic_of(question) == (topic if topic != "summary of" else topic_of(question))
+    assert topic_of(question) == topic
 
 
 def test_an_outline_has_the_parts_in_order_each_with_its_first_sentence(loop: EmbeddedStore) -> None:
@@ -70,7 +70,7 @@ def test_an_outline_has_the_parts_in_order_each_with_its_first_sentence(loop: Em
         ("", "One pump moves all the coolant."),
         ("Coolant pumps", "The pumps are centrifugal pumps."),
         ("Limits", "| Part | Limit |"),
-        ("Starting the loop", "Do this:"),
+        ("Starting the loop", "Do this:\n\n1. Open the valve."),
     ]
     text = loop.sections.document("systems/thermal.md").text
     assert all(text[line.quote.start : line.quote.end] == line.quote.text for line in found.lines)
@@ -85,7 +85,7 @@ def test_an_outline_as_text_has_a_marker_a_line(loop: EmbeddedStore) -> None:
         "- One pump moves all the coolant. [1]",
         "- **Coolant pumps**: The pumps are centrifugal pumps. [2]",
         "- **Limits**: a table of Part, Limit [3]",
-        "- **Starting the loop**: Do this: [4]",
+        "- **Starting the loop**: Do this: 1. Open the valve. … 1 more [4]",
     ]
 
 
