@@ -3,8 +3,8 @@
 Against people's rewrites of conversations' last questions (MTRAG): precision, recall and F1 of the content
 words, and how often a question that people left as it was is left alone. Against relevance judgements:
 nDCG@10 of what each way of condensing finds, for our own dialogues, for MTRAG-UN's questions with a history,
-and for those of MTRAG whose passages are in MTRAG-UN's pool. Conversations are in halves by the hash of their
-id: choices are made on "dev".
+and for those of MTRAG whose passages are in MTRAG-UN's pool, apart those that people left as they were asked.
+Conversations are in halves by the hash of their id: choices are made on "dev".
 """
 
 from __future__ import annotations
@@ -160,7 +160,9 @@ def pooled(folder: Path, rewrites: Sequence[Rewrite], known: Collection[str]) ->
     for item in rewrites:
         gold = {name: 1 for name in item.gold if name in known}
         if gold:
-            yield Asked(f"MTRAG {_half(item.id)}", item.history, item.message, gold, item.rewritten)
+            left = " left as asked" if item.rewritten == item.message else ""
+            group = f"MTRAG{left} {_half(item.id)}"
+            yield Asked(group, item.history, item.message, gold, item.rewritten)
 
 
 def dialogues(folder: Path) -> Iterator[Asked]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ QUOTES_A_SIDE = 2
 READ_PASSAGES = 3  # of each side, for one that names it
 NAMED = 0.5  # share of a side's own words that one of them must have
 
+COMPARING = re.compile(r"\b(unlike|whereas|while|than|differ\w*|instead|but|however|rather)\b", re.IGNORECASE)
 MISSING = "The documents do not seem to say anything about “{side}”."
 
 Search = Callable[[str], Retrieval]
@@ -110,7 +112,7 @@ def _is_found(name: str, retrieval: Retrieval) -> bool:
 
 
 def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -> tuple[Quote, ...]:
-    """The sentence of the first passages that has all words of both sides; of several, the best passage's."""
+    """The sentences of the first passages that have all words of both sides, comparing ones first."""
     one, two = (set(content_terms(side)) for side in sides)
     if not one - two or not two - one:
         return ()
@@ -122,11 +124,12 @@ def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -
         for leaf in leaves.get(section_id, ())
         if _is_sentence(leaf) and one | two <= set(analyse(leaf.text))
     ]
-    return tuple(sorted(quotes, key=lambda quote: -quote.score))
+    return tuple(sorted(quotes, key=lambda quote: (COMPARING.search(quote.text) is None, -quote.score)))
 
 
 def _is_sentence(leaf: Node) -> bool:
-    return leaf.metadata["kind"] in ("prose", "list_item")
+    """True for what says something: no row, no code, no introduction of what follows."""
+    return leaf.metadata["kind"] in ("prose", "list_item") and not leaf.text.rstrip("*_` ").endswith(":")
 
 
 def _words(passage: Passage) -> set[str]:

@@ -19,6 +19,7 @@ from pipeline.terms import content_terms
 
 MOST_LINES = 10  # a screen of them; the rest is counted
 ENOUGH = 0.6  # share of the topic's words that a heading and those above it must have
+MOST_WORDS = 40  # of a line: two lines on a screen
 FEWEST_WORDS = 3  # "**Symptoms.**" is a label, "Bake the bed." says something
 LOOKED_AT = 3  # sections of a part in which its first sentence is looked for
 
@@ -198,9 +199,12 @@ def _path(section: Node) -> HeadingPath:
 
 
 def _on_one_line(line: Line) -> str:
-    """A quote on one line; a table by its columns."""
-    flat = " ".join(line.quote.text.split())
+    """A quote on one line: a table by its columns, code by its first line, a long sentence cut."""
+    words = line.quote.text.split()
+    flat = " ".join(words[:MOST_WORDS]) + (" …" if len(words) > MOST_WORDS else "")
     kind = line.quote.leaves[-1].metadata["kind"]
+    if kind == "code":
+        return f"`{line.quote.text.strip().splitlines()[0].strip('` ')}` …"
     if kind == "table_row":
         cells = [cell.strip() for cell in flat.strip("|").split("|") if cell.strip()]
         return f"a table of {', '.join(cells)}"
