@@ -10,18 +10,22 @@ import re
 
 from pipeline.terms import content_terms, stop_terms
 
-SHORT = 2  # content words: fewer than three rarely name a topic of their own
+FEW = 2  # content words: too few to say what "the other" or "both" is about
+FOLLOWING = 3  # content words of a message that goes on: with more it names its own topic
 ANTECEDENT = 3  # with as many content words before it, a pronoun refers to the message itself
 
-# Words that point back at what was said, whatever else the message says.
+# Words that point back at what was said, or at what the message itself has said before them.
 DEMONSTRATIVE = re.compile(
-    r"\b(this|these|those|both|either|neither|another|others?|such|former|latter|above|previous|again|"
-    r"instead|then|else)\b"
+    r"\b(this|these|those|former|latter|previous)\b"
     # "that" as a pronoun, not joining clauses: after a comma, a verb or a preposition, or at the end.
     r"|(?:^|[.,;:?!]|\b(?:and|but|if|when|where|what|why|how|do|does|did|doesn't|is|was|isn't|will|would|"
     r"should|can|could|of|about|with|for|like|from|after|before|by|than|on|in|to|at|fix|mean|causes?))"
     r"\s*that\b|\bthat\W*$",
     re.IGNORECASE,
+)
+# Words that tell one thing from another: they point back where little else is said.
+OTHER = re.compile(
+    r"\b(both|either|neither|another|others?|such|above|again|instead|then|else)\b", re.IGNORECASE
 )
 # Words that may also point at something earlier in the same message.
 PRONOUN = re.compile(
@@ -39,13 +43,9 @@ IDIOM = re.compile(
 ASKING_ON = re.compile(r"^\W*(if (not|so)|what about|how about|what else|anything else)\b", re.IGNORECASE)
 # Openings of follow-ups, but also of long messages that name their own topic.
 GOING_ON = re.compile(
-    r"^\W*(and|but|or|so|then|also|plus|why|how come|what if|more|details?|really|ok(ay)?|yes|no|"
+    r"^\W*(and|but|or|so|then|also|plus|how come|what if|more|details?|really|ok(ay)?|yes|no|"
     r"examples?)\b",
     re.IGNORECASE,
-)
-# A whole question stands alone with two content words; a fragment such as "the backup sensor" does not.
-WHOLE_QUESTION = re.compile(
-    r"^\W*(what|who|whose|where|when|why|how|is|are|was|were|do|does|did|has|have) .*\w.*\w", re.IGNORECASE
 )
 NEW_TOPIC = re.compile(
     r"^\W*(changing|different|another|new|next|unrelated|on another|switching)\b.{0,30}"
@@ -71,11 +71,9 @@ def leans(message: str) -> bool:
     if DEFINITION.search(message) and not _points_back(message):
         return False
     terms = _telling(message)
-    if ASKING_ON.search(message) or (terms <= SHORT + 1 and GOING_ON.search(message)):
+    if terms <= FOLLOWING and (ASKING_ON.search(message) or GOING_ON.search(message)):
         return True
-    return _points_back(IDIOM.sub(" ", message)) or (
-        terms <= (SHORT - 1 if WHOLE_QUESTION.search(message) else SHORT) and not _names_something(message)
-    )
+    return _points_back(IDIOM.sub(" ", message)) or (terms <= 1 and not _names_something(message))
 
 
 def _telling(text: str) -> int:
@@ -84,10 +82,11 @@ def _telling(text: str) -> int:
 
 
 def _points_back(text: str) -> bool:
-    """True for a demonstrative, or a pronoun with too little before it to refer to."""
-    if DEMONSTRATIVE.search(text):
+    """True for a demonstrative or a pronoun with too little before it to refer to."""
+    if OTHER.search(text) and _telling(text) <= FEW:
         return True
-    return any(_telling(text[: found.start()]) < ANTECEDENT for found in PRONOUN.finditer(text))
+    pointing = [*DEMONSTRATIVE.finditer(text), *PRONOUN.finditer(text)]
+    return any(_telling(text[: found.start()]) < ANTECEDENT for found in pointing)
 
 
 def _names_something(message: str) -> bool:

@@ -116,10 +116,14 @@ def report(*judgements: Judged) -> AnswersReport:
 
 def test_a_span_counts_in_its_own_document_only() -> None:
     query = Question(_id="q", text="?", answers=[{"text": "power on", "source": "fan.md"}])
+
+    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
+        return Retrieval(question, (), Answerability(0.6, 0.5))
+
     for source, expected in (("fan.md", True), ("pump.md", False)):
         (found,) = judge_answers(
             [query],
-            search=lambda question, **_: Retrieval(question, (), Answerability(0.6, 0.5)),
+            search=search,
             quotes=lambda _, source=source: [Shown("`power on` it", source)],
             condense=as_asked,
         )
