@@ -24,6 +24,7 @@ from evals.datasets import Question, default_folder, held_out, load_corpus, load
 from evals.metrics import mean, ndcg_at
 from evals.runs.indexing import index_corpus, section_names
 from pipeline.answering.condensing import Condensed, by_rules
+from pipeline.asking.leaning import leans
 from pipeline.errors import DatasetError
 from pipeline.messages import Message
 from pipeline.stores.embedded import EmbeddedStore
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 DEPTH = 10
 USER = "|user|:"
 DIALOGUES = Path(__file__).parents[1] / "data" / "dialogues"
+FIRST_QUESTIONS = [
+    DIALOGUES.parent / name
+    for name in ("manuals", *(f"strangers/{of}/dev" for of in ("manuals", "rust-book", "opensearch-docs")))
+]
 MANUALS = Path(__file__).parents[2] / "docs_corpus"
 
 Way = Callable[[Sequence[Message], str], Condensed]  # history and last message in, a question out
@@ -220,6 +225,14 @@ def print_rewrites(rewrites: Sequence[Rewrite]) -> None:
         )
 
 
+def print_first_questions(folders: Sequence[Path]) -> None:
+    """How many questions without a history would be left alone after any other: all should be."""
+    queries = [query for folder in folders for query in load_queries(folder) if not query.history]
+    queries = [query for query in queries if not held_out(query.id)]
+    alone = sum(not leans(query.text) for query in queries)
+    echo(f"\n{alone} of {len(queries)} first questions stand alone by the rules")
+
+
 def main() -> None:
     """Parse, measure, print."""
     from athena import load_settings, open_athena
@@ -235,6 +248,7 @@ def main() -> None:
     )
     rewrites = [rewrite for folder in folders for rewrite in load_rewrites(folder)]
     print_rewrites(rewrites)
+    print_first_questions(FIRST_QUESTIONS)
     if arguments.rewrites_only:
         return
     with tempfile.TemporaryDirectory(prefix="athena-condense-") as folder:

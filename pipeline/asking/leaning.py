@@ -86,7 +86,12 @@ def _points_back(text: str) -> bool:
     if OTHER.search(text) and _telling(text) <= FEW:
         return True
     pointing = [*DEMONSTRATIVE.finditer(text), *PRONOUN.finditer(text)]
-    return any(_telling(text[: found.start()]) < ANTECEDENT for found in pointing)
+    return any(not _has_antecedent(text[: found.start()]) for found in pointing)
+
+
+def _has_antecedent(before: str) -> bool:
+    """True where what comes before a pronoun says enough for it to refer to; less in an earlier clause."""
+    return _telling(before) >= (ANTECEDENT - 1 if re.search(r"[,.;:]\s", before) else ANTECEDENT)
 
 
 def _names_something(message: str) -> bool:

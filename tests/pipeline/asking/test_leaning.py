@@ -18,6 +18,23 @@ def test_a_definition_of_one_thing_names_its_topic(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
+        "how do I change over to the other oxygen tank",
+        "both cooling pumps are gone, what breaks first and when",
+        "the mixing valve is at POSITION 85, is that right?",
+        "smoke in the cabin!",
+        "What about the star tracker after a long burn, when must it be aligned?",
+    ],
+)
+def test_a_message_that_says_enough_stands_alone(message: str) -> None:
+    assert not leans(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "can the other one carry everything?",
+        "and what do I do after a burn?",
+        "how long do they need until they work?",
         "what is the limit?",
         "what is that?",
         "what is its limit?",
