@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
 from pipeline.answering import condensing
+from pipeline.answering.arranged import Arranged, arranged
 from pipeline.answering.checking import check
 from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
 from pipeline.answering.history import History
@@ -119,6 +120,8 @@ class ChatRecipe:
             return self._reply(turn, talk)
         yield from self._condense(turn)
         yield from self._retrieve(turn)
+        if self.parts.llm is None and (found := self._arranged(turn)):
+            return (yield from self._arrange(turn, found))
         if turn.found.answerability.verdict == "not in the documents":
             return self._abstain(turn)
         if self.parts.llm is None:
@@ -133,7 +136,11 @@ class ChatRecipe:
     def _retrieve(self, turn: RunningTurn) -> Events[None]:
         """Passages and the verdict."""
         turn.retrieval = yield from self.parts.hybrid_search.run(
-            turn.question, trace=turn.trace, options=self.parts.options, stop=turn.stop
+            turn.question,
+            trace=turn.trace,
+            options=self.parts.options,
+            stop=turn.stop,
+            beside=turn.beside,
         )
         hyde = step_of(turn.retrieval.steps, HydeStep)
         if hyde.status == "failed":
@@ -150,6 +157,11 @@ class ChatRecipe:
         """The documents do not answer: what was looked for, and the nearest sections."""
         nearest = nearest_sections(turn.found.passages, turn.file_hashes)
         return turn.answer(text=not_answered(turn.question), abstained=True, nearest=nearest)
+
+    def _arrange(self, turn: RunningTurn, found: Arranged) -> Events[Answer]:
+        """The outline or the comparison that was asked for."""
+        begun = QuoteStep(limit=len(found.quotes))
+        return (yield from turn.trace.take(begun, self._as_arranged, turn, found))
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
         """The best sentences as they stand."""
@@ -199,6 +211,7 @@ class ChatRecipe:
         elif found.problem:
             step.fail(found.problem)
             turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
+        turn.beside = found.beside
         return found.question
 
     def _rewrite(self, history: Sequence[Message], message: str, *, stop: threading.Event) -> str:
@@ -208,6 +221,28 @@ class ChatRecipe:
         prompt = condense_prompt(fitting_history(history, budget=self.parts.limits.history_tokens), message)
         text = complete(self.parts.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
         return "" if stop.is_set() else text  # half a question finds something else
+
+    def _arranged(self, turn: RunningTurn) -> Arranged | None:
+        search = self.parts.hybrid_search
+        options = self.parts.options.but(hyde=False)
+        return arranged(
+            turn.found,
+            search=partial(search.search, options=options),
+            store=search.store,
+            encoder=search.encoder,
+        )
+
+    def _as_arranged(self, step: RunningStep[QuoteStep], turn: RunningTurn, found: Arranged) -> Answer:
+        quoted = tuple(Quoted(quote.leaves[0].node_id, quote.score) for quote in found.quotes)
+        step.record = replace(step.record, quotes=quoted)
+        turn.notices += (f"{NO_MODEL} {self.parts.choice.fix}".strip(),)
+        return turn.answer(
+            text=found.text,
+            mode="quote",
+            citations=found.citations,
+            units=found.units,
+            verdict=found.verdict,
+        )
 
     def _quoted(self, step: RunningStep[QuoteStep], turn: RunningTurn, notice: str) -> Answer:
         search = self.parts.hybrid_search

@@ -14,6 +14,7 @@ from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
 from pipeline.finding.answerability import Calibration, judge
+from pipeline.finding.beside import Beside, blend
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.passages import gather
@@ -42,11 +43,16 @@ MIN_GATHERED = 20  # sections that are fetched and merged: the reranker and the 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is searched for: the question, with a hypothesis where one was written."""
+    """What is searched for: the question, with a hypothesis where one was written.
+
+    `beside` is another wording of it that is searched for, too.
+    """
 
     question: str
     hypothesis: str = ""
     vector: Vector | None = None
+    beside: Beside | None = None
+    beside_vector: Vector | None = None
 
 
 class HybridSearch:
@@ -83,14 +89,17 @@ class HybridSearch:
         options: RetrievalOptions | None = None,
         hypothesis: str | None = None,
         ranks: int | None = KEPT_RANKS,
+        beside: Beside | None = None,
     ) -> Retrieval:
         """Passages for a question, best first, with the verdict and the steps.
 
-        A `hypothesis` of an earlier search takes the place of a new one ("" = without). The steps keep the
-        first `ranks` of each list, None = all. Raises `StoreError` and `ManifestMismatch`; a hypothesis or
-        reranker that fails is a failed step.
+        `beside` is another wording of a question that came in a conversation. A `hypothesis` of an earlier
+        search takes the place of a new one ("" = without). The steps keep the first `ranks` of each list,
+        None = all. Raises `StoreError` and `ManifestMismatch`; a hypothesis or reranker that fails is a
+        failed step.
         """
-        return outcome(self.run(question, trace=Trace(ranks=ranks), options=options, hypothesis=hypothesis))
+        trace = Trace(ranks=ranks)
+        return outcome(self.run(question, trace=trace, options=options, hypothesis=hypothesis, beside=beside))
 
     def run(
         self,
@@ -100,6 +109,7 @@ class HybridSearch:
         options: RetrievalOptions | None = None,
         stop: threading.Event | None = None,
         hypothesis: str | None = None,
+        beside: Beside | None = None,
     ) -> Events[Retrieval]:
         """The same search, with its steps as events and in the trace.
 
@@ -119,7 +129,7 @@ class HybridSearch:
         written = yield from take(
             HydeStep(question=question), hyde.write, self._hypothesize, options, known=hypothesis, stop=stop
         )
-        query = SearchQuery(question, written)
+        query = SearchQuery(question, written, beside=beside)
         with self._admission.place() as place:
             if not place.held:
                 yield from take(WaitStep(places=self._admission.places), self._wait, place)
@@ -153,16 +163,22 @@ class HybridSearch:
             )
 
     def _embed(self, step: RunningStep[EmbedStep], query: SearchQuery) -> SearchQuery:
-        vector = self.encoder.encode_query(query.question)
+        own = vector = self.encoder.encode_query(query.question)
         if query.hypothesis:
             vector = hyde.combine(vector, self.encoder.encode_passages([query.hypothesis])[0])
         step.record = replace(step.record, dimensions=len(vector))
-        return replace(query, vector=vector)
+        query = replace(query, vector=vector)
+        if query.beside:
+            other = self.encoder.encode_query(query.beside.text)
+            query = replace(query, beside=query.beside.shared(own, other), beside_vector=other)
+        return query
 
     def _searching(self, query: SearchQuery, options: RetrievalOptions) -> SearchStep:
         """What will be searched, and in how much."""
         return SearchStep(
             text=f"{query.question} {query.hypothesis}" if options.hyde_lexical else query.question,
+            beside=query.beside.text if query.beside else "",
+            beside_share=(query.beside.share or 0.0) if query.beside else 0.0,
             alpha=options.alpha,
             candidates=options.candidates,
             paths=options.paths,
@@ -171,14 +187,10 @@ class HybridSearch:
 
     def _search_lists(self, step: RunningStep[SearchStep], query: SearchQuery) -> SearchResponse:
         record = step.record
-        response = self.store.sentences.search(
-            SearchRequest(
-                text=record.text if record.alpha < 1 else None,
-                vector=query.vector if record.alpha > 0 else None,
-                top_k=record.candidates,
-                paths=record.paths,
-            )
-        )
+        response = self._searched(record, record.text, query.vector)
+        if query.beside:
+            other = self._searched(record, query.beside.text, query.beside_vector)
+            response = blend(response, other, share=record.beside_share)
         step.record = replace(
             record,
             bm25_sections=_rounded(response.bm25_sections),
@@ -188,6 +200,16 @@ class HybridSearch:
         )
         step.record = replace(step.record, hits=sum(map(len, step.record.lists.values())))
         return response
+
+    def _searched(self, record: SearchStep, text: str, vector: Vector | None) -> SearchResponse:
+        return self.store.sentences.search(
+            SearchRequest(
+                text=text if record.alpha < 1 else None,
+                vector=vector if record.alpha > 0 else None,
+                top_k=record.candidates,
+                paths=record.paths,
+            )
+        )
 
     @staticmethod
     def _fuse(step: RunningStep[FuseStep], response: SearchResponse) -> list[Fused]:

@@ -98,7 +98,7 @@ def answer_text(answer: Answer) -> RenderableType:
     lines: list[RenderableType] = [answer_body(answer)]
     lines += [_unsupported(answer, item) for item in answer.support if not item.supported]
     lines += [Prose(notice, style="dim") for notice in answer.notices]
-    lines += [Line(_by(answer), style="dim")] if answer.mode != "reply" else []
+    lines.append(Line(_by(answer), style="dim"))
     return Group(*lines)
 
 

@@ -69,7 +69,7 @@ def examples(athena: Athena, own: Collection, others: Sequence[Collection]) -> I
     """The examples over one collection's index."""
     by_name = {name: section for section, name in own.names.items()}
     for query in own.queries[:MOST_QUESTIONS]:
-        text = condensed(query)
+        text = condensed(query).question
         gold = {by_name[name] for name in own.qrels.get(query.id, {}) if name in by_name}
         if not query.answerable:
             yield Example(own.name, "marked", _values(athena, own.store, text))
@@ -78,7 +78,7 @@ def examples(athena: Athena, own: Collection, others: Sequence[Collection]) -> I
             yield Example(own.name, "near", _values(athena, own.store, text, without=gold))
     for other in others:
         for query in other.queries[: MOST_QUESTIONS // (2 * len(others))]:
-            yield Example(own.name, "far", _values(athena, own.store, condensed(query)))
+            yield Example(own.name, "far", _values(athena, own.store, condensed(query).question))
 
 
 def _values(

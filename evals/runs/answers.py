@@ -14,10 +14,8 @@ from evals.datasets import Question, Span
 from evals.intervals import bootstrap
 from evals.metrics import auroc, percentile
 from evals.runs.indexing import Indexed, Report
-from evals.runs.retrieval import Condense
+from evals.runs.retrieval import Condense, Search, ask
 from pipeline.answer import Retrieval, Verdict
-
-Search = Callable[[str], Retrieval]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def judge_answers(
     judgements = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        retrieval = search(condense(query))
+        retrieval = ask(query, search=search, condense=condense)
         shown = quotes(retrieval)
         ms = (time.perf_counter() - started) * 1000
         judgements.append(judge(query, retrieval, shown, ms))

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pipeline.answer import Retrieval
 
 
-def condensed(query: Question) -> str:
-    """The question with its history as one that stands alone."""
+def condensed(query: Question) -> condensing.Condensed:
+    """The question with its history as one that stands alone, and its other reading."""
     history = [Message(turn.role, turn.text) for turn in query.history]
-    return condensing.condense(history, query.text).question
+    return condensing.condense(history, query.text)
 
 
 def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:

@@ -6,18 +6,32 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from evals.datasets import Qrels, Question
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from evals.runs.indexing import Indexed, Report
 from pipeline.answer import Retrieval
+from pipeline.answering.condensing import Condensed
 from pipeline.errors import DatasetError
+from pipeline.finding.beside import Beside
 
 DEPTH = 100  # documents ranked a question
 
-Search = Callable[[str], Retrieval]
-Condense = Callable[[Question], str]  # a question with its history → one that stands alone
+Condense = Callable[[Question], Condensed]  # a question with its history → one that stands alone
+
+
+class Search(Protocol):
+    """A search, as `HybridSearch.search` is one."""
+
+    def __call__(self, question: str, /, *, beside: Beside | None = None) -> Retrieval:
+        """What is found for a question and, in a conversation, its other reading."""
+
+
+def ask(query: Question, *, search: Search, condense: Condense) -> Retrieval:
+    """What a chat without a language model finds for a question after its history."""
+    condensed = condense(query)
+    return search(condensed.question, beside=condensed.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +70,7 @@ def rank_queries(
     ranked = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        retrieval = search(condense(query))
+        retrieval = ask(query, search=search, condense=condense)
         ms = (time.perf_counter() - started) * 1000
         ranking = [(names[passage.section.node_id], passage.score) for passage in retrieval.passages]
         ranked.append(Ranked(query.id, tuple(ranking), ms))

@@ -43,7 +43,7 @@ def evaluate_retrieval(
         hybrid_search = other.hybrid_search
         ranked = retrieval.rank_queries(
             queries,
-            search=lambda question: hybrid_search.search(question, options=options),
+            search=partial(hybrid_search.search, options=options),
             condense=condensed,
             names=indexed.names,
             report=_bar(report, "Asking"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.answer import Answer, Passage, Retrieval
+from pipeline.finding.beside import Beside
 from pipeline.messages import Message
 from pipeline.steps.records import GenerateStep, Step, step_of
 from pipeline.steps.trace import Trace
@@ -39,6 +40,7 @@ class RunningTurn:
     model: str  # "" = none is connected
     settings: Mapping[str, object]
     question: str = ""  # the message as it is searched for
+    beside: Beside | None = None  # its other reading, in a conversation
     retrieval: Retrieval | None = None
     file_hashes: Mapping[str, str] = field(default_factory=dict)
     text: str = ""  # that a model has written

@@ -33,11 +33,19 @@ _RULES: tuple[tuple[Asked, str], ...] = (
         Asked.COMPARE,
         r"\b(compare|comparison|differences?|differ|versus|vs)\b|\b(better|faster) than\b",
     ),
-    (Asked.SUMMARISE, r"^\W*(please )?(summari[sz]e|summary|overview|outline|tell me (all )?about)\b"),
+    (
+        Asked.SUMMARISE,  # "summary alarm" is a thing, "a summary of the alarms" is wanted
+        r"^\W*((please|can you|could you|would you|give me|show me|i (want|need|would like)|write|make|"
+        r"an?|the|short|brief|quick|rough) )*"
+        r"(summari[sz]e|sum up|(summary|overview|outline) (of|over|about|on|for)|outline the"
+        r"|tell me (all |more )?about)\b",
+    ),
     (
         Asked.LIST,
-        r"^\W*(please |can you |could you )?(list|enumerate|name (all|the|every))\b"
-        r"|\b(what|which) are (all )?the \w*s\b|\ball (the )?\w+s\b.*\blist\b|\blist of\b",
+        r"^\W*((please|can you|could you|would you) )?(list|enumerate|name (all|the|every|each)"
+        r"|show( me)? (all|every|each)|give me (all|every|each|a list)|all|every)\b"
+        r"|\b(what|which) are (all\b|the ([\w-]+ )?\w*s\b)|\b(what|which)( [\w-]+){1,3} (are|exist) there\b"
+        r"|\ball (the )?\w+s\b.*\blist\b|\blist of\b|\b(whole|complete|full|entire) list\b|\ball of them\b",
     ),
     (Asked.HOW_LONG, r"\bhow (long|soon|quickly|often)\b|\bhow much (more )?time\b|\btime (left|limit)\b"),
     (

@@ -95,6 +95,7 @@ def why_answered(
         options=options,
         hypothesis=step_of(answer.steps, HydeStep).hypothesis,
         ranks=None,
+        beside=step_of(answer.steps, SearchStep).other_wording,
     )
     found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
     then, now = _first_ranks(answer.steps), _first_ranks(retrieval.steps)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, TypeVar
 
+from pipeline.finding.beside import Beside
 from pipeline.finding.fusion import LISTS, Fused
 from pipeline.messages import Message
 from pipeline.stores.base import Hit
@@ -147,6 +148,8 @@ class SearchStep(Step):
 
     name: Literal["search"] = "search"
     text: str = ""
+    beside: str = ""  # another wording that was searched for, too: in a conversation
+    beside_share: float = 0.0  # of each list, 0..1
     alpha: float = 0.0
     candidates: int = 0
     paths: str | None = None
@@ -156,13 +159,18 @@ class SearchStep(Step):
     bm25_sentences: tuple[Hit, ...] = ()
     dense_sections: tuple[Hit, ...] = ()
     dense_sentences: tuple[Hit, ...] = ()
-    INPUTS: ClassVar[tuple[str, ...]] = ("text", "alpha", "candidates", "paths")
+    INPUTS: ClassVar[tuple[str, ...]] = ("text", "beside", "beside_share", "alpha", "candidates", "paths")
     RANKED: ClassVar[tuple[str, ...]] = LISTS
 
     @property
     def working(self) -> str:
         """What it does, in a few words."""
         return f"Searching {counted(self.sentences, 'sentence')}"
+
+    @property
+    def other_wording(self) -> Beside | None:
+        """What was searched for beside the question."""
+        return Beside(self.beside, self.beside_share) if self.beside else None
 
     @property
     def lists(self) -> Mapping[str, tuple[Hit, ...]]:

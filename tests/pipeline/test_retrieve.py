@@ -10,6 +10,7 @@ import pytest
 from pipeline.answer import Retrieval
 from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
 from pipeline.finding.answerability import judge
+from pipeline.finding.beside import Beside
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import combine
 from pipeline.options import RetrievalOptions
@@ -467,3 +468,24 @@ def test_the_probability_is_the_calibrations(manual: EmbeddedStore) -> None:
     assert coverage == 1.0
     assert retrieval.answerability.probability == pytest.approx(CALIBRATION.probability({"coverage": 1.0}))
     assert judge(QUESTION, SearchResponse((), (), (), ()), [], calibration=CALIBRATION).probability == 0
+
+
+def test_another_wording_is_searched_for_beside_the_question(manual: EmbeddedStore) -> None:
+    search = make_search(manual)
+    alone = search.search("And the breaker?")
+    both = search.search("And the breaker?", beside=Beside("Oxygen tank", 1.0))
+    other = search.search("Oxygen tank")
+    assert the_step(alone, SearchStep).beside == ""
+    assert the_step(both, SearchStep).other_wording == Beside("Oxygen tank", 1.0)
+    found = [passage.section.node_id for passage in both.passages]
+    assert found[0] == other.passages[0].section.node_id != alone.passages[0].section.node_id
+
+
+def test_without_a_share_another_wording_weighs_as_much_as_it_differs(manual: EmbeddedStore) -> None:
+    question, wording = "Reset the breaker", "The fan: Reset the breaker"
+    step = the_step(make_search(manual).search(question, beside=Beside(wording)), SearchStep)
+    cosine = float(ENCODER.encode_query(question) @ ENCODER.encode_query(wording))
+    assert step.beside_share == pytest.approx(1 - cosine)
+    assert 0 < step.beside_share < 1
+    same = the_step(make_search(manual).search(question, beside=Beside(question)), SearchStep)
+    assert same.beside_share == pytest.approx(0.0, abs=1e-6)

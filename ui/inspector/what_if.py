@@ -9,7 +9,7 @@ import streamlit as st
 
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import AthenaError
-from pipeline.steps.records import HydeStep, step_of
+from pipeline.steps.records import HydeStep, SearchStep, step_of
 from ui.inspector import flow
 from ui.shared import components, process
 from ui.shared.state import kept
@@ -52,9 +52,10 @@ def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> 
     """The answer's search made again, and another; both with its hypothesis, where it had one."""
     search, question = process.athena().hybrid_search.search, answer.condensed_question or answer.question
     hypothesis = step_of(answer.steps, HydeStep).hypothesis
+    beside = step_of(answer.steps, SearchStep).other_wording
     return (
-        search(question, options=before, hypothesis=hypothesis),
-        search(question, options=after, hypothesis=hypothesis or None),
+        search(question, options=before, hypothesis=hypothesis, beside=beside),
+        search(question, options=after, hypothesis=hypothesis or None, beside=beside),
     )
 
 

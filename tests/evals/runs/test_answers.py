@@ -10,6 +10,8 @@ from evals.datasets import Question
 from evals.runs.answers import AnswersReport, Judged, Shown, contains, judge_answers, report_on
 from evals.runs.indexing import Indexed
 from pipeline.answer import Answerability, Retrieval, Verdict
+from pipeline.answering.condensing import Condensed
+from pipeline.finding.beside import Beside
 
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
 
@@ -29,15 +31,19 @@ def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expecte
     assert contains(text, answer) is expected
 
 
+def as_asked(query: Question) -> Condensed:
+    return Condensed(query.text)
+
+
 def judge(query: Question, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
     return judged_by(query, [Shown(quote) for quote in quotes], probability=probability)
 
 
 def judged_by(query: Question, quotes: Sequence[Shown], *, probability: float) -> Judged:
-    def search(question: str) -> Retrieval:
+    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
         return Retrieval(question, (), Answerability(probability, 0.5))
 
-    (judged,) = judge_answers([query], search=search, quotes=lambda _: quotes, condense=lambda q: q.text)
+    (judged,) = judge_answers([query], search=search, quotes=lambda _: quotes, condense=as_asked)
     return judged
 
 
@@ -72,7 +78,7 @@ def test_questions_are_condensed_and_counted() -> None:
     asked: list[str] = []
     told: list[tuple[int, int]] = []
 
-    def search(question: str) -> Retrieval:
+    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
         asked.append(question)
         return Retrieval(question, (), Answerability(0.0, 0.5))
 
@@ -80,7 +86,7 @@ def test_questions_are_condensed_and_counted() -> None:
         [Question(_id="a", text="one"), Question(_id="b", text="two")],
         search=search,
         quotes=lambda _: [],
-        condense=lambda query: query.text.upper(),
+        condense=lambda query: Condensed(query.text.upper()),
         report=lambda done, total: told.append((done, total)),
     )
     assert (asked, told) == (["ONE", "TWO"], [(1, 2), (2, 2)])
@@ -110,12 +116,16 @@ def report(*judgements: Judged) -> AnswersReport:
 
 def test_a_span_counts_in_its_own_document_only() -> None:
     query = Question(_id="q", text="?", answers=[{"text": "power on", "source": "fan.md"}])
+
+    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
+        return Retrieval(question, (), Answerability(0.6, 0.5))
+
     for source, expected in (("fan.md", True), ("pump.md", False)):
         (found,) = judge_answers(
             [query],
-            search=lambda question: Retrieval(question, (), Answerability(0.6, 0.5)),
+            search=search,
             quotes=lambda _, source=source: [Shown("`power on` it", source)],
-            condense=lambda q: q.text,
+            condense=as_asked,
         )
         assert found.first is expected
 

@@ -14,7 +14,9 @@ from evals.datasets import HistoryTurn, Question
 from evals.runs.indexing import Indexed
 from evals.runs.retrieval import Ranked, judged, rank_queries, report_on, write_run
 from pipeline.answer import Answerability, Retrieval
+from pipeline.answering.condensing import Condensed
 from pipeline.errors import DatasetError
+from pipeline.finding.beside import Beside
 from tests.pipeline.passages import make_passage
 
 INDEXED = Indexed({"s1": "d1", "s2": "d2"}, documents=2, sentences=5, seconds=1.5)
@@ -26,12 +28,19 @@ def found(question: str) -> Retrieval:
 
 
 def test_questions_are_condensed_and_answered_by_document_ids() -> None:
-    asked: list[str] = []
+    asked: list[tuple[str, Beside | None]] = []
     told: list[tuple[int, int]] = []
+    beside = Beside("And then?", 0.3)
 
-    def search(question: str) -> Retrieval:
-        asked.append(question)
+    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
+        asked.append((question, beside))
         return found(question)
+
+    def condense(query: Question) -> Condensed:
+        if not query.history:
+            return Condensed(query.text)
+        question = " / ".join([*(turn.text for turn in query.history), query.text])
+        return Condensed(question, beside=beside)
 
     queries = [
         Question(_id="q1", text="Fan?"),
@@ -40,11 +49,11 @@ def test_questions_are_condensed_and_answered_by_document_ids() -> None:
     ranked = rank_queries(
         queries,
         search=search,
-        condense=lambda query: " / ".join([*(turn.text for turn in query.history), query.text]),
+        condense=condense,
         names=INDEXED.names,
         report=lambda done, total: told.append((done, total)),
     )
-    assert asked == ["Fan?", "Fan? / And then?"]
+    assert asked == [("Fan?", None), ("Fan? / And then?", beside)]
     assert [(item.query_id, item.ranking) for item in ranked] == [
         ("q1", (("d2", 0.75), ("d1", 0.5))),
         ("q2", (("d2", 0.75), ("d1", 0.5))),

@@ -1,0 +1,87 @@
+"""Answers that a rule arranges out of quotes: the outline of a topic, two things side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.answer import Citation, Retrieval, Unit, UnitKind, Verdict
+from pipeline.answering.comparisons import compare, comparison_text
+from pipeline.answering.overviews import outline_of, outline_text
+from pipeline.answering.quotes import Quote
+from pipeline.answering.replies import quote_citations
+from pipeline.asking.kinds import Asked, asked_for
+from pipeline.asking.sides import sides_of
+from pipeline.models.base import Encoder
+from pipeline.stores.base import DocumentStore
+
+_KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "code": "code"}
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """An answer's text with its quotes in order, one citation and one unit each."""
+
+    text: str
+    quotes: tuple[Quote, ...]
+    citations: tuple[Citation, ...]
+    units: tuple[Unit, ...]
+    verdict: Verdict
+
+
+def arranged(
+    retrieval: Retrieval, *, search: Callable[[str], Retrieval], store: DocumentStore, encoder: Encoder
+) -> Arranged | None:
+    """The outline or the comparison that the question asks for.
+
+    None where it asks for neither, no heading names the topic, or neither side is in the documents: such a
+    question is answered like any other.
+    """
+    match asked_for(retrieval.question):
+        case Asked.SUMMARISE:
+            return _outlined(retrieval, store)
+        case Asked.COMPARE:
+            return _compared(retrieval, search, store, encoder)
+    return None
+
+
+def _outlined(retrieval: Retrieval, store: DocumentStore) -> Arranged | None:
+    outline = outline_of(retrieval.question, retrieval, store=store)
+    if outline is None:
+        return None
+    quotes = tuple(line.quote for line in outline.lines)
+    found = _with_citations(lambda _: outline_text(outline), quotes, store, "answered")
+    pairs = zip(found.units, outline.lines, strict=True)
+    return replace(found, units=tuple(replace(unit, left_out_after=line.more) for unit, line in pairs))
+
+
+def _compared(
+    retrieval: Retrieval, search: Callable[[str], Retrieval], store: DocumentStore, encoder: Encoder
+) -> Arranged | None:
+    sides = sides_of(retrieval.question)
+    if sides is None:
+        return None
+    found = compare(sides, retrieval, search=search, store=store, encoder=encoder)
+    if len(found.missing) == len(found.sides):
+        return None
+    verdict: Verdict = "closest" if found.missing else "answered"
+    return _with_citations(lambda cited: comparison_text(found, cited), found.quotes, store, verdict)
+
+
+def _with_citations(
+    write: Callable[[Sequence[Citation]], str],
+    quotes: tuple[Quote, ...],
+    store: DocumentStore,
+    verdict: Verdict,
+) -> Arranged:
+    hashes = {info.source: info.hash for info in store.sections.documents()}
+    citations = quote_citations(quotes, hashes)
+    units = tuple(_unit(quote, marker) for marker, quote in enumerate(quotes, start=1))
+    return Arranged(write(citations), quotes, citations, units, verdict)
+
+
+def _unit(quote: Quote, marker: int) -> Unit:
+    """How a quote is shown: a row with its table's header, everything else as it stands."""
+    last = quote.leaves[-1].metadata
+    kind = _KINDS.get(last["kind"], "sentence" if len(quote.leaves) == 1 else "paragraph")
+    return Unit(marker, kind, quote.start, quote.end, lead=last.get("header", "") if kind == "table" else "")

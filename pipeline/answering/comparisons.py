@@ -1,0 +1,144 @@
+"""Compare: the best quotes of both sides under a heading each; a sentence that has both goes first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.analysis import analyse
+from pipeline.answer import Citation, Passage, Retrieval
+from pipeline.answering.quotes import Quote, choose_quotes
+from pipeline.asking.sides import Sides
+from pipeline.models.base import Encoder
+from pipeline.nodes import Node
+from pipeline.stores.base import DocumentStore
+from pipeline.terms import content_terms
+
+QUOTES_A_SIDE = 2
+READ_PASSAGES = 3  # of each side, for one that names it
+NAMED = 0.5  # share of a side's own words that one of them must have
+
+COMPARING = re.compile(r"\b(unlike|whereas|while|than|differ\w*|instead|but|however|rather)\b", re.IGNORECASE)
+MISSING = "The documents do not seem to say anything about “{side}”."
+
+Search = Callable[[str], Retrieval]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two things: how the question calls it, whether it was found, and the quotes of it alone."""
+
+    name: str
+    found: bool
+    quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides, and what the documents say of both in one place."""
+
+    both: tuple[Quote, ...]
+    sides: tuple[Side, Side]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The sides that the documents do not have."""
+        return tuple(side.name for side in self.sides if not side.found)
+
+    @property
+    def quotes(self) -> tuple[Quote, ...]:
+        """All quotes in the order in which they are shown."""
+        return (*self.both, *self.sides[0].quotes, *self.sides[1].quotes)
+
+
+def compare(
+    sides: Sides, retrieval: Retrieval, *, search: Search, store: DocumentStore, encoder: Encoder
+) -> Comparison:
+    """Both sides with up to two quotes each, every one searched for by itself.
+
+    `retrieval` is what the whole question found: a sentence that has the words of both sides is looked for
+    in its passages, too.
+    """
+    found = [search(name) for name in sides]
+    one, two = (
+        _of_side(name, part, store=store, encoder=encoder) for name, part in zip(sides, found, strict=True)
+    )
+    shared = tuple(quote for quote in one if any(_overlap(quote, other) for other in two))
+    if not shared and one and two:
+        shared = _with_both(sides, (retrieval, *found), store)
+    return Comparison(
+        shared[:1],
+        (Side(sides.one, bool(one), _own(one, shared)), Side(sides.two, bool(two), _own(two, shared))),
+    )
+
+
+def comparison_text(comparison: Comparison, citations: Sequence[Citation]) -> str:
+    """The comparison as Markdown; its quotes have the citations' markers, in order."""
+    numbers = iter(citations)
+    parts: list[str] = [_quoted(next(numbers)) for _ in comparison.both]
+    for side in comparison.sides:
+        if not side.found:
+            parts.append(MISSING.format(side=side.name))
+        elif side.quotes:
+            parts.append(f"**{side.name}**")
+            parts += [_quoted(next(numbers)) for _ in side.quotes]
+    return "\n\n".join(parts)
+
+
+def _of_side(name: str, retrieval: Retrieval, *, store: DocumentStore, encoder: Encoder) -> list[Quote]:
+    """Its best quotes, one more than is shown: what both sides have in common is shown above them."""
+    if not _is_found(name, retrieval):
+        return []
+    return choose_quotes(retrieval, store=store, encoder=encoder, limit=QUOTES_A_SIDE + 1)
+
+
+def _own(quotes: Sequence[Quote], both: Sequence[Quote]) -> tuple[Quote, ...]:
+    """A side's own quotes, as many as are shown."""
+    own = [quote for quote in quotes if not any(_overlap(quote, shared) for shared in both)]
+    return tuple(own[:QUOTES_A_SIDE])
+
+
+def _overlap(one: Quote, two: Quote) -> bool:
+    same = one.passage.section.node_id == two.passage.section.node_id
+    return same and one.start < two.end and two.start < one.end
+
+
+def _is_found(name: str, retrieval: Retrieval) -> bool:
+    """True where the first passages have enough of the side's words; all, where the verdict is no."""
+    terms = content_terms(name)
+    enough = NAMED if retrieval.answerability.answerable else 1.0
+    return any(_share(terms, _words(passage)) >= enough for passage in retrieval.passages[:READ_PASSAGES])
+
+
+def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -> tuple[Quote, ...]:
+    """The sentences of the first passages that have all words of both sides, comparing ones first."""
+    one, two = (set(content_terms(side)) for side in sides)
+    if not one - two or not two - one:
+        return ()
+    passages = {p.section.node_id: p for part in found for p in part.passages[:READ_PASSAGES]}
+    leaves = store.sentences.of_sections(list(passages))
+    quotes = [
+        Quote(passage, (leaf,), passage.score)
+        for section_id, passage in passages.items()
+        for leaf in leaves.get(section_id, ())
+        if _is_sentence(leaf) and one | two <= set(analyse(leaf.text))
+    ]
+    return tuple(sorted(quotes, key=lambda quote: (COMPARING.search(quote.text) is None, -quote.score)))
+
+
+def _is_sentence(leaf: Node) -> bool:
+    """True for what says something: no row, no code, no introduction of what follows."""
+    return leaf.metadata["kind"] in ("prose", "list_item") and not leaf.text.rstrip("*_` ").endswith(":")
+
+
+def _words(passage: Passage) -> set[str]:
+    return {*analyse(passage.section.text), *analyse(" ".join(passage.section.metadata["heading_path"]))}
+
+
+def _share(terms: Sequence[str], present: set[str]) -> float:
+    return sum(term in present for term in terms) / len(terms) if terms else 0.0
+
+
+def _quoted(citation: Citation) -> str:
+    return "\n".join(f"> {line}" for line in f"{citation.quote} [{citation.marker}]".splitlines())

@@ -1,0 +1,101 @@
+"""Does a message lean on what was said before? By the form of its words, in English.
+
+A message leans where it points back ("does that help?"), goes on ("and the backup?", "what about …") or is a
+fragment. "What is prebreathing?" names its topic by itself; "what is the limit?" means one that is known.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.terms import content_terms, stop_terms
+
+FEW = 2  # content words: too few to say what "the other" or "both" is about
+FOLLOWING = 3  # content words of a message that goes on: with more it names its own topic
+ANTECEDENT = 3  # with as many content words before it, a pronoun refers to the message itself
+
+# Words that point back at what was said, or at what the message itself has said before them.
+DEMONSTRATIVE = re.compile(
+    r"\b(this|these|those|former|latter|previous)\b"
+    # "that" as a pronoun, not joining clauses: after a comma, a verb or a preposition, or at the end.
+    r"|(?:^|[.,;:?!]|\b(?:and|but|if|when|where|what|why|how|do|does|did|doesn't|is|was|isn't|will|would|"
+    r"should|can|could|of|about|with|for|like|from|after|before|by|than|on|in|to|at|fix|mean|causes?))"
+    r"\s*that\b|\bthat\W*$",
+    re.IGNORECASE,
+)
+# Words that tell one thing from another: they point back where little else is said.
+OTHER = re.compile(
+    r"\b(both|either|neither|another|others?|such|above|again|instead|then|else)\b", re.IGNORECASE
+)
+# Words that may also point at something earlier in the same message.
+PRONOUN = re.compile(
+    r"\b(its?|itself|they|them|theirs?|he|she|him|his|hers?|ones?|there|same)\b", re.IGNORECASE
+)
+# "Is there a …", "is it safe to …", "the same X as", "such as": they look like pointing and are not.
+IDIOM = re.compile(
+    r"\b(is|are|was|were|will|would|can|could|has|have|isn't|aren't) there\b(?= \w)"
+    r"|\bthere (is|are|was|were|will|can|has|have)\b"
+    r"|\b(is|was|isn't) it (an? )?\w+ (to|that|for)\b|\bit is \w+ (to|that)\b"
+    r"|\bsame \w+ as\b|\bsuch as\b|\beither \w+ or\b|\bboth \w+ and\b|\bother than\b"
+    r"|\bno one\b|\bone \w+",
+    re.IGNORECASE,
+)
+ASKING_ON = re.compile(r"^\W*(if (not|so)|what about|how about|what else|anything else)\b", re.IGNORECASE)
+# Openings of follow-ups, but also of long messages that name their own topic.
+GOING_ON = re.compile(
+    r"^\W*(and|but|or|so|then|also|plus|how come|what if|more|details?|really|ok(ay)?|yes|no|"
+    r"examples?)\b",
+    re.IGNORECASE,
+)
+NEW_TOPIC = re.compile(
+    r"^\W*(changing|different|another|new|next|unrelated|on another|switching)\b.{0,30}"
+    r"\b(subject|topic|question|note)\b\W*",
+    re.IGNORECASE,
+)
+COURTESY = re.compile(
+    r"^\W*(thanks?|thank you|thx|great|good|nice|perfect|cool|hello|hi|hey|bye|goodbye|okay|ok)"
+    r"( (so|very) much| a lot| you| there)*\W*$",
+    re.IGNORECASE,
+)
+# "What is prebreathing?", "who is Patel", "what are amine beds": no "the", nothing that points.
+DEFINITION = re.compile(
+    r"^\W*(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| was)|define|explain)\s+"
+    r"(?!(?:the|his|her|its|their|our|my|your|this|that|these|those|it|he|she|they|there|next|left|wrong|new)\b)"
+    r"(?:an?\s+)?[\w-]+(?:\s+[\w-]+)?\W*$",
+    re.IGNORECASE,
+)
+
+
+def leans(message: str) -> bool:
+    """True where a message needs what was said before: it points back, goes on, or is too short."""
+    if DEFINITION.search(message) and not _points_back(message):
+        return False
+    terms = _telling(message)
+    if terms <= FOLLOWING and (ASKING_ON.search(message) or GOING_ON.search(message)):
+        return True
+    return _points_back(IDIOM.sub(" ", message)) or (terms <= 1 and not _names_something(message))
+
+
+def _telling(text: str) -> int:
+    """The number of different content words in a text."""
+    return len(set(content_terms(text)) - stop_terms())
+
+
+def _points_back(text: str) -> bool:
+    """True for a demonstrative or a pronoun with too little before it to refer to."""
+    if OTHER.search(text) and _telling(text) <= FEW:
+        return True
+    pointing = [*DEMONSTRATIVE.finditer(text), *PRONOUN.finditer(text)]
+    return any(not _has_antecedent(text[: found.start()]) for found in pointing)
+
+
+def _has_antecedent(before: str) -> bool:
+    """True where what comes before a pronoun says enough for it to refer to; less in an earlier clause."""
+    return _telling(before) >= (ANTECEDENT - 1 if re.search(r"[,.;:]\s", before) else ANTECEDENT)
+
+
+def _names_something(message: str) -> bool:
+    """True for an id, code, a quoted or a capitalised name in mid-sentence: short, but a topic of its own."""
+    return bool(
+        re.search(r"`[^`]+`|\"[^\"]+\"|\b\w*\d\w*\b|(?<=[a-z,] )[A-Z][A-Za-z0-9-]+|\b[A-Z]{2,}\b", message)
+    )

@@ -1,0 +1,64 @@
+"""Comparisons: both sides with their quotes, what is said of both first, and what is missing said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare
+from pipeline.asking.sides import Sides
+from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.searching import ENCODER, make_search, make_store
+
+FILLER = " ".join(f"Rust is on pipe {number} behind the galley wall of deck nine." for number in range(9))
+FILES = {
+    "antennas.md": f"""\
+# Antennas
+
+## Dish
+
+The dish is sharp. It follows the station. {FILLER}
+
+## Rod
+
+The rod hears in all directions. It needs nothing. {FILLER}
+
+## Choice
+
+The dish is stronger than the rod. {FILLER}
+"""
+}
+
+
+@pytest.fixture
+def antennas(tmp_path: Path) -> EmbeddedStore:
+    return make_store(tmp_path, FILES)
+
+
+def compared(store: EmbeddedStore, one: str, two: str) -> Comparison:
+    search = make_search(store).search
+    question = f"Compare the {one} and the {two}"
+    return compare(Sides(one, two), search(question), search=search, store=store, encoder=ENCODER)
+
+
+def test_both_sides_have_their_own_quotes(antennas: EmbeddedStore) -> None:
+    found = compared(antennas, "dish", "rod")
+    assert found.missing == ()
+    dish, rod = found.sides
+    assert any("It follows the station." in quote.text for quote in dish.quotes)
+    assert any("hears in all directions" in quote.text for quote in rod.quotes)
+    assert max(len(dish.quotes), len(rod.quotes)) <= QUOTES_A_SIDE
+
+
+def test_what_compares_them_goes_first_and_is_said_once(antennas: EmbeddedStore) -> None:
+    found = compared(antennas, "dish", "rod")
+    assert "The dish is stronger than the rod." in found.quotes[0].text
+    assert sum("stronger than" in quote.text for quote in found.quotes) == 1
+
+
+def test_a_side_that_the_documents_do_not_have_is_named(antennas: EmbeddedStore) -> None:
+    found = compared(antennas, "dish", "banana")
+    assert found.missing == ("banana",)
+    assert found.sides[0].quotes
+    assert found.both == found.sides[1].quotes == ()

@@ -1,0 +1,110 @@
+"""Outlines: what a topic names, its parts in order with their first sentences, each an exact span."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.answering.overviews import MOST_LINES, Outline, outline_of, outline_text, topic_of
+from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.searching import make_search, make_store
+
+LOOP = """\
+# Thermal loop
+
+One pump moves all the coolant. It is a single loop.
+
+## Coolant pumps
+
+**Note.** The pumps are centrifugal pumps. They hum.
+
+### Speed of a pump
+
+The speed is 4200 rpm.
+
+## Limits
+
+| Part | Limit |
+|---|---|
+| pump | 5 kPa |
+
+The table holds for flight.
+
+## Starting the loop
+
+Do this:
+
+1. Open the valve.
+2. Start the pump.
+"""
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> EmbeddedStore:
+    return make_store(tmp_path, {"systems/thermal.md": LOOP, "fan.md": "# Fan\n\nThe fan moves air.\n"})
+
+
+def outline(store: EmbeddedStore, question: str) -> Outline | None:
+    return outline_of(question, make_search(store).search(question), store=store)
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Summarise the thermal loop", "thermal loop"),
+        ("can you give me a short overview of the coolant pumps?", "coolant pumps"),
+        ("Tell me about pumps", "pumps"),
+        ("summary of", ""),
+    ],
+)
+def test_the_topic_is_what_is_left_of_the_question(question: str, topic: str) -> None:
+    assert topic_of(question) == topic
+
+
+def test_an_outline_has_the_parts_in_order_each_with_its_first_sentence(loop: EmbeddedStore) -> None:
+    found = outline(loop, "Summarise the thermal loop")
+    assert found is not None
+    assert found.path == ("Thermal loop",)
+    assert [(line.heading, line.quote.text) for line in found.lines] == [
+        ("", "One pump moves all the coolant."),
+        ("Coolant pumps", "The pumps are centrifugal pumps."),
+        ("Limits", "| Part | Limit |"),
+        ("Starting the loop", "Do this:\n\n1. Open the valve."),
+    ]
+    text = loop.sections.document("systems/thermal.md").text
+    assert all(text[line.quote.start : line.quote.end] == line.quote.text for line in found.lines)
+
+
+def test_an_outline_as_text_has_a_marker_a_line(loop: EmbeddedStore) -> None:
+    found = outline(loop, "Summarise the thermal loop")
+    assert found is not None
+    assert outline_text(found).splitlines() == [
+        "**Thermal loop**",
+        "",
+        "- One pump moves all the coolant. [1]",
+        "- **Coolant pumps**: The pumps are centrifugal pumps. [2]",
+        "- **Limits**: a table of Part, Limit [3]",
+        "- **Starting the loop**: Do this: 1. Open the valve. … 1 more [4]",
+    ]
+
+
+def test_a_section_is_outlined_where_the_topic_names_it(loop: EmbeddedStore) -> None:
+    found = outline(loop, "give me an overview of the coolant pumps")
+    assert found is not None
+    assert found.path == ("Thermal loop", "Coolant pumps")
+    assert [line.heading for line in found.lines] == ["", "Speed of a pump"]
+
+
+@pytest.mark.parametrize("question", ["Summarise the weather", "Tell me about the fan", "Summarise the"])
+def test_what_no_heading_names_or_has_one_part_has_no_outline(loop: EmbeddedStore, question: str) -> None:
+    assert outline(loop, question) is None
+
+
+def test_more_parts_than_fit_are_counted(tmp_path: Path) -> None:
+    parts = "".join(f"## Part {number}\n\nThis is part {number}.\n\n" for number in range(MOST_LINES + 3))
+    store = make_store(tmp_path, {"ship.md": f"# Ship\n\n{parts}"})
+    found = outline(store, "Summarise the ship")
+    assert found is not None
+    assert (len(found.lines), found.more) == (MOST_LINES, 3)
+    assert outline_text(found).endswith("\n\n… 3 more sections")
