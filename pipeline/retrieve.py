@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
-from pipeline.finding.answerability import Calibration, judge
+from pipeline.finding.answerability import judge
+from pipeline.finding.calibration import Calibration
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.passages import gather
@@ -220,6 +221,8 @@ class HybridSearch:
             step.record,
             probability=verdict.probability,
             threshold=verdict.threshold,
+            sure=verdict.sure,
+            verdict=verdict.verdict,
             signals=verdict.signals,
         )
         return verdict
