@@ -76,11 +76,6 @@ _FACTS = (
 _FOCUS = re.compile(r"\b(what|which|whose|how (?:many|much)|name of|in)\b((?:\W+\w+){1,3})", re.I)
 
 
-def asks_for_a_name(question: str) -> bool:
-    """True where the answer would be somebody's name."""
-    return bool(_NAME.asked.search(question))
-
-
 def lacks_fact(question: str, texts: Iterable[str]) -> bool:
     """True where the question asks for a kind of fact that none of the texts has."""
     fact = next((fact for fact in _FACTS if fact.asked.search(question)), None)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
-from pipeline.finding.evidence import asks_for_a_name, focus_terms, lacks_fact
+from pipeline.finding.evidence import focus_terms, lacks_fact
 from pipeline.stores.base import Ranking, SearchResponse
 from pipeline.terms import content_terms
 
@@ -25,7 +25,7 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
     question's content words in the best of these passages. asks_focus: whether the question names what sort
     of thing it wants ("which company"), focus_missing: the share of these words that the three passages
     lack. lacks_fact: it asks for a kind of fact (a name, a date, a price, a number with a unit) that their
-    best sentences do not have; asks_name: for somebody's name.
+    best sentences do not have.
 
     Without a search by vector the share of words stands for the cosines.
     """
@@ -43,7 +43,6 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
         "asks_focus": float(bool(focus)),
         "focus_missing": 1 - _share(focus, set().union(*terms)) if focus else 0.0,
         "lacks_fact": float(lacks_fact(question, _best_sentences(head))),
-        "asks_name": float(asks_for_a_name(question)),
     }
 
 
