@@ -37,7 +37,7 @@ def make_search(
 ) -> HybridSearch:
     """A search over a store; `llm` writes its hypotheses."""
     from pipeline.answering.context import count_tokens
-    from pipeline.finding.answerability import calibrated
+    from pipeline.finding.calibration import calibrated
     from pipeline.retrieve import HybridSearch
 
     return HybridSearch(

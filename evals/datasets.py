@@ -105,9 +105,9 @@ def load_corpus(folder: Path) -> list[Document]:
     return [_parse(Document, line, place) for line, place in _lines(folder / "corpus.jsonl")]
 
 
-def load_queries(folder: Path) -> list[Question]:
+def load_queries(folder: Path, name: str = "queries.jsonl") -> list[Question]:
     """The questions of `queries.jsonl`; raises `DatasetError`, naming the line."""
-    return [_parse(Question, line, place) for line, place in _lines(folder / "queries.jsonl")]
+    return [_parse(Question, line, place) for line, place in _lines(folder / name)]
 
 
 def with_texts(queries: Iterable[Question], corpus: Path) -> list[Question]:

@@ -22,6 +22,7 @@ from pipeline.answering.history import History
 from pipeline.answering.prompts import condense_prompt
 from pipeline.answering.quotes import choose_quotes
 from pipeline.answering.replies import (
+    MAY_NOT_ANSWER,
     NO_MODEL,
     QUOTES_INSTEAD,
     nearest_sections,
@@ -126,6 +127,8 @@ class ChatRecipe:
             return self._abstain(turn)
         if self.parts.llm is None:
             return (yield from self._quote(turn, notice=f"{NO_MODEL} {self.parts.choice.fix}".strip()))
+        if turn.found.answerability.verdict == "closest":
+            turn.notices += (MAY_NOT_ANSWER,)
         return (yield from self._generate(turn))
 
     def _condense(self, turn: RunningTurn) -> Events[None]:

@@ -13,8 +13,9 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
-from pipeline.finding.answerability import Calibration, judge
+from pipeline.finding.answerability import judge
 from pipeline.finding.beside import Beside, blend
+from pipeline.finding.calibration import Calibration
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.passages import gather
@@ -250,6 +251,8 @@ class HybridSearch:
             step.record,
             probability=verdict.probability,
             threshold=verdict.threshold,
+            sure=verdict.sure,
+            verdict=verdict.verdict,
             signals=verdict.signals,
         )
         return verdict

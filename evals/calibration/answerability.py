@@ -1,52 +1,52 @@
-"""How the answerability model was calibrated: `python -m evals.calibration.answerability DATA`.
+"""How the verdict is calibrated: `python -m evals.calibration.answerability DATA --indexes FOLDER`.
 
-Questions that the documents answer against three kinds that they do not: the same questions with the
-judged documents taken out of the lists (near), questions of another collection (far), and questions that
-people marked as unanswerable. Prints how well each signal and the fitted model tell them apart, fitted
-on the other collections than the one it is tried on, then the weights and figures at some thresholds.
+Fits the two models of `pipeline/finding/calibration.py` for an embedding model, on questions of five
+collections (`evals/calibration/collections.py`). Every figure is of models that were fitted on the *other*
+collections than the one they are tried on; so are the probabilities that `threshold` and `sure` are chosen
+by. Prints the figures by collection, then what goes into `pipeline/finding/calibration.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from typer import echo
 
-from evals.calibration.logistic import Floats, fit
-from evals.datasets import Question, default_folder, load_corpus, load_qrels, load_queries
+from evals.calibration.collections import Found, Kind, collections, everyday, searches
+from evals.calibration.logistic import fit
+from evals.datasets import default_folder
 from evals.metrics import auroc
-from evals.runs.asking import condensed
-from evals.runs.indexing import index_corpus, section_names
-from pipeline.finding.answerability import signals
-from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
-from pipeline.finding.logistic import sigmoid
-from pipeline.finding.passages import gather
-from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
-from pipeline.stores.embedded import EmbeddedStore
+from pipeline.finding.answerability import names_unknown_code
+from pipeline.finding.calibration import Calibration, Scorer
+from pipeline.finding.signals import signals
 
-if TYPE_CHECKING:
-    from athena import Athena
-    from pipeline.options import RetrievalOptions
-    from pipeline.stores.base import DocumentStore
-
-NAMES = ("closeness", "coverage", "sentence_coverage", "margin")
-MOST_QUESTIONS = 300  # of each collection, so that none outweighs the others
-SPARE_HITS = 30  # hits that judged documents may take up before they are taken out
-THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+TOPIC = ("nearest_sentence", "nearest_section", "agreed")
+ANSWER = ("closeness", "nearest_section", "lacks_fact", "asks_focus", "focus_missing")
+# How much the kinds count, in each collection; all answerable ones together as much as all others.
+TOPIC_SHARES: Mapping[Kind, float] = {"answerable": 1.0, "far": 0.4, "everyday": 0.4, "foreign": 0.2}
+ANSWER_SHARES: Mapping[Kind, float] = {
+    "answerable": 1.0, "near": 0.6, "taken": 0.1, "far": 0.1, "everyday": 0.1,
+}  # fmt: skip
+RIDGE = 20.0
+# Shares of the answerable questions that the choice aims at; the targets are .01 refused and .10 closest.
+REFUSED, NOT_SURE = 0.0075, 0.085
+CHOSEN_ON = ("manuals", "rust-book", "opensearch-docs")  # documentation, asked by strangers
+KINDS: tuple[Kind, ...] = ("answerable", "near", "taken", "far", "everyday", "foreign")
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """One question's signals, and whether the documents that were searched answer it."""
+class Row:
+    """One question's signals; whether it names a code that its series does not have."""
 
     collection: str
-    kind: str  # answerable, near, far, marked
-    values: tuple[float, ...]
+    kind: Kind
+    values: Mapping[str, float]
+    unknown_code: bool
 
     @property
     def answerable(self) -> bool:
@@ -54,177 +54,128 @@ class Example:
         return self.kind == "answerable"
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """Questions with their judgements over one index."""
-
-    name: str
-    queries: list[Question]
-    qrels: dict[str, dict[str, int]]
-    store: DocumentStore
-    names: dict[str, str]  # section id → the document's id in the qrels
+def row_of(found: Found) -> Row:
+    """The signals of one search."""
+    question, passages = found.ask.text, found.passages
+    unknown = names_unknown_code(question, passages)
+    return Row(found.collection, found.ask.kind, signals(question, found.response, passages), unknown)
 
 
-def examples(athena: Athena, own: Collection, others: Sequence[Collection]) -> Iterator[Example]:
-    """The examples over one collection's index."""
-    by_name = {name: section for section, name in own.names.items()}
-    for query in own.queries[:MOST_QUESTIONS]:
-        text = condensed(query).question
-        gold = {by_name[name] for name in own.qrels.get(query.id, {}) if name in by_name}
-        if not query.answerable:
-            yield Example(own.name, "marked", _values(athena, own.store, text))
-        elif gold:
-            yield Example(own.name, "answerable", _values(athena, own.store, text))
-            yield Example(own.name, "near", _values(athena, own.store, text, without=gold))
-    for other in others:
-        for query in other.queries[: MOST_QUESTIONS // (2 * len(others))]:
-            yield Example(own.name, "far", _values(athena, own.store, condensed(query).question))
-
-
-def _values(
-    athena: Athena, store: DocumentStore, question: str, *, without: set[str] | None = None
-) -> tuple[float, ...]:
-    """The signals of one question, as if the sections `without` were not indexed."""
-    options = athena.options
-    vector = athena.encoder.encode_query(question)
-    response = store.sentences.search(SearchRequest(question, vector, options.candidates + SPARE_HITS))
-    response = _taken_out(response, without or set(), options)
-    weights = list_weights(
-        alpha=options.alpha,
-        bm25_section_share=options.bm25_section_share,
-        dense_section_share=options.dense_section_share,
+def fitted(rows: Iterable[Row], names: Sequence[str], shares: Mapping[Kind, float]) -> Scorer:
+    """A model over the named signals; each collection counts the same, and in it each kind by its share."""
+    used = [row for row in rows if row.kind in shares]
+    sizes = Counter((row.collection, row.kind) for row in used)
+    weights = np.array([shares[row.kind] / sizes[row.collection, row.kind] for row in used])
+    coefficients, intercept = fit(
+        np.array([[row.values[name] for name in names] for row in used]),
+        np.array([float(row.answerable) for row in used]),
+        weights=weights * len(used) / weights.sum(),
+        ridge=RIDGE,
     )
-    ranking = fuse_sections(response, weights=weights)[:20]
-    found = gather(
-        ranking,
-        fuse_sentences(response, weights=weights),
-        response,
-        store=store,
-        vector=vector,
-        threshold=options.simple_ratio_thresh,
-    )
-    values = signals(question, response, found.passages)
-    return tuple(values[name] for name in NAMES)
+    rounded = (round(float(value), 2) for value in coefficients)
+    return Scorer(dict(zip(names, rounded, strict=True)), round(intercept, 2))
 
 
-def _taken_out(response: SearchResponse, without: set[str], options: RetrievalOptions) -> SearchResponse:
-    def kept(ranking: Ranking, most: int) -> Ranking:
-        return tuple(hit for hit in ranking if hit.section_id not in without)[:most]
-
-    return SearchResponse(
-        bm25_sections=kept(response.bm25_sections, options.candidates),
-        bm25_sentences=kept(response.bm25_sentences, 2 * options.candidates),
-        dense_sections=kept(response.dense_sections, options.candidates),
-        dense_sentences=kept(response.dense_sentences, 2 * options.candidates),
-    )
+def models(rows: Collection[Row]) -> tuple[Scorer, Scorer]:
+    """Topic and answer."""
+    return fitted(rows, TOPIC, TOPIC_SHARES), fitted(rows, ANSWER, ANSWER_SHARES)
 
 
-def fitted(rows: Sequence[Example]) -> tuple[Floats, float]:
-    """Weights and intercept; each collection, and in it each answer, counts the same."""
-    matrix = np.array([row.values for row in rows])
-    labels = np.array([float(row.answerable) for row in rows])
-    sizes: dict[tuple[str, bool], int] = {}
-    for row in rows:
-        sizes[row.collection, row.answerable] = sizes.get((row.collection, row.answerable), 0) + 1
-    weights = np.array([1 / sizes[row.collection, row.answerable] for row in rows])
-    return fit(matrix, labels, weights=weights * len(rows) / weights.sum())
-
-
-def print_report(rows: Sequence[Example]) -> None:
-    """The tables."""
-    collections = sorted({row.collection for row in rows})
-    held_out: dict[int, float] = {}
-    for collection in collections:
-        weights, intercept = fitted([row for row in rows if row.collection != collection])
-        for index, row in enumerate(rows):
+def held_out(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
+    """Both probabilities of each row (by its place), from models of the other collections."""
+    found: dict[int, tuple[float, float]] = {}
+    for collection in {row.collection for row in rows}:
+        topic, answer = models([row for row in rows if row.collection != collection])
+        for place, row in enumerate(rows):
             if row.collection == collection:
-                logit = np.array([float(np.dot(weights, row.values)) + intercept])
-                held_out[index] = float(sigmoid(logit)[0])
-    print(
-        f"{'collection':<12}{'against':<10}{'n':>6}" + "".join(f"{name:>19}" for name in (*NAMES, "held out"))
+                found[place] = topic.probability(row.values), answer.probability(row.values)
+    return found
+
+
+def chosen(rows: Sequence[Row], estimates: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
+    """`threshold` and `sure`, by the shares of the answerable questions that may fall below each."""
+    asked = [place for place, row in enumerate(rows) if row.answerable and row.collection in CHOSEN_ON]
+    threshold = round(float(np.quantile([estimates[place][0] for place in asked], REFUSED)), 3)
+    merged = [_merged(estimates[place], threshold) for place in asked]
+    return threshold, round(float(np.quantile(merged, REFUSED + NOT_SURE)), 3)
+
+
+def _merged(estimates: tuple[float, float], threshold: float) -> float:
+    """The one scale of `Calibration.probability`."""
+    on_topic, answered = estimates
+    return on_topic if on_topic < threshold else threshold + (1 - threshold) * answered
+
+
+def print_figures(rows: Sequence[Row]) -> None:
+    """The verdicts by collection and kind, how often the rule for codes speaks, and the calibration."""
+    estimates = held_out(rows)
+    threshold, sure = chosen(rows, estimates)
+    merged = {place: _merged(both, threshold) for place, both in estimates.items()}
+    for place, row in enumerate(rows):
+        if row.unknown_code:
+            merged[place] = min(merged[place], max(threshold, (threshold + sure) / 2))
+    echo(
+        "| collection | questions | n | refused | closest | answered | AUROC |\n|---|---|--:|--:|--:|--:|--:|"
     )
-    for collection in collections:
-        for kind in ("near", "far", "marked"):
-            chosen = [i for i, row in enumerate(rows) if row.collection == collection]
-            chosen = [i for i in chosen if rows[i].kind in ("answerable", kind)]
-            labels = [rows[i].answerable for i in chosen]
-            if all(labels):
-                continue
-            scores = [[rows[i].values[j] for i in chosen] for j in range(len(NAMES))]
-            scores.append([held_out[i] for i in chosen])
-            figures = [auroc(column, labels) or 0.0 for column in scores]
-            print(f"{collection:<12}{kind:<10}{len(chosen):>6}" + "".join(f"{x:>19.3f}" for x in figures))
-    _print_model(rows, held_out)
+    for collection in dict.fromkeys(row.collection for row in rows):
+        for kind in KINDS:
+            _print_kind(rows, merged, collection, kind, threshold=threshold, sure=sure)
+    codes = Counter("answerable" if row.answerable else "others" for row in rows if row.unknown_code)
+    echo(f"\ncodes that their series does not have: {dict(codes)}")
+    topic, answer = models(rows)
+    echo(f"\n{Calibration(topic, answer, threshold, sure)}")
 
 
-def _print_model(rows: Sequence[Example], held_out: dict[int, float]) -> None:
-    weights, intercept = fitted(rows)
-    print("\nfitted on all:", dict(zip(NAMES, weights.round(2), strict=True)))
-    print("intercept:", round(intercept, 2))
-    print(f"\n{'threshold':<12}{'collection':<12}{'wrongly abstained':>20}{'near':>9}{'far':>9}{'marked':>9}")
-    for threshold in THRESHOLDS:
-        for collection in sorted({row.collection for row in rows}):
-            shares = [
-                _below(rows, held_out, collection, kind, threshold)
-                for kind in ("answerable", "near", "far", "marked")
-            ]
-            figures = "".join(f"{share:>9.3f}" for share in shares[1:])
-            print(f"{threshold:<12}{collection:<12}{shares[0]:>20.3f}{figures}")
-
-
-def _below(
-    rows: Sequence[Example], held_out: dict[int, float], collection: str, kind: str, threshold: float
-) -> float:
-    """The share of the examples of a kind on which Athena would abstain; nan without any."""
-    chosen = [i for i, row in enumerate(rows) if (row.collection, row.kind) == (collection, kind)]
-    return sum(held_out[i] < threshold for i in chosen) / len(chosen) if chosen else float("nan")
-
-
-def _beir(athena: Athena, folder: Path, split: str, scratch: Path) -> Collection:
-    store = EmbeddedStore(scratch / folder.name)
-    indexed = index_corpus(
-        load_corpus(folder),
-        store=store,
-        cutter=athena.sentence_cutter(),
-        encoder=athena.encoder,
-        manifest=athena.manifest,
+def _print_kind(
+    rows: Sequence[Row],
+    merged: Mapping[int, float],
+    collection: str,
+    kind: Kind,
+    *,
+    threshold: float,
+    sure: float,
+) -> None:
+    own = {place: row for place, row in enumerate(rows) if row.collection == collection}
+    found = [merged[place] for place, row in own.items() if row.kind == kind]
+    if not found:
+        return
+    right = [merged[place] for place, row in own.items() if row.answerable]
+    area = auroc([*right, *found], [True] * len(right) + [False] * len(found))
+    shares = (
+        np.mean([value < threshold for value in found]),
+        np.mean([threshold <= value < sure for value in found]),
+        np.mean([value >= sure for value in found]),
     )
-    qrels = load_qrels(folder, split)
-    asked = [query for query in load_queries(folder) if query.id in qrels or not query.answerable]
-    return Collection(folder.name, asked, qrels, store, indexed.names)
-
-
-def _manuals(athena: Athena, corpus: Path, questions: Path, scratch: Path) -> Collection:
-    from athena import open_athena
-
-    other = open_athena(athena.settings.model_copy(update={"data_dir": scratch / "manuals"}))
-    other.ingest([corpus])
-    names = section_names(other.store)
-    qrels = load_qrels(questions, "test")
-    return Collection("manuals", load_queries(questions), qrels, other.store, names)
+    figures = " | ".join(f"{share:.3f}" for share in shares)
+    told_apart = "" if kind == "answerable" or area is None else f"{area:.3f}"
+    echo(f"| {collection} | {kind} | {len(found)} | {figures} | {told_apart} |")
 
 
 def main() -> None:
-    """Parse, index, print."""
+    """Parse, index, search, print."""
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="?", type=Path, default=default_folder())
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="athena-calibrate-") as folder:
-        scratch = Path(folder)
-        athena = open_athena(load_settings(llm="none", data_dir=scratch / "none"))
-        collections = [
-            _beir(athena, arguments.data / "scifact", "train", scratch),
-            _beir(athena, arguments.data / "mtrag" / "mtragun_pooled", "test", scratch),
-            _manuals(athena, Path("docs_corpus"), Path("evals/data/manuals"), scratch),
-        ]
-        rows: list[Example] = []
-        for own in collections:
-            rows += examples(athena, own, [other for other in collections if other is not own])
-        print_report(rows)
-        for own in collections:
-            own.store.close()
+    parser.add_argument(
+        "--indexes", type=Path, required=True, help="where indexes are kept for the next time"
+    )
+    parser.add_argument("--embedding-model", default="auto", help="as ATHENA_EMBEDDING_MODEL")
+    given = parser.parse_args()
+    settings = load_settings(
+        llm="none", hyde="off", rerank=False, cross_encoder="none",
+        embedding_model=given.embedding_model, data_dir=given.indexes / "none",
+    )  # fmt: skip
+    athena = open_athena(settings)
+    all_of_them = collections(athena, given.data, given.indexes)
+    world = everyday(given.data)
+    rows = [
+        row_of(found)
+        for own in all_of_them
+        for found in searches(athena, own, [other for other in all_of_them if other is not own], world)
+        if found.passages
+    ]
+    print_figures(rows)
 
 
 if __name__ == "__main__":

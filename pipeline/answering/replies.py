@@ -10,6 +10,7 @@ from pipeline.answering.quotes import Quote
 
 NEAREST = 4  # sections shown where the documents do not answer
 NO_MODEL = "No language model is connected: these are quotes from the documents."
+MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
 
 
@@ -72,6 +73,7 @@ def how_many_unsupported(support: Sequence[Support]) -> str:
 def not_answered(question: str) -> str:
     """The reply where the documents do not answer."""
     return (
-        f"The documents do not seem to answer this. I looked for: “{question}”. "
-        "Below are the nearest sections. Try the words that the documents use, or ask one thing at a time."
+        f"I found nothing about this in the documents. I looked for: “{question}”. "
+        "Below are the nearest sections, in case one of them helps. Otherwise try the words that the "
+        "documents use, or ask one thing at a time."
     )

@@ -224,6 +224,8 @@ class AnswerableStep(Step):
     name: Literal["answerable"] = "answerable"
     probability: float = 0.0
     threshold: float = 0.0
+    sure: float = 0.0
+    verdict: str = ""  # "answered", "closest", "not in the documents"; "" in turns of older versions
     signals: Mapping[str, float] = field(default_factory=dict)
     WORKING: ClassVar[str] = "Judging whether this answers it"
 

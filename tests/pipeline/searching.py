@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answer import Answer, Retrieval
-from pipeline.finding.answerability import Calibration
+from pipeline.finding.calibration import Calibration, Scorer
 from pipeline.options import RetrievalOptions
 from pipeline.retrieve import HybridSearch
 from pipeline.steps.records import AnyStep, step_of
@@ -16,7 +16,8 @@ from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import run_ingest
 
 ENCODER = FakeEncoder()
-CALIBRATION = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.5)
+BY_WORDS = Scorer({"coverage": 4.0}, intercept=-2.0)
+CALIBRATION = Calibration(topic=BY_WORDS, answer=BY_WORDS, threshold=0.5)
 
 FILES = {
     "systems/ecs.md": """\

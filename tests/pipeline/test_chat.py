@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 
 from pipeline.answer import Answer
 from pipeline.answering.context import count_tokens
+from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.chat import MESSAGE_CUT
 from pipeline.errors import (
     ModelTimeout,
@@ -38,7 +40,7 @@ from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import CONNECT, PERSONA, NewChat, failing, steps_of, stop_after
-from tests.pipeline.searching import FILES, make_search, the_step
+from tests.pipeline.searching import CALIBRATION, FILES, make_search, the_step
 
 ROLES: tuple[Role, ...] = ("user", "assistant")
 QUESTION = "At how many rpm does the cabin fan hum?"
@@ -190,6 +192,21 @@ def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(new_chat: New
     assert chat.turns[0].answer.abstained
     for citation in answer.nearest:
         assert FILES[citation.source][citation.start : citation.end] == citation.quote
+
+
+def test_a_model_is_asked_about_the_closest_with_a_word_of_warning(
+    new_chat: NewChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.pipeline.searching.CALIBRATION", replace(CALIBRATION, sure=1.1))
+    answer = new_chat(llm=FakeLLM([CITED])).answer(QUESTION)
+    assert (answer.verdict, answer.mode, answer.abstained) == ("closest", "generate", False)
+    assert MAY_NOT_ANSWER in answer.notices
+
+
+def test_an_answer_needs_no_warning(new_chat: NewChat) -> None:
+    answer = new_chat(llm=FakeLLM([CITED])).answer(QUESTION)
+    assert answer.verdict == "answered"
+    assert MAY_NOT_ANSWER not in answer.notices
 
 
 # -- with a language model ------------------------------------------------------------------------------
