@@ -1,0 +1,294 @@
+"""Units: a section's leaves as the wholes that they belong to, and the spans of it that can be quoted.
+
+A quote must be understood by somebody who sees nothing else: a sentence stands with the one that it points
+back to, a list with its lead-in, a row with its table's header. What does not fit is counted, not dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.answer import UnitKind
+from pipeline.nodes import Node
+
+PARAGRAPH_BREAK = re.compile(r"\n[ \t>]*\r?\n|\r[ \t>]*\r")
+NUMBERED = re.compile(r"\d{1,3}[.)]\s")
+INDENTED_FENCE = re.compile(r"[\r\n][ \t]{2,}(?:`{3,}|~{3,})[^\r\n]*[\r\n]+[ \t]*\Z|[\r\n][ \t]{6,}\Z")
+LINE_MARKS = re.compile(r"[ \t]*(?:>[ \t]?)*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*(?:\[[ xX]\][ \t]+)?\|?[ \t]*")
+FENCE_ABOVE = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*(?:`{3,}|~{3,})[^\r\n]*(?:\r\n|\r|\n)[ \t]*\Z")
+FENCE_BELOW = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*(?:`{3,}|~{3,})(?=[ \t]*(?:[\r\n]|\Z))")
+TAGS = re.compile(r"<[^>]*>|\{%[^%]*%\}|\{\{[^}]*\}\}|\{:[^}]*\}|<!--.*?-->", re.DOTALL)
+# A sentence that opens with one of these points at what stands before it.
+POINTS_BACK = re.compile(
+    r"[*_`\"'(]*(?:(?:this|it|they|that|these|those|its|their|he|she|such|both|neither|otherwise|instead|then"
+    r"|however|but|and|so|or|therefore|thus|hence|also|likewise|similarly|afterwards|as a result|for this"
+    r"|in (?:this|that|both|such|either)|if (?:it|they|this|that|not|so)|when (?:it|they|this|that)"
+    r"|the (?:first|second|third|fourth|last|latter|former|others?|same|next|rest|result|reason|two))\b)",
+    re.IGNORECASE,
+)
+ANNOUNCES = re.compile(
+    r":[*_`\"')\s]*\Z|\b(?:as follows|(?:this|the following|these|following|next) "
+    r"(?:\w+ )?(?:tables?|lists?|steps?|codes?|examples?|commands?|listings?|order|rules?))\b|\bbelow\b",
+    re.IGNORECASE,
+)
+LEAD_IN_WORDS = 40  # a longer sentence before a list, a table or code is text of its own
+LABEL_WORDS = 4  # "Possible causes.": a heading in a paragraph's clothes, when no longer than this
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, list, procedure, table or code block: positions of its leaves, both ends included."""
+
+    kind: UnitKind
+    first: int
+    last: int
+    lead: int | None = None  # position of the first of the sentences right before it that introduce it
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Leaves of a section, from `first` to `last`, that can be quoted; `block` where they are part of one."""
+
+    first: int
+    last: int
+    block: Block | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionLeaves:
+    """One section's leaves in order, in the text that they are from, and the blocks that they make."""
+
+    text: str  # of the passage
+    offset: int  # of the text in the file
+    leaves: tuple[Node, ...]
+    blocks: tuple[Block, ...]
+    words: tuple[int, ...]  # of each leaf
+
+    @classmethod
+    def of(cls, leaves: Sequence[Node], *, text: str, offset: int) -> SectionLeaves:
+        """The leaves with their blocks found."""
+        words = tuple(len(leaf.text.split()) for leaf in leaves)
+        plain = cls(text, offset, tuple(leaves), (), words)
+        return cls(text, offset, tuple(leaves), tuple(_with_leads(plain, _blocks(plain))), words)
+
+    def before(self, position: int) -> str:
+        """What stands between the leaf and the one before it: white space, marks, fences."""
+        start = end_of(self.leaves[position - 1]) if position else self.offset
+        return self.text[max(0, start - self.offset) : start_of(self.leaves[position]) - self.offset]
+
+    def block_of(self, position: int) -> Block:
+        """The block that a leaf is in."""
+        return next(block for block in self.blocks if block.first <= position <= block.last)
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Offsets in the file of these leaves with what belongs to them: bullets, marks, fences."""
+        start = start_of(self.leaves[first]) - self.offset
+        end = end_of(self.leaves[last]) - self.offset
+        line = max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) + 1
+        if self.leaves[first].metadata["kind"] == "code":
+            fence = FENCE_ABOVE.search(self.text, 0, start)
+            start = fence.start() if fence else start
+        elif LINE_MARKS.fullmatch(self.text, line, start):
+            start = line + len(self.text[line:start]) - len(self.text[line:start].lstrip(" \t"))
+        if self.leaves[last].metadata["kind"] == "code" and (fence := FENCE_BELOW.match(self.text, end)):
+            end = fence.end()
+        return start + self.offset, end + self.offset
+
+
+def start_of(node: Node) -> int:
+    """Offset in the file of a node's first character."""
+    return node.start_char_idx or 0
+
+
+def end_of(node: Node) -> int:
+    """Offset in the file after a node's last character."""
+    return node.end_char_idx or 0
+
+
+def says_something(leaf: Node) -> bool:
+    """False for what is markup alone: tags, comments, directives."""
+    return bool(re.search(r"\w", TAGS.sub("", leaf.text)))
+
+
+def introduces(leaf: Node) -> bool:
+    """True for a sentence that announces what follows: it ends with a colon, or says "this table"."""
+    return leaf.metadata["kind"] in ("prose", "list_item") and bool(ANNOUNCES.search(leaf.text))
+
+
+def is_label(leaf: Node) -> bool:
+    """True for "Possible causes.": a few words, alone or in bold, that name what follows."""
+    if leaf.metadata["kind"] != "prose":
+        return False
+    bold = re.fullmatch(r"(\*\*|__|\*|_).{1,80}\1[.:]?", leaf.text.strip(), re.DOTALL)
+    return len(leaf.text.split()) <= (2 * LABEL_WORDS if bold else LABEL_WORDS) and not re.search(
+        r"[!?]|\b(is|are|do|run|not)\b|`", leaf.text
+    )
+
+
+def points_back(leaf: Node) -> bool:
+    """True where the sentence cannot be understood without the one before."""
+    return leaf.metadata["kind"] == "prose" and bool(POINTS_BACK.match(leaf.text))
+
+
+def windows(section: SectionLeaves, *, most_words: int, most_in_block: int) -> Iterator[Window]:
+    """Every span of the section that can be quoted: whole sentences and blocks, or part of one block.
+
+    None is longer than `most_words` (`most_in_block` for rows, steps, items and code), unless a single leaf
+    with what it needs is. Each leaf that says something is in at least one of them.
+    """
+    covered: set[int] = set()
+    for window in _all_windows(section, most_words, most_in_block):
+        covered.update(range(window.first, window.last + 1))
+        yield window
+    for position, leaf in enumerate(section.leaves):
+        if position not in covered and says_something(leaf):
+            before = position > section.block_of(position).first and points_back(leaf)
+            yield Window(position - before, position)
+
+
+def _all_windows(section: SectionLeaves, most_words: int, most_in_block: int) -> Iterator[Window]:
+    for first in range(len(section.leaves)):
+        yield from _across(section, first, most_words)
+    for block in section.blocks:
+        if block.kind != "paragraph":
+            yield from _inside(section, block, most_in_block)
+
+
+def words_of(section: SectionLeaves, window: Window) -> int:
+    """Words that a reader of the window reads, the lead of a part among them."""
+    words = sum(section.words[window.first : window.last + 1])
+    block = window.block
+    if block is None:
+        return words
+    left = block.lead is not None and window.first > block.lead
+    lead = sum(section.words[block.lead : block.first]) if left else 0
+    header = section.words[block.first] if block.kind == "table" and window.first > block.first else 0
+    return words + lead + header
+
+
+def _across(section: SectionLeaves, first: int, most_words: int) -> Iterator[Window]:
+    """Windows from this leaf on, of sentences and of whole blocks."""
+    if not _may_begin(section, first):
+        return
+    words = 0
+    shorter = False
+    for last in range(first, len(section.leaves)):
+        words += section.words[last]
+        if words > most_words and (shorter or last > first + 1):
+            return
+        if _may_end(section, first, last):
+            shorter = True
+            yield Window(first, last)
+
+
+def _may_begin(section: SectionLeaves, position: int) -> bool:
+    leaf, block = section.leaves[position], section.block_of(position)
+    if not says_something(leaf):
+        return False
+    if position == 0:
+        return True
+    if block.kind == "paragraph":
+        previous_is_label = is_label(section.leaves[position - 1]) and position > block.first
+        return not points_back(leaf) and not previous_is_label
+    return position == block.first and block.lead is None
+
+
+def _may_end(section: SectionLeaves, first: int, position: int) -> bool:
+    """Whether a window from `first` on may end here: never on a label or before what it announces."""
+    leaf, block = section.leaves[position], section.block_of(position)
+    if not says_something(leaf):
+        return False
+    if position == len(section.leaves) - 1:
+        return True
+    if is_label(leaf) or leaf.text.rstrip("*_` \t").endswith(":"):
+        return False
+    if block.kind != "paragraph":
+        return position == block.last
+    after = section.block_of(block.last + 1) if block.last + 1 < len(section.leaves) else None
+    if after is None or after.lead is None:
+        return True
+    return not any(map(introduces, section.leaves[max(first, block.first) : position + 1]))
+
+
+def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[Window]:
+    """Windows of a list, procedure, table or code block: some of its parts, with its lead-in where first."""
+    extra = lead_words(section, block)
+    for first in range(block.first, block.last + 1):
+        words = extra
+        start = block.lead if first == block.first and block.lead is not None else first
+        for last in range(first, block.last + 1):
+            words += section.words[last]
+            if words > most_words and last > first:
+                break
+            yield Window(start, last, block)
+
+
+def lead_words(section: SectionLeaves, block: Block) -> int:
+    """Words that a part of the block brings along: its lead-in's and its header's."""
+    lead = sum(section.words[block.lead : block.first]) if block.lead is not None else 0
+    return lead + (section.words[block.first] if block.kind == "table" else 0)
+
+
+def _blocks(section: SectionLeaves) -> Iterator[Block]:
+    """The blocks of a section, without their lead-ins."""
+    first = 0
+    for position in range(1, len(section.leaves) + 1):
+        if position == len(section.leaves) or not _continues(section, first, position):
+            yield Block(_kind(section.leaves[first]), first, position - 1)
+            first = position
+
+
+def _continues(section: SectionLeaves, first: int, position: int) -> bool:
+    """Whether a leaf belongs to the block that begins at `first`."""
+    begun, leaf = section.leaves[first], section.leaves[position]
+    kind, gap = leaf.metadata["kind"], section.before(position)
+    if begun.metadata["heading_path"] != leaf.metadata["heading_path"]:
+        return False
+    match begun.metadata["kind"]:
+        case "list_item":
+            return bool(kind == "list_item" or (kind == "code" and INDENTED_FENCE.search(gap)))
+        case "table_row":
+            header = begun.metadata.get("header", begun.text)
+            return bool(kind == "table_row" and leaf.metadata.get("header") == header)
+        case "code":
+            return bool(kind == "code" and not gap.strip())
+        case begun_kind:
+            return bool(kind == begun_kind and not PARAGRAPH_BREAK.search(gap))
+
+
+def _kind(leaf: Node) -> UnitKind:
+    """What a block is that begins with this leaf."""
+    match leaf.metadata["kind"]:
+        case "list_item":
+            return "steps" if NUMBERED.match(leaf.text) else "list"
+        case "table_row":
+            return "table"
+        case "code":
+            return "code"
+        case _:
+            return "paragraph"
+
+
+def _with_leads(section: SectionLeaves, blocks: Iterator[Block]) -> Iterator[Block]:
+    """The blocks, each that is no paragraph with the sentences that introduce it."""
+    previous: Block | None = None
+    for block in blocks:
+        if block.kind != "paragraph" and previous and previous.kind == "paragraph":
+            block = Block(block.kind, block.first, block.last, _lead(section, previous, block))
+        yield block
+        previous = block
+
+
+def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
+    """Where what introduces the block begins in the paragraph before it: all of it while short."""
+    last = section.leaves[paragraph.last]
+    if last.metadata["heading_path"] != section.leaves[block.first].metadata["heading_path"]:
+        return None
+    if not says_something(last):
+        return None
+    if sum(section.words[paragraph.first : block.first]) <= LEAD_IN_WORDS:
+        return paragraph.first
+    announcing = introduces(last) or section.words[paragraph.last] <= LEAD_IN_WORDS
+    return paragraph.last if announcing else None
