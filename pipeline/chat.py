@@ -211,8 +211,15 @@ class ChatRecipe:
 
     def _assembled(self, step: RunningStep[PromptStep], turn: RunningTurn) -> Prompt:
         """System header, sources, history and message, within the model's context."""
+        passages = turn.found.passages
+        partial_ids = [passage.section.node_id for passage in passages if not passage.whole]
         prompt = assemble_prompt(
-            self.parts.persona, turn.found.passages, turn.history, turn.message, budget=self.parts.budget
+            self.parts.persona,
+            passages,
+            turn.history,
+            turn.message,
+            budget=self.parts.budget,
+            leaves=self.parts.hybrid_search.store.sentences.of_sections(partial_ids),
         )
         step.record = replace(
             step.record,

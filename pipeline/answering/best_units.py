@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,36 +24,37 @@ from pipeline.stores.base import Vector
 from pipeline.terms import content_terms
 
 Floats = NDArray[np.float64]
+Terms = frozenset[str]
 
 WEIGHTS: Mapping[str, float] = {
-    "closeness": 2.0,
-    "near": 1.41,
-    "section_closeness": 1.86,
-    "rank": 0.653,
-    "coverage": 1.13,
-    "coverage_near": 0.588,
-    "coverage_section": 0.318,
-    "ids": 0.0,
+    "closeness": 2.01,
+    "near": 1.38,
+    "section_closeness": 1.88,
+    "rank": 0.658,
+    "coverage": 1.09,
+    "coverage_near": 0.567,
+    "coverage_section": 0.313,
+    "ids": 0.29,
     "passage": 1.93,
-    "fused": 1.89,
-    "found": 0.222,
-    "length": 0.336,
-    "short": -0.278,
-    "row": -0.473,
-    "header_row": -0.443,
-    "code": -0.37,
-    "markup": -0.206,
-    "introduces": -0.362,
-    "label": -0.364,
-    "question": -0.549,
-    "number": 0.465,
-    "duration": 1.56,
-    "reason": 0.716,
-    "action": 0.0691,
-    "command": 0.768,
-    "fix": 0.226,
-    "theory": -1.09,
-    "definition": 0.565,
+    "fused": 1.87,
+    "found": 0.225,
+    "length": 0.35,
+    "short": -0.28,
+    "row": -0.49,
+    "header_row": -0.456,
+    "code": -0.366,
+    "markup": -0.205,
+    "introduces": -0.294,
+    "label": -0.36,
+    "question": -0.542,
+    "number": 0.482,
+    "duration": 1.53,
+    "reason": 0.712,
+    "action": 0.0769,
+    "command": 0.759,
+    "fix": 0.223,
+    "theory": -1.13,
+    "definition": 2.0,  # by hand: six questions of all ask for a definition, which is too few to learn from
 }
 LONGEST = 60  # words: a longer leaf is no likelier to answer
 SHORT = 5  # words
@@ -117,22 +118,18 @@ def _closeness_signals(candidates: Sequence[Candidate], closeness: Floats) -> Fl
 
     The rank among its section's leaves is 1 for the closest and falls to 0.
     """
-    members: dict[int, list[float]] = {}
-    for item, value in zip(candidates, closeness, strict=True):
-        members.setdefault(item.section, []).append(float(value))
-    rows = []
-    for index, item in enumerate(candidates):
-        near = [closeness[other] for other in _neighbours(candidates, index)]
-        closer = sum(value > closeness[index] for value in members[item.section])
-        rows.append(
-            (
-                closeness[index],
-                max(near, default=closeness[index]),
-                max(members[item.section]),
-                1 / (1 + closer / RANKS),
-            )
-        )
-    return np.array(rows)
+    sections = np.array([item.section for item in candidates])
+    rows = np.empty((len(candidates), len(CLOSENESS)))
+    rows[:, 0] = closeness
+    for section in np.unique(sections):
+        (members,) = np.nonzero(sections == section)
+        own = closeness[members]
+        around = np.concatenate([[-np.inf], own, [-np.inf]])
+        near = np.maximum(around[:-2], around[2:])
+        rows[members, 1] = np.where(np.isfinite(near), near, own)
+        rows[members, 2] = own.max()
+        rows[members, 3] = 1 / (1 + (own[None, :] > own[:, None]).sum(axis=1) / RANKS)
+    return rows
 
 
 def _coverage_signals(question: str, candidates: Sequence[Candidate]) -> Floats:
@@ -141,39 +138,42 @@ def _coverage_signals(question: str, candidates: Sequence[Candidate]) -> Floats:
     A term weighs the more, the fewer of the leaves have it. Around the leaf and in its section the heading
     path counts, too. Last, the plain share of the question's ids and numbers in the leaf.
     """
-    words = [leaf_terms(item.leaf) for item in candidates]
     terms = content_terms(question)
+    wanted = frozenset(terms)
+    words = [wanted & leaf_terms(item.leaf) for item in candidates]
     weights = _term_weights(terms, words)
     ids = {term: 1.0 for term in terms if any(character.isdigit() for character in term)}
-    paths: dict[tuple[str, ...], Set[str]] = {}
+    known: dict[tuple[str, ...], Terms] = {}
+    paths = [_path_terms(tuple(item.leaf.metadata["heading_path"]), wanted, known) for item in candidates]
     sections: dict[int, set[str]] = {}
-    for item, present in zip(candidates, words, strict=True):
-        path = tuple(item.leaf.metadata["heading_path"])
-        if path not in paths:
-            paths[path] = frozenset(analyse(" ".join(path)))
-        sections.setdefault(item.section, set()).update(present, paths[path])
+    for item, present, path in zip(candidates, words, paths, strict=True):
+        sections.setdefault(item.section, set()).update(present, path)
     rows = []
     for index, (item, present) in enumerate(zip(candidates, words, strict=True)):
-        near = present.union(
-            paths[tuple(item.leaf.metadata["heading_path"])],
-            *(words[other] for other in _neighbours(candidates, index)),
-        )
+        near = present.union(paths[index], *(words[other] for other in _neighbours(candidates, index)))
         shares = [_share(weights, having) for having in (present, near, sections[item.section])]
         rows.append([*shares, _share(ids, present)])
     return np.array(rows)
 
 
-def _term_weights(terms: Sequence[str], words: Sequence[Set[str]]) -> dict[str, float]:
+def _path_terms(path: tuple[str, ...], wanted: Terms, known: dict[tuple[str, ...], Terms]) -> Terms:
+    """Those of the wanted terms that a heading path has."""
+    if path not in known:
+        known[path] = wanted.intersection(analyse(" ".join(path)))
+    return known[path]
+
+
+def _term_weights(terms: Sequence[str], words: Sequence[Terms]) -> dict[str, float]:
     """Inverse document frequency over the leaves at hand; 0 for a term that none of them has."""
-    having = Counter(term for present in words for term in terms if term in present)
+    having = Counter(term for present in words for term in present)
     return {
         term: max(LEAST_WEIGHT, math.log((len(words) + 1) / (having[term] + 0.5))) if having[term] else 0.0
         for term in terms
     }
 
 
-def _share(weights: Mapping[str, float], present: Set[str]) -> float:
-    return sum(weight for term, weight in weights.items() if term in present) / (sum(weights.values()) or 1.0)
+def _share(weights: Mapping[str, float], present: Collection[str]) -> float:
+    return sum(weights.get(term, 0.0) for term in present) / (sum(weights.values()) or 1.0)
 
 
 def _search_signals(candidates: Sequence[Candidate]) -> Floats:

@@ -46,6 +46,7 @@ TROUBLE = re.compile(
     r"|won'?t|can'?t|cannot|doesn'?t|not work\w*|offline|wrong|refus\w*|reject\w*|crash\w*|hurts?)\b",
     re.IGNORECASE,
 )
+ARTICLE = re.compile(r"\A\W*(?:an?|the)\b", re.IGNORECASE)
 SUBJECT_WORDS = 6  # a longer subject is not the name of a thing
 MOST_OF_IT = 0.5
 
@@ -83,13 +84,14 @@ def has_command(text: str, kind: str, asked: Asked) -> bool:
 def defines(text: str, asked: Asked, terms: frozenset[str]) -> float:
     """The share of the question's terms in a short subject before "is" or "means", for a definition.
 
-    Nothing below a half: "the alarm" is not what C-112 means.
+    Nothing below a half: "the alarm" is not what C-112 means. One more where the subject is nothing else.
     """
     found = DEFINING.search(text) if asked is Asked.DEFINE else None
     if not found or not terms or len(text[: found.start()].split()) > SUBJECT_WORDS:
         return 0.0
-    share = len(terms.intersection(analyse(text[: found.start()]))) / len(terms)
-    return share if share >= MOST_OF_IT else 0.0
+    subject = set(analyse(ARTICLE.sub("", text[: found.start()])))
+    share = len(terms & subject) / len(terms)
+    return share + (subject == terms) if share >= MOST_OF_IT else 0.0
 
 
 def under_fix(heading: str, asked: Asked) -> bool:

@@ -25,7 +25,7 @@ from pipeline.stores.base import DocumentStore, Vector
 MOST_WORDS = 90  # of a quote; a section no longer than this is quoted whole
 MOST_WORDS_OF_PARTS = 110  # of rows, steps, items and code with their lead-in
 MOST_WORDS_OF_LISTS = 350  # of them, where all of some things are asked for: about 25 rows
-COST_OF_A_WORD = 0.0003  # chance that a word must add, for a longer quote to be better
+COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be better
 ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer

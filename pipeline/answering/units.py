@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 from pipeline.answer import UnitKind
 from pipeline.nodes import Node
@@ -34,7 +36,25 @@ ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 LEAD_IN_WORDS = 40  # a longer sentence before a list, a table or code is text of its own
-LABEL_WORDS = 4  # "Possible causes.": a heading in a paragraph's clothes, when no longer than this
+KEPT_FORMS = 8192  # about 3 MB
+LABEL_WORDS = 5  # "Possible causes.": a heading in a paragraph's clothes, when no longer than this
+MARKED = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).)+\1[.:]?", re.DOTALL)
+LABEL = re.compile(
+    r"\b(?:causes?|symptoms?|checks?|fix|steps|notes?|examples?|verification|procedure|actions?|warning|caution"
+    r"|tip|important|prerequisites|parameters|see also)[.:]\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a leaf reads, by its text alone."""
+
+    says: bool  # it is more than markup
+    announces: bool  # what follows
+    label: bool  # a heading in a paragraph's clothes
+    back: bool  # it points at what stands before it
+    colon: bool  # it ends with one
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +84,23 @@ class SectionLeaves:
     offset: int  # of the text in the file
     leaves: tuple[Node, ...]
     blocks: tuple[Block, ...]
-    words: tuple[int, ...]  # of each leaf
+    until: tuple[int, ...]  # words before each leaf, and of all at the end
+    block_at: tuple[int, ...]  # which block each leaf is in
 
     @classmethod
     def of(cls, leaves: Sequence[Node], *, text: str, offset: int) -> SectionLeaves:
         """The leaves with their blocks found."""
-        words = tuple(len(leaf.text.split()) for leaf in leaves)
-        plain = cls(text, offset, tuple(leaves), (), words)
-        return cls(text, offset, tuple(leaves), tuple(_with_leads(plain, _blocks(plain))), words)
+        until = (0, *accumulate(len(leaf.text.split()) for leaf in leaves))
+        plain = cls(text, offset, tuple(leaves), (), until, ())
+        blocks = tuple(_with_leads(plain, _blocks(plain)))
+        block_at = tuple(
+            number for number, block in enumerate(blocks) for _ in range(block.first, block.last + 1)
+        )
+        return cls(text, offset, tuple(leaves), blocks, until, block_at)
+
+    def words(self, first: int, last: int) -> int:
+        """How many words these leaves have."""
+        return self.until[last + 1] - self.until[first]
 
     def before(self, position: int) -> str:
         """What stands between the leaf and the one before it: white space, marks, fences."""
@@ -80,7 +109,7 @@ class SectionLeaves:
 
     def block_of(self, position: int) -> Block:
         """The block that a leaf is in."""
-        return next(block for block in self.blocks if block.first <= position <= block.last)
+        return self.blocks[self.block_at[position]]
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Offsets in the file of these leaves with what belongs to them: bullets, marks, fences."""
@@ -109,27 +138,41 @@ def end_of(node: Node) -> int:
 
 def says_something(leaf: Node) -> bool:
     """False for what is markup alone: tags, comments, directives."""
-    return bool(re.search(r"\w", TAGS.sub("", leaf.text)))
+    return form_of(leaf).says
 
 
 def introduces(leaf: Node) -> bool:
     """True for a sentence that announces what follows: it ends with a colon, or says "this table"."""
-    return leaf.metadata["kind"] in ("prose", "list_item") and bool(ANNOUNCES.search(leaf.text))
+    return form_of(leaf).announces
 
 
 def is_label(leaf: Node) -> bool:
-    """True for "Possible causes.": a few words, alone or in bold, that name what follows."""
-    if leaf.metadata["kind"] != "prose":
-        return False
-    bold = re.fullmatch(r"(\*\*|__|\*|_).{1,80}\1[.:]?", leaf.text.strip(), re.DOTALL)
-    return len(leaf.text.split()) <= (2 * LABEL_WORDS if bold else LABEL_WORDS) and not re.search(
-        r"[!?]|\b(is|are|do|run|not)\b|`", leaf.text
-    )
+    """True for "Possible causes.": a few words, in bold or such as headings have, that name what follows."""
+    return form_of(leaf).label
 
 
 def points_back(leaf: Node) -> bool:
     """True where the sentence cannot be understood without the one before."""
-    return leaf.metadata["kind"] == "prose" and bool(POINTS_BACK.match(leaf.text))
+    return form_of(leaf).back
+
+
+def form_of(leaf: Node) -> Form:
+    """How the leaf reads."""
+    return _form(leaf.text, leaf.metadata["kind"])
+
+
+@lru_cache(maxsize=KEPT_FORMS)
+def _form(text: str, kind: str) -> Form:
+    plain = text.strip()
+    colon = plain.rstrip("*_` \t").endswith(":")
+    short = kind == "prose" and len(plain.split()) <= LABEL_WORDS
+    return Form(
+        says=bool(re.search(r"\w", TAGS.sub("", text) if "<" in text or "{" in text else text)),
+        announces=kind in ("prose", "list_item") and bool(ANNOUNCES.search(text)),
+        label=short and bool(colon or plain[-1:].isalnum() or MARKED.fullmatch(plain) or LABEL.search(plain)),
+        back=kind == "prose" and bool(POINTS_BACK.match(text)),
+        colon=colon,
+    )
 
 
 def windows(section: SectionLeaves, *, most_words: int, most_in_block: int) -> Iterator[Window]:
@@ -158,51 +201,46 @@ def _all_windows(section: SectionLeaves, most_words: int, most_in_block: int) ->
 
 def words_of(section: SectionLeaves, window: Window) -> int:
     """Words that a reader of the window reads, the lead of a part among them."""
-    words = sum(section.words[window.first : window.last + 1])
-    block = window.block
-    if block is None:
+    words = section.words(window.first, window.last)
+    if window.block is None or window.first <= window.block.first:
         return words
-    left = block.lead is not None and window.first > block.lead
-    lead = sum(section.words[block.lead : block.first]) if left else 0
-    header = section.words[block.first] if block.kind == "table" and window.first > block.first else 0
-    return words + lead + header
+    return words + lead_words(section, window.block)
 
 
 def _across(section: SectionLeaves, first: int, most_words: int) -> Iterator[Window]:
     """Windows from this leaf on, of sentences and of whole blocks."""
     if not _may_begin(section, first):
         return
-    words = 0
-    shorter = False
     for last in range(first, len(section.leaves)):
-        words += section.words[last]
-        if words > most_words and (shorter or last > first + 1):
+        # A sentence that is too long by itself, or with the next that belongs to it, is quoted all the same.
+        if section.words(first, last) > most_words and last > first + 1:
             return
         if _may_end(section, first, last):
-            shorter = True
             yield Window(first, last)
+            if section.words(first, last) > most_words:
+                return
 
 
 def _may_begin(section: SectionLeaves, position: int) -> bool:
-    leaf, block = section.leaves[position], section.block_of(position)
-    if not says_something(leaf):
+    form, block = form_of(section.leaves[position]), section.block_of(position)
+    if not form.says:
         return False
     if position == 0:
         return True
     if block.kind == "paragraph":
-        previous_is_label = is_label(section.leaves[position - 1]) and position > block.first
-        return not points_back(leaf) and not previous_is_label
+        labelled = position > block.first and is_label(section.leaves[position - 1])
+        return not form.back and not labelled
     return position == block.first and block.lead is None
 
 
 def _may_end(section: SectionLeaves, first: int, position: int) -> bool:
     """Whether a window from `first` on may end here: never on a label or before what it announces."""
-    leaf, block = section.leaves[position], section.block_of(position)
-    if not says_something(leaf):
+    form, block = form_of(section.leaves[position]), section.block_of(position)
+    if not form.says:
         return False
     if position == len(section.leaves) - 1:
         return True
-    if is_label(leaf) or leaf.text.rstrip("*_` \t").endswith(":"):
+    if form.label or form.colon:
         return False
     if block.kind != "paragraph":
         return position == block.last
@@ -216,19 +254,17 @@ def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[W
     """Windows of a list, procedure, table or code block: some of its parts, with its lead-in where first."""
     extra = lead_words(section, block)
     for first in range(block.first, block.last + 1):
-        words = extra
         start = block.lead if first == block.first and block.lead is not None else first
         for last in range(first, block.last + 1):
-            words += section.words[last]
-            if words > most_words and last > first:
+            if section.words(first, last) + extra > most_words and last > first:
                 break
             yield Window(start, last, block)
 
 
 def lead_words(section: SectionLeaves, block: Block) -> int:
     """Words that a part of the block brings along: its lead-in's and its header's."""
-    lead = sum(section.words[block.lead : block.first]) if block.lead is not None else 0
-    return lead + (section.words[block.first] if block.kind == "table" else 0)
+    lead = section.words(block.lead, block.first - 1) if block.lead is not None else 0
+    return lead + (section.words(block.first, block.first) if block.kind == "table" else 0)
 
 
 def _blocks(section: SectionLeaves) -> Iterator[Block]:
@@ -288,7 +324,7 @@ def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
         return None
     if not says_something(last):
         return None
-    if sum(section.words[paragraph.first : block.first]) <= LEAD_IN_WORDS:
+    if section.words(paragraph.first, paragraph.last) <= LEAD_IN_WORDS:
         return paragraph.first
-    announcing = introduces(last) or section.words[paragraph.last] <= LEAD_IN_WORDS
+    announcing = introduces(last) or section.words(paragraph.last, paragraph.last) <= LEAD_IN_WORDS
     return paragraph.last if announcing else None

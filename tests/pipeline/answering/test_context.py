@@ -7,6 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.answer import Passage
 from pipeline.answering.context import (
     MESSAGE_TOKENS,
     Budget,
@@ -18,6 +19,8 @@ from pipeline.answering.context import (
 )
 from pipeline.answering.persona import Persona
 from pipeline.messages import Message, Role
+from pipeline.nodes import ScoredNode
+from tests.pipeline.answering.leaves import section_leaves, section_node
 from tests.pipeline.passages import make_passage
 
 ROLES: tuple[Role, ...] = ("user", "assistant")
@@ -60,6 +63,18 @@ def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_a
     assert source.text.split("\n", 1)[1] == "One fan.\n…\nThree tanks.\n\nFour valves."
     (whole,) = number_sources([make_passage("s", text=TEXT, sentences=found, merged=True)], budget=500)
     assert whole.text.endswith(TEXT)
+
+
+def test_of_a_section_with_its_sentences_at_hand_wholes_are_given() -> None:
+    table = "| code | means |\n|---|---|\n| A | on |\n| B | off |"
+    leaves = section_leaves(f"Long ago.\n\nAll codes:\n\n{table}\n\nThe end.").leaves
+    row = next(leaf for leaf in leaves if leaf.text == "| B | off |")
+    section = section_node(leaves)
+    passage = Passage(section, (ScoredNode(row, 1.0),), merged=False, score=1.0)
+    (source,) = number_sources([passage], budget=500, leaves={section.node_id: leaves})
+    assert source.text.endswith(f"\n…\nAll codes:\n\n{table}\n…")
+    (without,) = number_sources([passage], budget=500)
+    assert "All codes" not in without.text
 
 
 def test_text_without_spaces_is_cut_where_it_must() -> None:
