@@ -251,8 +251,14 @@ def _may_end(section: SectionLeaves, first: int, position: int) -> bool:
 
 
 def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[Window]:
-    """Windows of a list, procedure, table or code block: some of its parts, with its lead-in where first."""
+    """The whole list, procedure, table or code block; where it is too long, some of its parts.
+
+    What introduces it is in the window where its first part is.
+    """
     extra = lead_words(section, block)
+    if section.words(block.first, block.last) + extra <= most_words:
+        yield Window(block.first if block.lead is None else block.lead, block.last, block)
+        return
     for first in range(block.first, block.last + 1):
         start = block.lead if first == block.first and block.lead is not None else first
         for last in range(first, block.last + 1):
