@@ -22,12 +22,14 @@ from pipeline.answering.history import History
 from pipeline.answering.prompts import condense_prompt
 from pipeline.answering.quotes import choose_quotes
 from pipeline.answering.replies import (
+    CLOSEST,
     MAY_NOT_ANSWER,
     NO_MODEL,
     QUOTES_INSTEAD,
     nearest_sections,
     not_answered,
     quote_citations,
+    quote_units,
     quotes_text,
 )
 from pipeline.answering.turn import Listener, RunningTurn
@@ -167,7 +169,7 @@ class ChatRecipe:
         return (yield from turn.trace.take(begun, self._as_arranged, turn, found))
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
-        """The best sentences as they stand."""
+        """The best units as they stand."""
         begun = QuoteStep(limit=self.parts.limits.quotes)
         return (yield from turn.trace.take(begun, self._quoted, turn, notice))
 
@@ -253,16 +255,25 @@ class ChatRecipe:
             turn.found, store=search.store, encoder=search.encoder, limit=self.parts.limits.quotes
         )
         step.record = replace(
-            step.record, quotes=tuple(Quoted(quote.leaves[0].node_id, quote.score) for quote in quotes)
+            step.record, quotes=tuple(Quoted(quote.best.node_id, quote.score) for quote in quotes)
         )
-        citations = quote_citations(quotes, turn.file_hashes)
+        citations, units = quote_citations(quotes, turn.file_hashes), quote_units(quotes)
         turn.notices += (notice,)
-        return turn.answer(text=quotes_text(citations), mode="quote", citations=citations)
+        opening = CLOSEST if turn.found.answerability.verdict == "closest" else ""
+        text = quotes_text(citations, units, opening=opening)
+        return turn.answer(text=text, mode="quote", citations=citations, units=units)
 
     def _assembled(self, step: RunningStep[PromptStep], turn: RunningTurn) -> Prompt:
         """System header, sources, history and message, within the model's context."""
+        passages = turn.found.passages
+        partial_ids = [passage.section.node_id for passage in passages if not passage.whole]
         prompt = assemble_prompt(
-            self.parts.persona, turn.found.passages, turn.history, turn.message, budget=self.parts.budget
+            self.parts.persona,
+            passages,
+            turn.history,
+            turn.message,
+            budget=self.parts.budget,
+            leaves=self.parts.hybrid_search.store.sentences.of_sections(partial_ids),
         )
         step.record = replace(
             step.record,

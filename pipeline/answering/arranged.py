@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.answer import Citation, Retrieval, Unit, UnitKind, Verdict
+from pipeline.answer import Citation, Retrieval, Unit, Verdict
 from pipeline.answering.comparisons import compare, comparison_text
 from pipeline.answering.overviews import outline_of, outline_text
 from pipeline.answering.quotes import Quote
@@ -14,8 +14,6 @@ from pipeline.asking.kinds import Asked, asked_for
 from pipeline.asking.sides import sides_of
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore
-
-_KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "code": "code"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,5 @@ def _with_citations(
 
 def _unit(quote: Quote, marker: int) -> Unit:
     """How a quote is shown: a row with its table's header, everything else as it stands."""
-    last = quote.leaves[-1].metadata
-    kind = _KINDS.get(last["kind"], "sentence" if len(quote.leaves) == 1 else "paragraph")
-    return Unit(marker, kind, quote.start, quote.end, lead=last.get("header", "") if kind == "table" else "")
+    header = quote.best.metadata.get("header", "") if quote.kind == "table" else ""
+    return Unit(marker, quote.kind, quote.start, quote.end, lead=quote.lead or header)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval
-from pipeline.answering.quotes import Quote, choose_quotes
+from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.asking.sides import Sides
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
@@ -119,7 +119,7 @@ def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -
     passages = {p.section.node_id: p for part in found for p in part.passages[:READ_PASSAGES]}
     leaves = store.sentences.of_sections(list(passages))
     quotes = [
-        Quote(passage, (leaf,), passage.score)
+        quote_of(passage, [leaf], score=passage.score)
         for section_id, passage in passages.items()
         for leaf in leaves.get(section_id, ())
         if _is_sentence(leaf) and one | two <= set(analyse(leaf.text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
 from pipeline.answering.prompts import asking_prompt, escaped_markers, source_block, system_prompt
+from pipeline.answering.units import SectionLeaves, start_of
 from pipeline.messages import Message
+from pipeline.nodes import Node
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -28,6 +30,7 @@ LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
 WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
 ELLIPSIS = " …"
+NO_LEAVES: Mapping[str, Sequence[Node]] = {}
 COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
 
@@ -78,12 +81,19 @@ def count_tokens(text: str) -> int:
 
 
 def assemble_prompt(
-    persona: Persona, passages: Sequence[Passage], history: Sequence[Message], message: str, *, budget: Budget
+    persona: Persona,
+    passages: Sequence[Passage],
+    history: Sequence[Message],
+    message: str,
+    *,
+    budget: Budget,
+    leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
 ) -> Prompt:
     """The prompt: system header and rules; the history that fits; numbered sources and the message.
 
     Documents may say anything, so their text is never in the system message, and stands between lines that
-    have a random word of this request.
+    have a random word of this request. `leaves` are sections' sentences, by section: what was found of these
+    comes as wholes, as quotes do.
     """
     word = secrets.token_hex(WORD_BYTES)
     header = system_prompt(persona.system_header, persona.tone)
@@ -91,7 +101,7 @@ def assemble_prompt(
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
-    sources = number_sources(passages, budget=min(budget.sources, share), word=word)
+    sources = number_sources(passages, budget=min(budget.sources, share), word=word, leaves=leaves)
     text = "\n\n".join(source.text for source in sources)
     kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
     messages = (
@@ -102,12 +112,19 @@ def assemble_prompt(
     return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
 
 
-def number_sources(passages: Sequence[Passage], *, budget: int, word: str) -> list[Source]:
+def number_sources(
+    passages: Sequence[Passage],
+    *,
+    budget: int,
+    word: str,
+    leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
+) -> list[Source]:
     """The passages as numbered sources, best first, within a token budget; the last may be cut short."""
     sources: list[Source] = []
     left = budget
     for passage in passages:
-        number, place, body = len(sources) + 1, _place(passage), escaped_markers(_body(passage))
+        own = leaves.get(passage.section.node_id, ())
+        number, place, body = len(sources) + 1, _place(passage), escaped_markers(_body(passage, own))
         text = source_block(number, place, body, word=word)
         size = count_tokens(text)
         if size > left:
@@ -145,14 +162,14 @@ def _place(passage: Passage) -> str:
     return escaped_markers(" ".join(path.split()))
 
 
-def _body(passage: Passage) -> str:
-    """The whole section if it was merged, else the paragraphs of the sentences found."""
+def _body(passage: Passage, leaves: Sequence[Node]) -> str:
+    """The whole section if it was merged, else what the sentences found are part of."""
     section = passage.section
     if passage.whole:
         return section.text
-    offset = section.start_char_idx or 0
+    spans = _units(passage, leaves) if leaves else _paragraphs(passage)
     pieces, last = [], 0
-    for start, end in _with_surroundings(passage, offset):
+    for start, end in _joined(sorted(spans)):
         pieces += [ELLIPSIS.strip()] if start > last else []
         pieces.append(section.text[start:end].strip())
         last = end
@@ -161,21 +178,40 @@ def _body(passage: Passage) -> str:
     return "\n".join(pieces)
 
 
-def _with_surroundings(passage: Passage, offset: int) -> list[tuple[int, int]]:
-    """Spans of the found sentences in the section, widened to their paragraphs; touching ones are joined."""
-    text = passage.section.text
+def _units(passage: Passage, leaves: Sequence[Node]) -> list[tuple[int, int]]:
+    """Spans in the section of the paragraphs, lists, tables and code found, with what introduces them."""
+    section = SectionLeaves.of(leaves, text=passage.section.text, offset=start_of(passage.section))
+    positions = {leaf.node_id: position for position, leaf in enumerate(section.leaves)}
+    blocks = {
+        section.block_of(positions[hit.node.node_id])
+        for hit in passage.sentences
+        if hit.node.node_id in positions
+    }
+    spans = [section.span(block.first if block.lead is None else block.lead, block.last) for block in blocks]
+    return [(start - section.offset, end - section.offset) for start, end in spans]
+
+
+def _paragraphs(passage: Passage) -> list[tuple[int, int]]:
+    """Spans in the section of the found sentences, widened to their paragraphs."""
+    text, offset = passage.section.text, start_of(passage.section)
     spans: list[tuple[int, int]] = []
-    for hit in sorted(passage.sentences, key=lambda hit: hit.node.start_char_idx or 0):
-        start = (hit.node.start_char_idx or 0) - offset
-        end = (hit.node.end_char_idx or 0) - offset
+    for hit in passage.sentences:
+        start = start_of(hit.node) - offset
+        stop = text.find("\n\n", (hit.node.end_char_idx or 0) - offset)
         start = text.rfind("\n\n", 0, start) + 2 if "\n\n" in text[:start] else 0
-        stop = text.find("\n\n", end)
-        end = len(text) if stop == -1 else stop
-        if spans and start <= spans[-1][1] + 2:
-            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-        else:
-            spans.append((start, end))
+        spans.append((start, len(text) if stop == -1 else stop))
     return spans
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that touch or overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1] + 2:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _cut(text: str, tokens: int) -> str:

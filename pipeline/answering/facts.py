@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from pipeline.answering.measures import SAME_SIZE, unit_of
 from pipeline.answering.numerals import in_digits
-from pipeline.answering.units import SAME_SIZE, unit_of
 from pipeline.terms import content_terms, stop_terms
 
 GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; not a plain space, which may also separate two numbers

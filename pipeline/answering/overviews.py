@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 
 from pipeline.answer import Passage, Retrieval
-from pipeline.answering.quotes import Quote
+from pipeline.answering.quotes import Quote, quote_of
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
@@ -175,7 +175,7 @@ def _first(heading: str, sections: Iterable[Node], leaves: Mapping[str, Sequence
                 shown = own[place - 1 : place + 1] if led else own[place : place + 1]
                 passage = Passage(section, (), merged=False, score=0.0)
                 more = 0 if kind == "prose" else _run(own[place + 1 :], kind)
-                return Line(heading, Quote(passage, tuple(shown), 0.0), more)
+                return Line(heading, quote_of(passage, shown), more)
     return None
 
 

@@ -1,171 +1,249 @@
-"""Quote mode: without a language model, the answer is the sentences that answer best, word for word."""
+"""Quote mode: without a language model, the answer is the units that answer best, word for word.
+
+Every leaf of the passages gets a chance to be the one that answers (`best_units.py`). Of all spans that can
+be quoted (`units.py`) the first is the one whose leaves' chances add up to most; then the next best.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipeline.answer import Passage, Retrieval
-from pipeline.answering.evidence import leaf_terms
+from pipeline.answer import Passage, Retrieval, UnitKind
+from pipeline.answering.best_units import Candidate, Floats, chances, signals
+from pipeline.answering.fits import ACTION, FIX, wants_fix
+from pipeline.answering.parts import Part, part_of
+from pipeline.answering.units import SectionLeaves, Window, end_of, start_of, windows, words_of
+from pipeline.asking.kinds import Asked, asked_for
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
-from pipeline.stores.base import DocumentStore
-from pipeline.terms import content_terms
+from pipeline.stores.base import DocumentStore, Vector
 
-# Shares of a sentence's score: cosine to the question, the question's words in it, its section's rank.
-# `athena eval answers evals/data/manuals --corpus docs_corpus`: the first quote holds the answer to 53 % of
-# 114 questions, any quote to 81 %. These constants and the four below were chosen with all 158 questions of
-# the manuals in view, the held-out half among them: docs/decisions/answerability.md.
-CLOSENESS, COVERAGE, SECTION = 0.5, 0.25, 0.5
-WORTH_QUOTING = 0.6  # of the best sentence's score; weaker sentences are left out
+# docs/decisions/quoting.md has what was measured for each of these.
+MOST_WORDS = 90  # of a quote; a section no longer than this is quoted whole
+MOST_WORDS_OF_PARTS = 110  # of rows, steps, items and code with their lead-in
+MOST_WORDS_OF_LISTS = 350  # of them, where all of some things are asked for: about 25 rows
+COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be better
+ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
+MOST_SHOWN = 3
+CLOSEST_SHOWN = 2  # where the documents may not answer
 SAME = 0.95  # cosine of two sentences that say the same
-MOST_WORDS = 70  # of a sentence with its neighbours; a section no longer than this is quoted whole
-MAX_LIST_ITEMS = 8  # of a list that a quoted sentence introduces
+
+
+KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "code": "code"}
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One quoted span of a section: adjacent leaves in reading order."""
+    """One quoted span of a passage, and how it is shown."""
 
     passage: Passage
-    leaves: tuple[Node, ...]
-    score: float  # of its best sentence
+    leaves: tuple[Node, ...]  # quoted, in reading order
+    start: int  # offset in the file; before the first leaf where its bullet or fence is quoted, too
+    end: int
+    score: float  # the chance, 0..1, that it holds the answer
+    best: Node  # the leaf that answers
+    part: Part  # what it is, or what it is a part of
     folded: bool = False  # behind "3 more passages"
-
-    @property
-    def shown(self) -> str:
-        """What a reader sees of it."""
-        return self.text
-
-    @property
-    def start(self) -> int:
-        """Offset in the file of the first quoted character."""
-        return self.leaves[0].start_char_idx or 0
-
-    @property
-    def end(self) -> int:
-        """Offset in the file after the last quoted character."""
-        return self.leaves[-1].end_char_idx or 0
 
     @property
     def text(self) -> str:
         """The quoted span as the file has it."""
-        offset = self.passage.section.start_char_idx or 0
+        offset = start_of(self.passage.section)
         return self.passage.section.text[self.start - offset : self.end - offset]
+
+    @property
+    def lead(self) -> str:
+        """Markdown that stands before the text and belongs to it; mostly nothing."""
+        return self.part.lead
+
+    @property
+    def kind(self) -> UnitKind:
+        """What it is, or what it is a part of."""
+        return self.part.kind
+
+    @property
+    def shown(self) -> str:
+        """What a reader sees of it."""
+        return f"{self.lead}\n{self.text}" if self.lead else self.text
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
-    """One sentence of a passage with its score."""
+class Found:
+    """One run of leaves that can be quoted from, and where its leaves begin among all candidates."""
 
     passage: Passage
-    leaf: Node
-    position: int
-    score: float
+    section: SectionLeaves
+    first: int
 
 
-def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encoder, limit: int) -> list[Quote]:
-    """The best sentences of the retrieved passages, each with its neighbours, grouped by section.
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """One window that can be quoted: positions among all candidates, the end not included."""
 
-    A sentence alone often points at the one before ("The third is …"): its neighbours come along while
-    they are short, and quotes that touch become one. Sections stand in the order of their best sentence,
-    so that the first group answers first; quotes in reading order within each. At most `limit` sentences
-    are chosen; two that say the same are chosen once.
+    found: Found
+    window: Window
+    start: int
+    end: int
+    words: int
+
+
+def choose_quotes(
+    retrieval: Retrieval,
+    *,
+    store: DocumentStore,
+    encoder: Encoder,
+    limit: int,
+    weights: Mapping[str, float] | None = None,
+) -> list[Quote]:
+    """The best units of the retrieved passages, best first; at most `limit`.
+
+    At most three are shown, no more than are needed for a fair chance that the answer is among them, and for
+    a fix where one is wanted; the others are folded. Two that say the same are chosen once. Where the
+    documents may not answer, it is the best two.
     """
-    leaves = store.sentences.of_sections([passage.section.node_id for passage in retrieval.passages])
-    vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
-    ranked = _ranked(retrieval, leaves, vectors, question=encoder.encode_query(retrieval.question))
-    chosen: list[_Scored] = []
-    taken: dict[str, dict[int, float]] = {}  # section id → quoted positions, with the score they came by
-    for item in ranked:
-        if len(chosen) == limit or (chosen and item.score < WORTH_QUOTING * chosen[0].score):
-            break
-        section = item.passage.section.node_id
-        if item.position in taken.get(section, {}) or any(_same(item, other, vectors) for other in chosen):
-            continue
-        chosen.append(item)
-        for position in _with_neighbours(item.position, leaves[section]):
-            taken.setdefault(section, {}).setdefault(position, item.score)
-    passages = {passage.section.node_id: passage for passage in retrieval.passages}
+    sections = quotable(retrieval, store)
+    candidates = candidates_of(sections)
+    if not candidates:
+        return []
+    vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
+    question = encoder.encode_query(retrieval.question)
+    chance = chances(signals(retrieval.question, candidates, vectors, question), weights)
+    closest = retrieval.answerability.verdict == "closest"
+    asked = asked_for(retrieval.question)
+    spans = list(_spans(sections, asked))
+    most = min(limit, CLOSEST_SHOWN) if closest else limit
+    chosen = _chosen(spans, chance, candidates, vectors, limit=most)
+    quotes = [_quote(span, chance, candidates) for span in chosen]
+    return quotes if closest else _folded(quotes, fix=wants_fix(retrieval.question, asked))
+
+
+def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:
+    """A quote of adjacent leaves that somebody else chose; the last one is what answers."""
+    start, end, best = start_of(leaves[0]), end_of(leaves[-1]), leaves[-1]
+    kind = KINDS.get(best.metadata["kind"], "sentence" if len(leaves) == 1 else "paragraph")
+    return Quote(passage, tuple(leaves), start, end, score, best, Part(kind, start, end))
+
+
+def quotable(retrieval: Retrieval, store: DocumentStore) -> list[Found]:
+    """The passages' leaves; of a parent those of all its sections, in the document's order."""
+    ids = [node_id for passage in retrieval.passages for node_id in passage.section_ids]
+    leaves = store.sentences.of_sections(ids)
+    found: list[Found] = []
+    first = 0
+    for passage in retrieval.passages:
+        own = [leaf for node_id in passage.section_ids for leaf in leaves.get(node_id, ())]
+        inside = _inside(passage, own)
+        if inside:
+            text, offset = passage.section.text, start_of(passage.section)
+            found.append(Found(passage, SectionLeaves.of(inside, text=text, offset=offset), first))
+            first += len(inside)
+    return found
+
+
+def candidates_of(sections: Sequence[Found]) -> list[Candidate]:
+    """All their leaves, one section after the other."""
     return [
-        quote for section in taken for quote in _spans(passages[section], leaves[section], taken[section])
+        Candidate(leaf, found.passage, number)
+        for number, found in enumerate(sections)
+        for leaf in found.section.leaves
     ]
 
 
-def _ranked(
-    retrieval: Retrieval,
-    leaves: Mapping[str, Sequence[Node]],
-    vectors: Mapping[str, np.ndarray],
+def _inside(passage: Passage, leaves: Sequence[Node]) -> list[Node]:
+    """The leaves that the passage's text has: the document may have changed since it was fetched."""
+    text, offset = passage.section.text, start_of(passage.section)
+    return [leaf for leaf in leaves if text[start_of(leaf) - offset : end_of(leaf) - offset] == leaf.text]
+
+
+def _spans(sections: Sequence[Found], asked: Asked) -> Iterator[_Span]:
+    """Everything that can be quoted."""
+    in_block = MOST_WORDS_OF_LISTS if asked is Asked.LIST else MOST_WORDS_OF_PARTS
+    for found in sections:
+        for window in windows(found.section, most_words=MOST_WORDS, most_in_block=in_block):
+            start, end = found.first + window.first, found.first + window.last + 1
+            yield _Span(found, window, start, end, words_of(found.section, window))
+
+
+def _chosen(
+    spans: Sequence[_Span],
+    chance: Floats,
+    candidates: Sequence[Candidate],
+    vectors: Mapping[str, Vector],
     *,
-    question: np.ndarray,
-) -> list[_Scored]:
-    """Every sentence of the passages, best first."""
-    terms = content_terms(retrieval.question)
-    best = max((passage.score for passage in retrieval.passages), default=1.0) or 1.0
-    scored = []
-    for passage in retrieval.passages:
-        for position, leaf in enumerate(leaves.get(passage.section.node_id, ())):
-            closeness = float(np.dot(vectors[leaf.node_id], question)) if leaf.node_id in vectors else 0.0
-            score = CLOSENESS * closeness + COVERAGE * _coverage(terms, leaf) + SECTION * passage.score / best
-            scored.append(_Scored(passage, leaf, position, score))
-    return sorted(scored, key=lambda item: (-item.score, item.leaf.node_id))
+    limit: int,
+) -> list[_Span]:
+    """The best spans, best first, none of which overlap or say the same."""
+    start, end = np.array([span.start for span in spans]), np.array([span.end for span in spans])
+    sums = np.concatenate([[0.0], np.cumsum(chance)])
+    worth = sums[end] - sums[start] - COST_OF_A_WORD * np.array([span.words for span in spans])
+    free = np.ones(len(spans), dtype=bool)
+    chosen: list[_Span] = []
+    said: list[Node] = []
+    while free.any() and len(chosen) < limit:
+        span = spans[int(np.where(free, worth, -np.inf).argmax())]
+        free &= (end <= span.start) | (start >= span.end)
+        best = candidates[_best(span, chance)].leaf
+        if not any(_same(best, other, vectors) for other in said):
+            chosen.append(span)
+            said.append(best)
+    return chosen
 
 
-def _coverage(terms: Sequence[str], leaf: Node) -> float:
-    """The share of the question's content words that the sentence or its table's header has."""
-    present = leaf_terms(leaf)
-    return sum(term in present for term in terms) / len(terms) if terms else 0.0
+def _best(span: _Span, chance: Floats) -> int:
+    """The candidate in it that is likeliest to answer."""
+    return span.start + int(chance[span.start : span.end].argmax())
 
 
-def _same(item: _Scored, other: _Scored, vectors: Mapping[str, np.ndarray]) -> bool:
-    one, two = item.leaf, other.leaf
+def _quote(span: _Span, chance: Floats, candidates: Sequence[Candidate]) -> Quote:
+    section, window = span.found.section, span.window
+    best = _best(span, chance)
+    start, end = section.span(window.first, window.last)
+    return Quote(
+        span.found.passage,
+        section.leaves[window.first : window.last + 1],
+        start,
+        end,
+        float(chance[span.start : span.end].sum()),
+        candidates[best].leaf,
+        part_of(section, window, best - span.found.first),
+    )
+
+
+def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
+    """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best."""
+    order = list(quotes)
+    shown = _how_many([quote.score for quote in order])
+    if fix and not any(map(_is_fix, order[:shown])):
+        found = next((quote for quote in order if _is_fix(quote)), None)
+        if found:
+            order.remove(found)
+            shown = min(shown + 1, MOST_SHOWN)
+            order.insert(shown - 1, found)
+    return [replace(quote, folded=number >= shown) for number, quote in enumerate(order)]
+
+
+def _is_fix(quote: Quote) -> bool:
+    """True for steps, for what stands under a heading such as Fix, and for what opens with an order."""
+    heading = "".join(quote.best.metadata["heading_path"][-1:])
+    return quote.kind == "steps" or bool(FIX.search(heading)) or bool(ACTION.match(quote.best.text))
+
+
+def _how_many(scores: Sequence[float]) -> int:
+    """How many quotes are shown: as many as are needed for `ENOUGH`, at most three."""
+    shown, total = 0, 0.0
+    for score in scores[:MOST_SHOWN]:
+        if shown and total >= ENOUGH:
+            break
+        shown, total = shown + 1, total + score
+    return shown
+
+
+def _same(one: Node, two: Node, vectors: Mapping[str, Vector]) -> bool:
     if one.text == two.text:
         return True
     if one.node_id not in vectors or two.node_id not in vectors:
         return False
     return float(np.dot(vectors[one.node_id], vectors[two.node_id])) >= SAME
-
-
-def _with_neighbours(position: int, leaves: Sequence[Node]) -> list[int]:
-    """The positions to quote: the sentence, the next and the previous while short, a list it introduces.
-
-    A short section is quoted whole: half a procedure helps nobody.
-    """
-    if sum(len(leaf.text.split()) for leaf in leaves) <= MOST_WORDS:
-        return list(range(len(leaves)))
-    positions = [position]
-    words = len(leaves[position].text.split())
-    for neighbour in (position + 1, position - 1):
-        if 0 <= neighbour < len(leaves):
-            words += len(leaves[neighbour].text.split())
-            if words > MOST_WORDS:
-                break
-            positions.append(neighbour)
-    # The sentence itself may introduce the list: the next one is then its first item.
-    for last in (position, max(positions)):
-        if leaves[last].text.rstrip("*_` ").endswith(":"):
-            positions += _list_after(last, leaves)
-    return positions
-
-
-def _list_after(position: int, leaves: Sequence[Node]) -> list[int]:
-    """Positions of the list items, rows or code that follow an introduction."""
-    followers = []
-    for index in range(position + 1, min(len(leaves), position + 1 + MAX_LIST_ITEMS)):
-        if leaves[index].metadata["kind"] not in ("list_item", "code", "table_row"):
-            break
-        followers.append(index)
-    return followers
-
-
-def _spans(passage: Passage, leaves: Sequence[Node], taken: Mapping[int, float]) -> list[Quote]:
-    """The taken positions of one section as quotes, in reading order; touching ones are one."""
-    runs: list[list[int]] = []
-    for position in sorted(taken):
-        if runs and position == runs[-1][-1] + 1:
-            runs[-1].append(position)
-        else:
-            runs.append([position])
-    return [Quote(passage, tuple(leaves[i] for i in run), max(taken[i] for i in run)) for run in runs]

@@ -2,43 +2,125 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 
-from pipeline.answer import Citation, Passage, Support
+from pipeline.answer import Citation, Passage, Support, Unit
 from pipeline.answering.citations import citation_of
+from pipeline.answering.provenance import quote_hash
 from pipeline.answering.quotes import Quote
+from pipeline.answering.units import end_of, start_of
 
 NEAREST = 4  # sections shown where the documents do not answer
 NO_MODEL = "No language model is connected: these are quotes from the documents."
 MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
+CLOSEST = "The documents may not answer this. Closest:"
+NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
 
 
 def quote_citations(quotes: Sequence[Quote], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:
     """The quotes as citations, numbered in their order."""
     return tuple(
-        citation_of(
-            quote.leaves,
-            quote.passage,
-            marker=marker,
-            file_hash=file_hashes.get(quote.passage.section.metadata["source"], ""),
-            verified=True,
-        )
+        _citation(quote, marker, file_hashes.get(quote.passage.section.metadata["source"], ""))
         for marker, quote in enumerate(quotes, start=1)
     )
 
 
-def quotes_text(citations: Sequence[Citation]) -> str:
-    """The quotes as Markdown: grouped by section under its path, each with its marker."""
-    parts: list[str] = []
+def quote_units(quotes: Sequence[Quote]) -> tuple[Unit, ...]:
+    """How the quotes are shown, by the same numbers."""
+    return tuple(_unit(quote, marker) for marker, quote in enumerate(quotes, start=1))
+
+
+def quotes_text(citations: Sequence[Citation], units: Sequence[Unit] = (), *, opening: str = "") -> str:
+    """The quotes as Markdown: grouped by section under its path, each with its lead and marker.
+
+    What is left out of a table, a list or a procedure is counted where it is missing; folded quotes are
+    counted at the end.
+    """
+    by_marker = {unit.marker: unit for unit in units}
+    folded = sum(unit.folded for unit in units)
+    parts = [opening] if opening else []
     group: tuple[str, tuple[str, ...]] | None = None
     for citation in citations:
+        unit = by_marker.get(citation.marker)
+        if unit and unit.folded:
+            continue
         section = (citation.source, citation.heading_path)
         if section != group:
             group = section
             parts.append(f"**{' › '.join(citation.heading_path) or citation.source}**")
-        parts.append("\n".join(f"> {line}" for line in f"{citation.quote} [{citation.marker}]".splitlines()))
+        parts.append("\n".join(f"> {line}".rstrip() for line in _quoted(citation, unit).splitlines()))
+    if folded:
+        parts.append(f"*{_plural(folded, 'more passage', 'more passages')}*")
     return "\n\n".join(parts)
+
+
+def _citation(quote: Quote, marker: int, file_hash: str) -> Citation:
+    """The citation of the quoted span, with the bullet or fence before its first leaf."""
+    leaves = quote.leaves
+    cited = citation_of(leaves, quote.passage, marker=marker, file_hash=file_hash, verified=True)
+    text, offset = quote.passage.section.text, start_of(quote.passage.section)
+    above = text[quote.start - offset : start_of(leaves[0]) - offset].count("\n")
+    below = text[end_of(leaves[-1]) - offset : quote.end - offset].count("\n")
+    return replace(
+        cited,
+        heading_path=_common([leaf.metadata["heading_path"] for leaf in leaves]),
+        start=quote.start,
+        end=quote.end,
+        start_line=cited.start_line - above,
+        end_line=cited.end_line + below,
+        quote=quote.text,
+        quote_hash=quote_hash(quote.text),
+    )
+
+
+def _common(paths: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What heading paths begin with alike."""
+    shared = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+    return tuple(level[0] for level in shared)
+
+
+def _unit(quote: Quote, marker: int) -> Unit:
+    part, best = quote.part, quote.best
+    return Unit(
+        marker=marker,
+        kind=part.kind,
+        start=part.start,
+        end=part.end,
+        lead=part.lead,
+        answer_start=start_of(best),
+        answer_end=end_of(best),
+        left_out_before=part.left_out_before,
+        left_out_after=part.left_out_after,
+        folded=quote.folded,
+    )
+
+
+def _quoted(citation: Citation, unit: Unit | None) -> str:
+    """The lead, the quote with its marker, and how much is left out."""
+    text = f"{unit.lead}\n{citation.quote}" if unit and unit.lead else citation.quote
+    left_out = _left_out(unit) if unit else ""
+    beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
+    return f"{text}{beside}[{citation.marker}]" + (f"\n\n{left_out}" if left_out else "")
+
+
+def _left_out(unit: Unit) -> str:
+    """For example "… 7 more rows", or "… 2 more steps before, 1 after"."""
+    before, after = unit.left_out_before, unit.left_out_after
+    if not unit.left_out:
+        return ""
+    first = before or after
+    parts = f"… {_plural(first, f'more {unit.parts[:-1]}', f'more {unit.parts}')}"
+    if not before:
+        return parts
+    return f"{parts} before, {after} after" if after else f"{parts} before"
+
+
+def _plural(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
 
 
 def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:

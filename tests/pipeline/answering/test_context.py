@@ -8,6 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.answer import Passage
 from pipeline.answering.citations import CODE, MARKER
 from pipeline.answering.context import (
     MESSAGE_TOKENS,
@@ -20,6 +21,8 @@ from pipeline.answering.context import (
 )
 from pipeline.answering.persona import Persona
 from pipeline.messages import Message, Role
+from pipeline.nodes import ScoredNode
+from tests.pipeline.answering.leaves import section_leaves, section_node
 from tests.pipeline.passages import make_passage
 
 WORD = "5f3a9c01"
@@ -65,6 +68,18 @@ def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_a
         [make_passage("s", text=TEXT, sentences=found, merged=True)], budget=500, word=WORD
     )
     assert f"\n{TEXT}\n</source" in whole.text
+
+
+def test_of_a_section_with_its_sentences_at_hand_wholes_are_given() -> None:
+    table = "| code | means |\n|---|---|\n| A | on |\n| B | off |"
+    leaves = section_leaves(f"Long ago.\n\nAll codes:\n\n{table}\n\nThe end.").leaves
+    row = next(leaf for leaf in leaves if leaf.text == "| B | off |")
+    section = section_node(leaves)
+    passage = Passage(section, (ScoredNode(row, 1.0),), merged=False, score=1.0)
+    (source,) = number_sources([passage], budget=500, word=WORD, leaves={section.node_id: leaves})
+    assert f"\n…\nAll codes:\n\n{table}\n…\n</source" in source.text
+    (without,) = number_sources([passage], budget=500, word=WORD)
+    assert "All codes" not in without.text
 
 
 def test_text_without_spaces_is_cut_where_it_must() -> None:

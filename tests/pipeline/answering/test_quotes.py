@@ -1,20 +1,25 @@
-"""Quote mode: which sentences are quoted, in which order, and exactly as the file has them."""
+"""Quote mode: which units are quoted, in which order, and exactly as the file has them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pipeline.answer import Retrieval
-from pipeline.answering import quotes as extractive
-from pipeline.answering.quotes import MAX_LIST_ITEMS, MOST_WORDS, WORTH_QUOTING, Quote, choose_quotes
+from pipeline.answering import quotes as quoting
+from pipeline.answering.best_units import SIGNALS, WEIGHTS, Candidate, chances, signals
+from pipeline.answering.quotes import MOST_SHOWN, MOST_WORDS, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.ingest_runs import run_ingest
 from tests.pipeline.searching import ENCODER, make_search, make_store
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
+MORE = " ".join(f"Rust is on pipe {number} behind the galley wall." for number in range(12))
+"""More words than a section may have that is quoted whole; they answer nothing that is asked here."""
 
 
 def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Quote]:
@@ -23,10 +28,6 @@ def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Q
 
 def texts(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[str]:
     return [quote.text for quote in quotes_for(store, question, limit=limit)]
-
-
-MORE = " ".join(f"Rust is on pipe {number} behind the galley wall." for number in range(9))
-"""More words than a section may have that is quoted whole; they answer nothing that is asked here."""
 
 
 def source_of(store: EmbeddedStore, quote: Quote) -> str:
@@ -42,29 +43,7 @@ def test_a_quote_is_what_the_file_has_there(manual: EmbeddedStore, question: str
     for quote in quotes:
         assert quote.text == source_of(manual, quote)[quote.start : quote.end]
         assert quote.text.strip() == quote.text != ""
-
-
-def test_a_sentence_comes_with_its_neighbours(manual: EmbeddedStore) -> None:
-    assert texts(manual, "Does it hum at 4000 rpm?", limit=1) == [
-        "The cabin fan moves the air. It hums at 4000 rpm. A broken fan shows OFFLINE."
-    ]
-    assert texts(manual, "Which way does the antenna point?", limit=1) == [
-        "Call the ground on S-band. The antenna points at Earth."
-    ]
-
-
-def test_long_neighbours_stay_away(tmp_path: Path) -> None:
-    long = " ".join(["Long"] * (MOST_WORDS - 4))
-    next_fits = f"# Pump\n\n{long} before. The pump leaks coolant. {long}.\n"  # 4 words and 66: just fits
-    too_long = f"# Pump\n\nShort. The pump leaks coolant. {long} after.\n"
-    for name, text, expected in (
-        ("fits", next_fits, f"The pump leaks coolant. {long}."),
-        ("long", too_long, "The pump leaks coolant."),
-    ):
-        (tmp_path / name).mkdir()
-        store = make_store(tmp_path / name, {"pump.md": text})
-        assert texts(store, "Which coolant leaks from the pump?", limit=1) == [expected]
-        store.close()
+        assert quote.best in quote.leaves
 
 
 def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
@@ -72,118 +51,160 @@ def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
         "A cartridge is loaded in three steps. First open the locker. Then load it. Last select the canister."
     )
     store = make_store(tmp_path, {"lioh.md": f"# Cartridge\n\n{steps}\n"})
-    assert texts(store, "How is a cartridge loaded in steps?", limit=1) == [steps]
+    (quote,) = quotes_for(store, "How is a cartridge loaded in steps?")
+    assert (quote.text, quote.kind, quote.lead) == (steps, "paragraph", "")
     store.close()
 
 
-def test_a_sentence_brings_the_list_that_it_introduces(tmp_path: Path) -> None:
-    text = (
-        "The LN2 tank holds nitrogen. When the LN2 tank shows OFFLINE, check these:\n\n"
-        "- the breaker of the tank heater\n- the quantity sensor\n- the relief valve"
-    )
-    store = make_store(tmp_path, {"ecs.md": f"# ECS\n\n{text}\n\nThen call the ground. {MORE}\n"})
-    assert texts(store, "When the LN2 tank shows OFFLINE, check what?", limit=1) == [text]
+def test_a_list_comes_with_what_introduces_it_and_its_bullets(tmp_path: Path) -> None:
+    text = "When the LN2 tank shows OFFLINE, check these:\n\n- the heater\n- the sensor\n- the relief valve"
+    store = make_store(tmp_path, {"ecs.md": f"# ECS\n\n{MORE}\n\n{text}\n\n{MORE}\n"})
+    best = quotes_for(store, "When the LN2 tank shows OFFLINE, check what?")[0]
+    assert text in best.text
     store.close()
 
 
-def test_the_next_sentence_brings_its_list_too(tmp_path: Path) -> None:
-    text = "The pump leaks coolant. Then do this:\n\n- stop it\n- drain it\n- call"
-    store = make_store(tmp_path, {"pump.md": f"# Leak\n\n{text}\n\nGood luck. {MORE}\n"})
-    assert texts(store, "pump leaks coolant", limit=1) == [text]
-    store.close()
-
-
-def test_a_long_list_is_cut(tmp_path: Path) -> None:
-    items = "\n".join(f"- part {number}" for number in range(30))
+def test_a_long_list_is_cut_and_the_rest_is_counted(tmp_path: Path) -> None:
+    items = "\n".join(f"- part {number} of the ship, bolted to frame {number}" for number in range(30))
     store = make_store(
         tmp_path, {"parts.md": f"# Parts\n\nThe ship has **these spares:**\n\n{items}\n\n{MORE}\n"}
     )
-    (quote,) = quotes_for(store, "Which spares does the ship have?", limit=1)
-    assert len(quote.leaves) == 1 + MAX_LIST_ITEMS
-    assert quote.text.endswith(f"- part {MAX_LIST_ITEMS - 1}")
+    quote = quotes_for(store, "Is part 20 bolted to frame 20?")[0]
+    part = quote.part
+    assert part.kind == "list"
+    assert part.left_out_before + len(quote.leaves) + part.left_out_after == 30
+    assert quote.shown.startswith("The ship has **these spares:**\n\n- part")
+    whole = source_of(store, quote)[part.start : part.end]
+    assert whole.startswith("The ship has") and whole.endswith("- part 29 of the ship, bolted to frame 29")
     store.close()
 
 
-def test_no_sentence_is_quoted_twice(tmp_path: Path) -> None:
-    items = "\n".join(f"- pump item {number}" for number in range(4))
-    more = "\n".join(f"- pump item {number}" for number in range(4, 12))
-    last = f"- when the pump leaks again do this:\n{more}"
-    store = make_store(tmp_path, {"pump.md": f"# Pump\n\nWhen the pump leaks do this:\n\n{items}\n{last}\n"})
-    quotes = quotes_for(store, "What to do when the pump leaks again?")
-    ids = [leaf.node_id for quote in quotes for leaf in quote.leaves]
-    assert len(ids) == len(set(ids)) > MAX_LIST_ITEMS
-    for quote, following in pairwise(quotes):
-        assert quote.end < following.start
+def test_all_rows_are_quoted_where_all_are_asked_for(tmp_path: Path) -> None:
+    rows = "\n".join(f"| C-1{number:02} | alarm of the cabin {number} | act |" for number in range(20))
+    table = f"| Code | Alarm | Do |\n|---|---|---|\n{rows}"
+    store = make_store(tmp_path, {"codes.md": f"# Alarms of the cabin\n\n{table}\n\n{MORE}\n"})
+    everything = quotes_for(store, "List all alarms of the cabin")[0]
+    assert table in everything.text
+    assert everything.part.left_out_before == everything.part.left_out_after == 0
+    some = quotes_for(store, "What is alarm C-115 of the cabin?")[0]
+    assert some.part.left_out_before + some.part.left_out_after > 0
+    assert "| Code | Alarm | Do |\n|---|---|---|" in some.shown
     store.close()
 
 
-def test_quotes_that_touch_are_one_and_others_are_not(tmp_path: Path) -> None:
-    fillers = " ".join(f"Filler number {number} is here." for number in range(14))
-    store = make_store(
-        tmp_path, {"pump.md": f"# Pump\n\nA pump leaks coolant. {fillers} The pump leaks more coolant.\n"}
-    )
-    quotes = quotes_for(store, "pump leaks coolant", limit=2)
-    assert [quote.text for quote in quotes] == [
-        "A pump leaks coolant. Filler number 0 is here.",
-        "Filler number 13 is here. The pump leaks more coolant.",
-    ]
-    store.close()
-
-
-def test_what_is_said_twice_is_quoted_once(tmp_path: Path) -> None:
+def test_quotes_do_not_overlap_and_say_nothing_twice(tmp_path: Path) -> None:
     store = make_store(
         tmp_path,
         {
-            "a.md": "# Fan\n\nThe cabin fan hums loudly.\n",
+            "a.md": f"# Fan\n\nThe cabin fan hums loudly. {MORE} The fan of the cabin is old.\n",
             "b.md": "# Fan\n\nThe cabin fan hums loudly.\n",
             "c.md": "# Fan\n\nThe cabin fan hums, loudly!\n",
         },
     )
-    assert len(quotes_for(store, "Does the cabin fan hum loudly?")) == 1
+    quotes = quotes_for(store, "Does the cabin fan hum loudly?")
+    assert sum("hums" in quote.text for quote in quotes) == 1
+    for one, two in pairwise(sorted(quotes, key=lambda quote: (quote.passage.section.node_id, quote.start))):
+        if one.passage.section.node_id == two.passage.section.node_id:
+            assert one.end <= two.start
     store.close()
 
 
-def test_quotes_of_one_section_stand_together_in_reading_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extractive, "WORTH_QUOTING", 0.0)
-    monkeypatch.setattr(extractive, "MOST_WORDS", 0)  # no neighbours
-    fan = "A fan turns left. The ship is big. The cabin fan turns left in air."
-    store = make_store(
-        tmp_path, {"fan.md": f"# Fan\n\n{fan}\n", "air.md": "# Air\n\nThe cabin fan turns. It is dry.\n"}
-    )
-    quotes = quotes_for(store, "cabin fan turns left in air", limit=3)
-    assert [quote.text for quote in quotes] == [
-        "A fan turns left.",
-        "The cabin fan turns left in air.",
-        "The cabin fan turns.",
-    ]
-    scores = [quote.score for quote in quotes]
-    assert scores[1] > scores[0] > scores[2]
-    store.close()
-
-
-def test_at_most_limit_and_only_what_is_worth_it(
+def test_the_best_is_shown_and_what_is_not_needed_is_folded(
     manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extractive, "MOST_WORDS", 0)
-    question = "Does the radio antenna point at Earth?"
-    assert len(quotes_for(manual, question, limit=2)) <= 2
-    best, *others = sorted((quote.score for quote in quotes_for(manual, question, limit=50)), reverse=True)
-    assert all(score >= WORTH_QUOTING * best for score in others)
-    monkeypatch.setattr(extractive, "WORTH_QUOTING", 0.0)
-    everything = [leaf for quote in quotes_for(manual, question, limit=50) for leaf in quote.leaves]
-    assert len(everything) > 1 + len(others)
+    def shown() -> list[bool]:
+        return [not quote.folded for quote in quotes_for(manual, "fan")]
+
+    monkeypatch.setattr(quoting, "ENOUGH", 0.0)
+    assert shown() == [True] + [False] * (len(shown()) - 1)
+    monkeypatch.setattr(quoting, "ENOUGH", 2.0)
+    assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
+    assert len(shown()) > MOST_SHOWN
 
 
-def test_a_longer_limit_only_adds(manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extractive, "MOST_WORDS", 0)
+def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
+    spans = [[(quote.start, quote.end) for quote in quotes_for(manual, "fan", limit=n)] for n in (1, 2, 4)]
+    assert spans[0] == spans[1][:1] == spans[2][:1]
+    assert spans[1] == spans[2][:2]
+    assert [len(found) for found in spans] == [1, 2, 4]
 
-    def leaves(limit: int) -> set[str]:
-        return {leaf.node_id for quote in quotes_for(manual, "fan", limit=limit) for leaf in quote.leaves}
 
-    assert leaves(1) <= leaves(2) <= leaves(10)
-    assert leaves(1) < leaves(10)
+def test_a_fix_that_is_wanted_is_among_those_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quoting, "ENOUGH", 0.0)  # without a fix one quote would do
+    meaning = "Bus lost means that the bus is dead and lost. The bus is dark."
+    steps = "1. Shed load.\n2. Move each controller of the dead bus."
+    store = make_store(
+        tmp_path, {"bus.md": f"# Bus lost\n\n{meaning}\n", "fix.md": f"# Fix for a dead bus\n\n{steps}\n"}
+    )
+    shown = [quote.text for quote in quotes_for(store, "the bus is dead and lost!") if not quote.folded]
+    assert steps in shown
+    (only,) = [q for q in quotes_for(store, "Why is the bus dead and lost?") if not q.folded]
+    assert only.text == meaning
+    store.close()
+
+
+def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: EmbeddedStore) -> None:
+    found = make_search(manual).search("fan")
+    unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))
+    assert unsure.answerability.verdict == "closest"
+    quotes = choose_quotes(unsure, store=manual, encoder=ENCODER, limit=5)
+    assert [quote.folded for quote in quotes] == [False, False]
+
+
+def test_of_a_parent_the_leaves_of_all_its_sections_are_quoted(tmp_path: Path) -> None:
+    text = "# Bus\n\n## Symptoms\n\nThe bus is dark.\n\n## Fix\n\nReset the breaker."
+    store = make_store(tmp_path, {"bus.md": text + "\n"})
+    found = make_search(store).search("The bus is dark")
+    sections = {p.section.metadata["heading_path"][-1]: p.section for p in found.passages}
+    parent = replace(  # type: ignore[type-var]
+        sections["Symptoms"], text=text, start_char_idx=0, end_char_idx=len(text)
+    )
+    passage = replace(
+        found.passages[0],
+        section=parent,
+        members=(sections["Symptoms"].node_id, sections["Fix"].node_id),
+    )
+    (quote,) = choose_quotes(replace(found, passages=(passage,)), store=store, encoder=ENCODER, limit=5)
+    assert quote.text == "The bus is dark.\n\n## Fix\n\nReset the breaker."
+    store.close()
+
+
+def test_the_definition_comes_first(tmp_path: Path) -> None:
+    definition = "A breaker is a switch that opens by itself."
+    store = make_store(
+        tmp_path,
+        {
+            "use.md": "# Breaker\n\nReset the breaker once. A breaker that opens again stays open.\n",
+            "def.md": f"# Parts\n\n{MORE}\n\n{definition}\n\n{MORE}\n",
+        },
+    )
+    assert definition in texts(store, "What is a breaker?")[0]
+    store.close()
+
+
+def test_chances_add_up_and_rise_with_what_speaks_for_a_leaf(manual: EmbeddedStore) -> None:
+    assert set(WEIGHTS) == set(SIGNALS)
+    found = make_search(manual).search("Does the fan hum?")
+    leaves = [hit.node for passage in found.passages for hit in passage.sentences]
+    candidates = [Candidate(leaf, found.passages[0], number) for number, leaf in enumerate(leaves)]
+    vectors = manual.sentences.vectors([leaf.node_id for leaf in leaves])
+    values = signals("Does the fan hum?", candidates, vectors, ENCODER.encode_query("Does the fan hum?"))
+    assert values.shape == (len(leaves), len(SIGNALS))
+    assert np.isfinite(values).all()
+    chance = chances(values)
+    assert chance.sum() == pytest.approx(1)
+    closer = values.copy()
+    closer[-1, SIGNALS.index("closeness")] += 1
+    assert chances(closer)[-1] > chance[-1]
+    assert chances(values, dict.fromkeys(SIGNALS, 0.0)) == pytest.approx(1 / len(leaves))
+
+
+def test_no_quote_is_longer_than_it_may_be(tmp_path: Path) -> None:
+    long = " ".join(f"The pump leaks coolant at joint {number}." for number in range(60))
+    store = make_store(tmp_path, {"pump.md": f"# Pump\n\n{long}\n"})
+    for quote in quotes_for(store, "Where does the pump leak coolant?"):
+        assert len(quote.text.split()) <= MOST_WORDS
+    store.close()
 
 
 def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:

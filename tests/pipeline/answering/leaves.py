@@ -1,0 +1,29 @@
+"""A section of Markdown with its leaves, as the readers cut it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from pipeline.answering.units import SectionLeaves
+from pipeline.nodes import Node
+from readers.cutting import SentenceCutter
+from readers.sections import read_sections
+
+
+def section_leaves(markdown: str) -> SectionLeaves:
+    """The first section of a file that begins with a heading."""
+    section = read_sections(f"# Title\n\n{markdown}\n", source="file.md")[0]
+    cutter = SentenceCutter(lambda text: len(text.split()), max_tokens=60)
+    return SectionLeaves.of(cutter.cut(section), text=section.text, offset=section.start_char_idx)
+
+
+def section_node(leaves: Sequence[Node]) -> Node:
+    """The section that leaves of `section_leaves` are from."""
+    return cast(Node, leaves[0].parent_node)
+
+
+def text_of(section: SectionLeaves, first: int, last: int) -> str:
+    """What is quoted of these leaves."""
+    start, end = section.span(first, last)
+    return section.text[start - section.offset : end - section.offset]

@@ -1,0 +1,172 @@
+"""Which spans of a section can be quoted: wholes, with what they need to be understood."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.answering.parts import part_of
+from pipeline.answering.units import SectionLeaves, Window, is_label, points_back, windows, words_of
+from tests.pipeline.answering.leaves import section_leaves, text_of
+
+STEPS = "Do this in order:\n\n1. Open the locker.\n2. Load it.\n   ```\n   load\n   ```\n3. Close it."
+TABLE = "These are the codes:\n\n| code | means |\n|---|---|\n| A | on |\n| B | off |\n| C | dead |"
+SEVERAL = (
+    f"The pump is old. It leaks. Call the crew.\n\n{STEPS}\n\n**Possible causes.** The seal is worn."
+    f"\n\n{TABLE}\n\nRun it:\n\n```sh\npump on\npump off\n```\n\n> ## A note\n>\n> Quoted here."
+    "\n\n- one\n- two\n  - nested\n\nThe end."
+)
+
+
+def quotable(section: SectionLeaves, most: int = 500) -> set[str]:
+    """The text of every window."""
+    found = windows(section, most_words=most, most_in_block=most)
+    return {text_of(section, window.first, window.last) for window in found}
+
+
+def whole(section: SectionLeaves, first: int, last: int) -> Window:
+    """The window of these leaves within one block."""
+    return Window(first, last, section.block_of(last))
+
+
+def test_blocks_are_found_with_what_introduces_them() -> None:
+    section = section_leaves(SEVERAL)
+    assert [block.kind for block in section.blocks] == [
+        *("paragraph", "paragraph", "steps", "paragraph", "paragraph", "table", "paragraph", "code"),
+        *("paragraph", "paragraph", "list", "paragraph"),
+    ]
+    leads = {block.kind: block.lead for block in section.blocks if block.lead is not None}
+    assert {kind: section.leaves[lead].text for kind, lead in leads.items()} == {
+        "steps": "Do this in order:",
+        "table": "These are the codes:",
+        "code": "Run it:",
+        "list": "Quoted here.",
+    }
+
+
+def test_a_sentence_that_points_back_never_begins_a_quote() -> None:
+    texts = quotable(section_leaves("The pump is old. It leaks. Call the crew."))
+    assert texts == {
+        "The pump is old.",
+        "The pump is old. It leaks.",
+        "The pump is old. It leaks. Call the crew.",
+        "Call the crew.",
+    }
+
+
+def test_no_quote_ends_on_a_label_or_on_what_announces_the_next() -> None:
+    texts = quotable(section_leaves(SEVERAL))
+    assert not [text for text in texts if text.endswith(("causes.**", ":", "A note"))]
+    assert "**Possible causes.** The seal is worn." in texts
+    assert not [text for text in texts if text.startswith("The seal")]
+
+
+def test_this_table_is_not_quoted_without_the_table() -> None:
+    section = section_leaves(
+        f"Shed from the top of this table. Nothing is lost.\n\n{TABLE.split(':', 1)[1].strip()}"
+    )
+    texts = quotable(section)
+    assert all("| code |" in text for text in texts if "this table" in text)
+    assert any(text.startswith("Shed") for text in texts)
+
+
+def test_quotes_begin_with_their_bullet_number_or_fence() -> None:
+    section = section_leaves(SEVERAL)
+    positions = {leaf.text: number for number, leaf in enumerate(section.leaves)}
+    spans = {text: text_of(section, number, number) for text, number in positions.items()}
+    assert spans["one"] == "- one"
+    assert spans["nested"] == "- nested"
+    assert spans["1. Open the locker."] == "1. Open the locker."
+    assert spans["| A | on |"] == "| A | on |"
+    assert spans["pump on\npump off"] == "```sh\npump on\npump off\n```"
+    assert spans["A note"] == "> ## A note"
+
+
+def test_a_list_or_table_is_quoted_in_part_only_by_itself() -> None:
+    section = section_leaves(SEVERAL)
+    for window in windows(section, most_words=500, most_in_block=500):
+        if window.block is None:
+            for block in section.blocks:
+                inside = range(max(block.first, window.first), min(block.last, window.last) + 1)
+                complete = len(inside) in (0, block.last - block.first + 1)
+                assert complete or block.kind == "paragraph"
+        else:
+            assert window.last <= window.block.last
+            assert window.first >= (window.block.first if window.block.lead is None else window.block.lead)
+
+
+def test_rows_that_do_not_fit_are_counted_and_the_header_leads() -> None:
+    section = section_leaves(TABLE)
+    table = section.blocks[-1]
+    assert section.leaves[table.first].text == "| code | means |"
+    part = part_of(section, whole(section, table.first + 2, table.first + 2), table.first + 2)
+    assert (part.kind, part.left_out_before, part.left_out_after) == ("table", 1, 1)
+    assert part.lead == "These are the codes:\n\n| code | means |\n|---|---|"
+    first = part_of(section, whole(section, 0, table.first + 1), table.first + 1)
+    assert (first.lead, first.left_out_before, first.left_out_after) == ("", 0, 2)
+    assert section.text[part.start - section.offset : part.end - section.offset] == TABLE
+
+
+def test_steps_that_do_not_fit_are_counted_without_the_code_in_them() -> None:
+    section = section_leaves(STEPS)
+    steps = section.blocks[-1]
+    last = part_of(section, whole(section, steps.last, steps.last), steps.last)
+    assert (last.kind, last.left_out_before, last.left_out_after) == ("steps", 2, 0)
+    assert last.lead == "Do this in order:\n"
+
+
+def test_lines_of_code_that_do_not_fit_are_counted() -> None:
+    lines = "\n".join(f"word {' x' * 20} {number}" for number in range(8))
+    section = section_leaves(f"Run it:\n\n```sh\n{lines}\n```")
+    code = section.blocks[-1]
+    assert (code.kind, code.last > code.first) == ("code", True)
+    part = part_of(section, whole(section, code.last, code.last), code.last)
+    shown = section.leaves[code.last].text.count("\n") + 1
+    assert (part.left_out_before, part.left_out_after) == (8 - shown, 0)
+    assert part.lead == "Run it:\n\n```sh"
+
+
+@pytest.mark.parametrize("most", [1, 5, 20, 500])
+def test_every_leaf_can_be_quoted_whatever_the_limit(most: int) -> None:
+    section = section_leaves(SEVERAL)
+    covered = {
+        position
+        for window in windows(section, most_words=most, most_in_block=most)
+        for position in range(window.first, window.last + 1)
+    }
+    assert covered == set(range(len(section.leaves)))
+
+
+def test_limits_are_kept_where_more_than_a_leaf_with_its_need_is_quoted() -> None:
+    section = section_leaves(SEVERAL)
+    for window in windows(section, most_words=20, most_in_block=25):
+        assert words_of(section, window) <= 25 or window.last - window.first <= 1
+
+
+def test_markup_is_no_text_to_begin_or_end_with() -> None:
+    texts = quotable(section_leaves("Said.\n\n<!-- old -->\n\nMore.\n\n<a id='x'></a>"))
+    assert texts == {"Said.", "More.", "Said.\n\n<!-- old -->\n\nMore."}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It leaks.", True),
+        ("The third is off.", True),
+        ("*This* one.", True),
+        ("Pumps leak.", False),
+        ("Items.", False),
+    ],
+)
+def test_what_points_back(text: str, expected: bool) -> None:
+    (leaf,) = section_leaves(text).leaves
+    assert points_back(leaf) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Possible causes.", True), ("**What it means:**", True), ("A note", True), ("It leaks.", False),
+     ("The pump is off.", False), ("`power on X`", False), ("A sentence that says a lot.", False)],
+)  # fmt: skip
+def test_what_is_a_label(text: str, expected: bool) -> None:
+    (leaf,) = section_leaves(text).leaves
+    assert is_label(leaf) is expected
