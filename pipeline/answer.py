@@ -25,6 +25,7 @@ class Passage:
     score: float  # 0..1, the order of the results
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
     members: tuple[str, ...] = ()  # ids of the sections that a parent stands for; () = itself alone
+    led_by: str = ""  # id of the section that names it, where a link brought it
 
     @property
     def section_ids(self) -> tuple[str, ...]:

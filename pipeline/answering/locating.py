@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering.recent_vectors import passage_vectors
+from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
@@ -30,7 +31,7 @@ class SentenceLocator:
     def __init__(self, passages: Sequence[Passage], *, store: DocumentStore, encoder: Encoder) -> None:
         self._encoder = encoder
         self._terms: dict[str, set[str]] = {}  # by leaf: many sentences are compared with each
-        self._leaves = store.sentences.of_sections([passage.section.node_id for passage in passages])
+        self._leaves = passage_leaves(passages, store=store)
         self._vectors: Mapping[str, Vector] = store.sentences.vectors(
             [leaf.node_id for leaves in self._leaves.values() for leaf in leaves]
         )

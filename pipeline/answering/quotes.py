@@ -9,6 +9,7 @@ import numpy as np
 
 from pipeline.answer import Passage, Retrieval
 from pipeline.answering.locating import leaf_terms
+from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
@@ -74,7 +75,7 @@ def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encode
     so that the first group answers first; quotes in reading order within each. At most `limit` sentences
     are chosen; two that say the same are chosen once.
     """
-    leaves = store.sentences.of_sections([passage.section.node_id for passage in retrieval.passages])
+    leaves = passage_leaves(retrieval.passages, store=store)
     vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
     ranked = _ranked(retrieval, leaves, vectors, question=encoder.encode_query(retrieval.question))
     chosen: list[_Scored] = []
