@@ -249,7 +249,7 @@ class HybridSearch:
             step.skip("switched off")
             return passages
         passages, led = follow(
-            passages, store=self.store, trees=trees, vector=query.vector, paths=options.paths
+            passages, query.question, store=self.store, trees=trees, vector=query.vector, paths=options.paths
         )
         step.record = replace(step.record, led=led)
         return passages

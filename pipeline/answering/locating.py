@@ -6,23 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering.recent_vectors import passage_vectors
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, leaf_terms
 
 ENOUGH = 0.7  # a span with this share of the sentence's words needs no second one
 WORTH_ADDING = 0.2  # share of the words that a second span must add
 MOST_SPANS = 2
-
-
-def leaf_terms(leaf: Node) -> set[str]:
-    """The terms of a sentence, and of its table's header."""
-    return {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
 
 
 class SentenceLocator:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.answer import Passage, Retrieval
-from pipeline.answering.locating import leaf_terms
-from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, leaf_terms
 
 # Shares of a sentence's score: cosine to the question, the question's words in it, its section's rank.
 # `athena eval answers evals/data/manuals --corpus docs_corpus`: the first quote holds the answer to 53 % of
@@ -61,7 +59,7 @@ class Quote:
 class _Scored:
     """One sentence of a passage with its score."""
 
-    passage: Passage
+    section: str  # its id
     leaf: Node
     position: int
     score: float
@@ -75,7 +73,8 @@ def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encode
     so that the first group answers first; quotes in reading order within each. At most `limit` sentences
     are chosen; two that say the same are chosen once.
     """
-    leaves = passage_leaves(retrieval.passages, store=store)
+    sections = [section for passage in retrieval.passages for section in passage.section_ids]
+    leaves = store.sentences.of_sections(sections)
     vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
     ranked = _ranked(retrieval, leaves, vectors, question=encoder.encode_query(retrieval.question))
     chosen: list[_Scored] = []
@@ -83,13 +82,13 @@ def choose_quotes(retrieval: Retrieval, *, store: DocumentStore, encoder: Encode
     for item in ranked:
         if len(chosen) == limit or (chosen and item.score < WORTH_QUOTING * chosen[0].score):
             break
-        section = item.passage.section.node_id
+        section = item.section
         if item.position in taken.get(section, {}) or any(_same(item, other, vectors) for other in chosen):
             continue
         chosen.append(item)
         for position in _with_neighbours(item.position, leaves[section]):
             taken.setdefault(section, {}).setdefault(position, item.score)
-    passages = {passage.section.node_id: passage for passage in retrieval.passages}
+    passages = {section: passage for passage in retrieval.passages for section in passage.section_ids}
     return [
         quote for section in taken for quote in _spans(passages[section], leaves[section], taken[section])
     ]
@@ -107,10 +106,12 @@ def _ranked(
     best = max((passage.score for passage in retrieval.passages), default=1.0) or 1.0
     scored = []
     for passage in retrieval.passages:
-        for position, leaf in enumerate(leaves.get(passage.section.node_id, ())):
-            closeness = float(np.dot(vectors[leaf.node_id], question)) if leaf.node_id in vectors else 0.0
-            score = CLOSENESS * closeness + COVERAGE * _coverage(terms, leaf) + SECTION * passage.score / best
-            scored.append(_Scored(passage, leaf, position, score))
+        for section in passage.section_ids:
+            share = SECTION * passage.score_of(section) / best
+            for position, leaf in enumerate(leaves.get(section, ())):
+                closeness = float(np.dot(vectors[leaf.node_id], question)) if leaf.node_id in vectors else 0.0
+                score = CLOSENESS * closeness + COVERAGE * _coverage(terms, leaf) + share
+                scored.append(_Scored(section, leaf, position, score))
     return sorted(scored, key=lambda item: (-item.score, item.leaf.node_id))
 
 

@@ -77,10 +77,10 @@ def gather(
 
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
-    """The sentences of each passage in reading order, by its section's id: of a parent, of all its sections."""
-    found = store.sentences.of_sections([id for passage in passages for id in passage.section_ids])
+    """The sentences of each passage in reading order, by its section's id; of a parent, all its sections'."""
+    found = store.sentences.of_sections([section for passage in passages for section in passage.section_ids])
     return {
-        passage.section.node_id: [leaf for id in passage.section_ids for leaf in found.get(id, ())]
+        passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]
         for passage in passages
     }
 

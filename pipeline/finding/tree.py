@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ def heading_path(passage: Passage) -> Path:
 
 @dataclass(frozen=True)
 class Branch:
-    """A heading with all that stands under it: adjacent sections of one document, from `first` to before `end`."""
+    """A heading with all that is under it: adjacent sections of a document, from `first` to before `end`."""
 
     document: StoredDocument
     path: Path
@@ -93,7 +93,7 @@ class Branch:
             start,
             end,
             first.document_id,
-            sentence_ids=tuple(id for section in self.sections for id in section.sentence_ids),
+            sentence_ids=tuple(leaf for section in self.sections for leaf in section.sentence_ids),
         )
 
 
@@ -131,14 +131,18 @@ class DocumentTree:
             end += 1
         return Branch(self.document, path, first, end)
 
-    def headings(self) -> Iterator[tuple[Path, str]]:
-        """Every heading in order, also those without text of their own, with the first section under it."""
-        known: Path = ()
+    def heading(self, name: Callable[[str], str], wanted: str) -> tuple[Path, str]:
+        """The first heading whose last part is called `wanted`, with the first section under it.
+
+        Headings without text of their own count, too. "" means the document; `()` and "" where there is none.
+        """
+        if not wanted and self.document.sections:
+            return (), self.document.sections[0].node_id
         for path, section in zip(self._paths, self.document.sections, strict=True):
-            for depth in range(1, len(path) + 1):
-                if path[:depth] != known[:depth]:
-                    yield path[:depth], section.node_id
-            known = path
+            for depth, part in enumerate(path, start=1):
+                if name(part) == wanted:
+                    return path[:depth], section.node_id
+        return (), ""
 
 
 class Trees:
@@ -158,7 +162,7 @@ class Trees:
         return self._trees[source]
 
     def branch_of(self, passage: Passage, path: Path) -> Branch | None:
-        """The branch of the heading `path` that a passage is in; None where its document has changed since."""
+        """The branch of the heading `path` that a passage is in; None where the document has changed."""
         tree = self.get(passage.section.metadata["source"])
         if tree is None or not tree.has(passage):
             return None
@@ -169,6 +173,9 @@ def standing_for(branch: Branch, passages: Sequence[Passage]) -> Passage:
     """The branch in the place of the first of these passages of it, which keeps its id and its scores."""
     best = passages[0]
     hits = {hit.node.node_id: hit for passage in passages for hit in passage.sentences}
+    scores = {
+        section_id: passage.score_of(section_id) for passage in passages for section_id in passage.section_ids
+    }
     sentences = sorted(hits.values(), key=lambda hit: (-hit.score, hit.node.start_char_idx or 0))
     return replace(
         best,
@@ -176,6 +183,7 @@ def standing_for(branch: Branch, passages: Sequence[Passage]) -> Passage:
         sentences=tuple(sentences),
         merged=True,
         members=branch.section_ids,
+        member_scores=tuple(scores.get(section_id, 0.0) for section_id in branch.section_ids),
     )
 
 
