@@ -262,8 +262,8 @@ class HybridSearch:
             step.skip("switched off")
             return passages
         before = {section_id for passage in passages for section_id in passage.section_ids}
-        passages = merge_up(passages, trees=trees, within=step.record.within, ratio=step.record.ratio)
-        parents = [passage for passage in passages if passage.members]
+        merged = merge_up(passages, trees=trees, within=step.record.within, ratio=step.record.ratio)
+        parents = [passage for passage in merged if passage.members and passage not in passages]
         step.record = replace(
             step.record,
             parents=tuple(
@@ -276,7 +276,7 @@ class HybridSearch:
                 for passage in parents
             ),
         )
-        return passages
+        return merged
 
     def _select(self, step: RunningStep[SelectStep], passages: list[Passage]) -> list[Passage]:
         record = step.record

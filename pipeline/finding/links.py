@@ -212,4 +212,5 @@ def _led(found: Found, brought: Passage) -> Led:
         brought.led_by,
         found.name.text,
         round(brought.score, 5),
+        brought.members,
     )

@@ -30,10 +30,10 @@ def merge_up(passages: Sequence[Passage], *, trees: Trees, within: int, ratio: f
     Those among the first `within` count; the rest of a parent's go with it. From the deepest headings
     upwards, so that what has been merged counts as one for the next level. A parent that is longer
     than `MOST_WORDS` is not merged. A document that has vanished since (another process deleted it) is
-    left as it was found.
+    left as it was found. Sections without a common heading have no parent.
     """
     merged = list(passages)
-    for depth in range(_deepest(merged[:within]), -1, -1):
+    for depth in range(_deepest(merged[:within]), 0, -1):
         for branch in _parents(merged[:within], depth, trees):
             merged = _merged(merged, branch, within=within, ratio=ratio)
     return merged

@@ -210,6 +210,8 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
             "heading_path": section.metadata.get("heading_path", []),
             "merged": passage.merged,
             "rerank_score": passage.rerank_score,
+            "members": list(passage.members),
+            "led_by": passage.led_by,
         }
         known |= {
             f"{at}.{Document.DOCUMENT_ID}": section.node_id,

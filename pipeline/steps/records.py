@@ -45,6 +45,7 @@ class Led(NamedTuple):
     led_by: str  # id of the section that names it
     name: str  # the code or the link's target, as it is written there
     score: float
+    members: tuple[str, ...] = ()  # ids of its sections, where it came whole
 
 
 class MergedUp(NamedTuple):

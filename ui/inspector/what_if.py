@@ -79,6 +79,9 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         tokens = st.slider("token budget", 200, 8000, now.context_tokens, 100)
         top_n = st.slider("passages to rerank", 1, 50, now.rerank_top_n)
         rerank = st.checkbox("rerank with the cross-encoder", now.rerank)
+        merge_up = st.checkbox("merge sections into their parent", now.merge_up)
+        ratio = st.slider("merge_up_ratio: merge from", 0.0, 1.0, now.merge_up_ratio, 0.05)
+        follow_links = st.checkbox("follow links to other sections", now.follow_links)
         hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
     return now.but(
         alpha=alpha,
@@ -91,6 +94,9 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         rerank_top_n=top_n,
         rerank=rerank,
         hyde=hyde,
+        merge_up=merge_up,
+        merge_up_ratio=ratio,
+        follow_links=follow_links,
     )
 
 

@@ -244,7 +244,8 @@ def test_search_as_json(data_dir: Path, manual: Path) -> None:
         assert result["text"].splitlines()[-1] in lines[result["end_line"] - 1]
     assert [set(step) >= {"name", "ms"} for step in found["steps"]] == [True] * 8
     assert {step["name"] for step in found["steps"]} == {
-        "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"
+        "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable",
+        "links", "merge_up", "select"
     }  # fmt: skip
 
 

@@ -39,7 +39,18 @@ from tests.pipeline.searching import make_search, the_step
 ROOT = Path(__file__).parents[3]
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]."
-RETRIEVING = ["hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+RETRIEVING = [
+    "hyde",
+    "embed",
+    "search",
+    "fuse",
+    "merge",
+    "rerank",
+    "answerable",
+    "links",
+    "merge_up",
+    "select",
+]
 
 
 @contextmanager
