@@ -49,6 +49,8 @@ def result_shape(passage: Passage, rank: int) -> Shape:
         "text": node.text,
         "merged": passage.merged,
         "rerank_score": passage.rerank_score,
+        "members": list(passage.members),
+        "leads_from": passage.led_by,
     }
 
 

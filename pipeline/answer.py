@@ -25,11 +25,19 @@ class Passage:
     score: float  # 0..1, the order of the results
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
     members: tuple[str, ...] = ()  # ids of the sections that a parent stands for; () = itself alone
+    member_scores: tuple[float, ...] = ()  # the score that each of them had itself; 0 where it was not found
+    led_by: str = ""  # id of the section that names it, where a link brought it
 
     @property
     def section_ids(self) -> tuple[str, ...]:
         """The sections whose sentences are in it, in the document's order."""
         return self.members or (self.section.node_id,)
+
+    def score_of(self, section_id: str) -> float:
+        """The score that one of its sections had by itself; 0 where only its parent brought it."""
+        if not self.members:
+            return self.score
+        return dict(zip(self.members, self.member_scores, strict=True)).get(section_id, 0.0)
 
     @property
     def whole(self) -> bool:

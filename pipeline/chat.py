@@ -36,6 +36,7 @@ from pipeline.answering.turn import Listener, RunningTurn
 from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
+from pipeline.finding.passages import passage_leaves
 from pipeline.options import ChatOptions
 from pipeline.steps.events import (
     AnswerFinished,
@@ -266,14 +267,14 @@ class ChatRecipe:
     def _assembled(self, step: RunningStep[PromptStep], turn: RunningTurn) -> Prompt:
         """System header, sources, history and message, within the model's context."""
         passages = turn.found.passages
-        partial_ids = [passage.section.node_id for passage in passages if not passage.whole]
+        store, partial = self.parts.hybrid_search.store, [found for found in passages if not found.whole]
         prompt = assemble_prompt(
             self.parts.persona,
             passages,
             turn.history,
             turn.message,
             budget=self.parts.budget,
-            leaves=self.parts.hybrid_search.store.sentences.of_sections(partial_ids),
+            leaves=passage_leaves(partial, store=store),
         )
         step.record = replace(
             step.record,

@@ -95,6 +95,11 @@ class SearchOptions(Options):
         0.5, description="share of a section's sentences that must be found to merge them into the section"
     )
     spelling: bool = Field(True, description="correct words that the documents have in another spelling")
+    merge_up: bool = Field(True, description="put a parent in the place of its sections that were found")
+    merge_up_ratio: Share = Field(
+        0.5, description="share of a parent's sections that must be found to merge them into the parent"
+    )
+    follow_links: bool = Field(True, description="bring the sections that the first passages name")
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
     rerank_top_n: PositiveInt = Field(20, description="passages that the cross-encoder scores")
     rerank_weight: Share = Field(0.5, description="share of the cross-encoder in the combined score")

@@ -1,7 +1,7 @@
 """The second recipe: a question in, the passages that may answer it out.
 
-spelling → HyDE → (wait) → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable?
-→ select
+spelling → HyDE → (wait) → embed → hybrid search of both levels → fuse → auto-merge → rerank → answerable? →
+links → merge up → select
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from pipeline.finding.beside import Beside, blend
 from pipeline.finding.calibration import Calibration
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.hyde import Hypothesize
+from pipeline.finding.links import follow
+from pipeline.finding.merging import merge_up
 from pipeline.finding.passages import gather
 from pipeline.finding.selection import CountTokens, select
+from pipeline.finding.tree import Trees, heading_path
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Events, outcome
@@ -30,7 +33,10 @@ from pipeline.steps.records import (
     EmbedStep,
     FuseStep,
     HydeStep,
+    LinksStep,
+    MergedUp,
     MergeStep,
+    MergeUpStep,
     RerankStep,
     SearchStep,
     SelectStep,
@@ -147,6 +153,12 @@ class HybridSearch:
                 cross_encoder=self._cross_encoder, wanted=options.rerank, stop=stop,
             )  # fmt: skip
             verdict = yield from take(AnswerableStep(), self._judge, query, response, passages)
+            trees = Trees(self.store.sections)
+            passages = yield from take(LinksStep(), self._follow_links, query, passages, trees, options)
+            passages = yield from take(
+                MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k),
+                self._merge_up, passages, trees, options,
+            )  # fmt: skip
             passages = yield from take(
                 SelectStep(top_k=options.top_k, context_tokens=options.context_tokens), self._select, passages
             )
@@ -256,6 +268,47 @@ class HybridSearch:
             signals=verdict.signals,
         )
         return verdict
+
+    def _follow_links(
+        self,
+        step: RunningStep[LinksStep],
+        query: SearchQuery,
+        passages: list[Passage],
+        trees: Trees,
+        options: RetrievalOptions,
+    ) -> list[Passage]:
+        if not options.follow_links:
+            step.skip("switched off")
+            return passages
+        passages, led = follow(
+            passages, query.question, store=self.store, trees=trees, vector=query.vector, paths=options.paths
+        )
+        step.record = replace(step.record, led=led)
+        return passages
+
+    @staticmethod
+    def _merge_up(
+        step: RunningStep[MergeUpStep], passages: list[Passage], trees: Trees, options: RetrievalOptions
+    ) -> list[Passage]:
+        if not options.merge_up:
+            step.skip("switched off")
+            return passages
+        before = {section_id for passage in passages for section_id in passage.section_ids}
+        merged = merge_up(passages, trees=trees, within=step.record.within, ratio=step.record.ratio)
+        parents = [passage for passage in merged if passage.members and passage not in passages]
+        step.record = replace(
+            step.record,
+            parents=tuple(
+                MergedUp(
+                    passage.section.node_id,
+                    heading_path(passage),
+                    passage.members,
+                    len(before.intersection(passage.members)),
+                )
+                for passage in parents
+            ),
+        )
+        return merged
 
     def _select(self, step: RunningStep[SelectStep], passages: list[Passage]) -> list[Passage]:
         record = step.record

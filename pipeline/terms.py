@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
+
+if TYPE_CHECKING:
+    from pipeline.nodes import Node
 
 # Words that questions and statements share whatever they are about; stemmed like the text itself.
 STOP_WORDS = """
@@ -29,3 +33,8 @@ def content_terms(text: str) -> tuple[str, ...]:
     """The different terms of a text without stop words, in order; all its terms where nothing is left."""
     terms = tuple(dict.fromkeys(analyse(text)))
     return tuple(term for term in terms if term not in stop_terms()) or terms
+
+
+def leaf_terms(leaf: Node) -> set[str]:
+    """The terms of a sentence, and of its table's header."""
+    return {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}

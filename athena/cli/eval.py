@@ -18,6 +18,7 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from evals.runs.answers import AnswersReport
+    from evals.runs.passages import PassagesReport
     from evals.runs.retrieval import RetrievalReport
     from evals.runs.support import SupportReport
 
@@ -91,6 +92,25 @@ def support(
     show(as_json, asdict(result), lambda: support_text(result))
 
 
+def passages(
+    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answers`.")],
+    corpus: Corpus = None,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for the answers in the first passages, with and without parents and links."""
+    from athena.cli.progress import counter
+    from evals.runs.run import evaluate_passages
+
+    flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
+    with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_passages(athena, folder, corpus=corpus, report=report)
+    show(as_json, asdict(result), lambda: passages_text(result))
+
+
 @app.command()
 def dashboard(
     database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
@@ -132,4 +152,25 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
     size = (
         f"{report.dataset}: {counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
     )
+    return Group(Text(size, style="bold"), table)
+
+
+def passages_text(report: PassagesReport) -> RenderableType:
+    """Which of the first passages have the answer: a row for each way to search."""
+    first = report.variants[0]
+    table = Table("", box=box.SIMPLE)
+    for column in (
+        *map(str, first.shares),
+        *(f"words {n}" for n in first.words),
+        "parents",
+        "led",
+        "ms",
+    ):
+        table.add_column(column, justify="right")
+    for way in report.variants:
+        shares = [f"{share:.2f}" for share in way.shares.values()]
+        words = [f"{words:.0f}" for words in way.words.values()]
+        brought = f"{way.merged_up:.2f}", f"{way.led:.2f}", f"{way.ms_per_query['p50']:.1f}"
+        table.add_row(way.name, *shares, *words, *brought)
+    size = f"{report.dataset}: {report.questions} questions, the share with the answer in the first passages"
     return Group(Text(size, style="bold"), table)

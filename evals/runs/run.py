@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.datasets import load_corpus, load_qrels, load_queries, with_texts
-from evals.runs import answers, retrieval, support
+from evals.runs import answers, passages, retrieval, support
 from evals.runs.asking import condensed, quotes_shown
 from evals.runs.indexing import Indexed, Report, dataset_name, index_corpus, section_names
 from pipeline.errors import DatasetError
@@ -39,6 +39,8 @@ def evaluate_retrieval(
             top_k=retrieval.DEPTH,
             candidates=max(retrieval.DEPTH, other.options.candidates),
             context_tokens=10**9,
+            merge_up=False,  # what is judged are sections
+            follow_links=False,
         )
         hybrid_search = other.hybrid_search
         ranked = retrieval.rank_queries(
@@ -110,6 +112,30 @@ def evaluate_support(athena: Athena, path: Path, *, report: Bars | None = None) 
         items, cutter=athena.sentence_cutter(), encoder=athena.encoder, report=_bar(report, "Checking")
     )
     return support.report_on(found, dataset=dataset_name(path), ms_per_question=ms)
+
+
+def evaluate_passages(
+    athena: Athena, folder: Path, *, corpus: Path | None = None, report: Bars | None = None
+) -> passages.PassagesReport:
+    """Index the folder's corpus for the occasion, and look for the answers in the first passages."""
+    queries = load_queries(folder)
+    if corpus:
+        queries = with_texts(queries, corpus)
+    if not any(query.answerable and query.gold for query in queries):
+        raise DatasetError(
+            f"No question of '{folder}' has an answer.", "Put `answers` into the lines of queries.jsonl."
+        )
+    with _index(athena, folder, corpus, report) as (other, indexed):
+        hybrid_search = other.hybrid_search
+        return passages.evaluate(
+            queries,
+            search=lambda question, options: hybrid_search.search(question, options=options),
+            options=other.options,
+            condense=condensed,
+            dataset=dataset_name(folder),
+            indexed=indexed,
+            report=_bar(report, "Asking"),
+        )
 
 
 def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recorder | None]:

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering import fits
-from pipeline.answering.evidence import leaf_terms
 from pipeline.answering.units import introduces, is_label, says_something
 from pipeline.asking.kinds import asked_for
 from pipeline.nodes import Node
 from pipeline.stores.base import Vector
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, leaf_terms
 
 Floats = NDArray[np.float64]
 Terms = frozenset[str]
@@ -68,7 +67,13 @@ class Candidate:
 
     leaf: Node
     passage: Passage
-    section: int  # which run of leaves it is in: neighbours are of the same one
+    section: int  # which section it is in: neighbours are of the same one
+
+    @property
+    def score(self) -> float:
+        """That of its own section, also where a parent stands for it."""
+        section = self.leaf.parent_node
+        return self.passage.score_of(section.node_id) if section else self.passage.score
 
 
 def chances(found: Floats, weights: Mapping[str, float] | None = None) -> Floats:
@@ -180,11 +185,11 @@ def _search_signals(candidates: Sequence[Candidate]) -> Floats:
     """The passage's score and the leaf's fused one, each as a share of the best, and whether it has one."""
     fused = {hit.node.node_id: hit.score for item in candidates for hit in item.passage.sentences}
     best_fused = max(fused.values(), default=0.0) or 1.0
-    best = max(item.passage.score for item in candidates) or 1.0
+    best = max(item.score for item in candidates) or 1.0
     return np.array(
         [
             (
-                item.passage.score / best,
+                item.score / best,
                 fused.get(item.leaf.node_id, 0.0) / best_fused,
                 float(item.leaf.node_id in fused),
             )

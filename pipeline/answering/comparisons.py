@@ -10,6 +10,7 @@ from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.asking.sides import Sides
+from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
@@ -117,7 +118,7 @@ def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -
     if not one - two or not two - one:
         return ()
     passages = {p.section.node_id: p for part in found for p in part.passages[:READ_PASSAGES]}
-    leaves = store.sentences.of_sections(list(passages))
+    leaves = passage_leaves([*passages.values()], store=store)
     quotes = [
         quote_of(passage, [leaf], score=passage.score)
         for section_id, passage in passages.items()

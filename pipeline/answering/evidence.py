@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering.facts import Facts, facts_of
+from pipeline.finding.passages import passage_leaves
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
+from pipeline.terms import leaf_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,18 +91,13 @@ class Evidence:
 
 def evidence_of(passages: Mapping[int, Passage], *, store: DocumentStore) -> Evidence:
     """The leaves of passages by their numbers, fetched at once with their vectors."""
-    by_section = store.sentences.of_sections([passage.section.node_id for passage in passages.values()])
+    own = passage_leaves([*passages.values()], store=store)
     leaves = [
         (number, leaf)
         for number, passage in passages.items()
-        for leaf in by_section.get(passage.section.node_id, [])
+        for leaf in own.get(passage.section.node_id, [])
     ]
     return Evidence(leaves, store.sentences.vectors([leaf.node_id for _, leaf in leaves]))
-
-
-def leaf_terms(leaf: Node) -> set[str]:
-    """The terms of a sentence, and of its table's header."""
-    return {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
 
 
 def _headings(node: Node) -> str:

@@ -17,6 +17,7 @@ from pipeline.answering.fits import ACTION, FIX, wants_fix
 from pipeline.answering.parts import Part, part_of
 from pipeline.answering.units import SectionLeaves, Window, end_of, start_of, windows, words_of
 from pipeline.asking.kinds import Asked, asked_for
+from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
@@ -129,13 +130,11 @@ def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) ->
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[Found]:
     """The passages' leaves; of a parent those of all its sections, in the document's order."""
-    ids = [node_id for passage in retrieval.passages for node_id in passage.section_ids]
-    leaves = store.sentences.of_sections(ids)
+    leaves = passage_leaves(retrieval.passages, store=store)
     found: list[Found] = []
     first = 0
     for passage in retrieval.passages:
-        own = [leaf for node_id in passage.section_ids for leaf in leaves.get(node_id, ())]
-        inside = _inside(passage, own)
+        inside = _inside(passage, leaves[passage.section.node_id])
         if inside:
             text, offset = passage.section.text, start_of(passage.section)
             found.append(Found(passage, SectionLeaves.of(inside, text=text, offset=offset), first))
@@ -144,12 +143,17 @@ def quotable(retrieval: Retrieval, store: DocumentStore) -> list[Found]:
 
 
 def candidates_of(sections: Sequence[Found]) -> list[Candidate]:
-    """All their leaves, one section after the other."""
+    """All their leaves, one passage after the other; of a parent's, each section is told apart."""
+    numbers: dict[tuple[int, str], int] = {}
     return [
-        Candidate(leaf, found.passage, number)
-        for number, found in enumerate(sections)
+        Candidate(leaf, found.passage, numbers.setdefault((found.first, _section_of(leaf)), len(numbers)))
+        for found in sections
         for leaf in found.section.leaves
     ]
+
+
+def _section_of(leaf: Node) -> str:
+    return leaf.parent_node.node_id if leaf.parent_node else ""
 
 
 def _inside(passage: Passage, leaves: Sequence[Node]) -> list[Node]:

@@ -76,6 +76,15 @@ def gather(
     return Gathered(passages, fetched)
 
 
+def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
+    """The sentences of each passage in reading order, by its section's id; of a parent, all its sections'."""
+    found = store.sentences.of_sections([section for passage in passages for section in passage.section_ids])
+    return {
+        passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]
+        for passage in passages
+    }
+
+
 def _found(
     sentence_ranking: Sequence[Fused], response: SearchResponse, section_ids: Sequence[str]
 ) -> dict[str, dict[str, float]]:

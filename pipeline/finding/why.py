@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import UnknownDocument
@@ -13,6 +13,8 @@ from pipeline.steps.records import (
     KEPT_RANKS,
     FuseStep,
     HydeStep,
+    LinksStep,
+    MergeUpStep,
     RerankStep,
     SearchStep,
     SelectStep,
@@ -53,6 +55,13 @@ class Why:
     final_rank: int | None = None
 
 
+class StandIn(NamedTuple):
+    """The passage that a section is in: itself, a parent, or what a link brought."""
+
+    section_id: str
+    how: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where one section stood from step to step; `final` is its rank among those selected."""
@@ -61,6 +70,7 @@ class Places:
     fused: Place
     reranked: Place
     final: int | None
+    stand_in: StandIn
 
 
 def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: str) -> Why:
@@ -125,6 +135,7 @@ def _named(sections: Sequence[Node]) -> list[Node]:
 def _follow(section: Node, steps: Sequence[Step]) -> Why:
     search, fuse = step_of(steps, SearchStep), step_of(steps, FuseStep)
     rerank, select = step_of(steps, RerankStep), step_of(steps, SelectStep)
+    stand_in = _stand_in(section.node_id, steps)
     places = Places(
         lists={
             name: _place(((hit.section_id, hit.score) for hit in hits), section)
@@ -132,7 +143,8 @@ def _follow(section: Node, steps: Sequence[Step]) -> Why:
         },
         fused=_place(((item.id, item.score) for item in fuse.ranking), section),
         reranked=_place(((item.section_id, item.score) for item in rerank.after), section),
-        final=_place(((section_id, 0.0) for section_id in select.selected), section).rank,
+        final=next((n for n, i in enumerate(select.selected, start=1) if i == stand_in.section_id), None),
+        stand_in=stand_in,
     )
     dropped_by, explanation = _verdict(section, places, search, select)
     return Why(
@@ -148,6 +160,18 @@ def _follow(section: Node, steps: Sequence[Step]) -> Why:
     )
 
 
+def _stand_in(section_id: str, steps: Sequence[Step]) -> StandIn:
+    """What stands for a section after links were followed and parents were merged."""
+    found = StandIn(section_id)
+    for led in step_of(steps, LinksStep).led:
+        if section_id in (led.section_id, *led.members):
+            found = StandIn(led.section_id, f", because another passage names it as '{led.name}'")
+    for parent in step_of(steps, MergeUpStep).parents:
+        if section_id in parent.members:
+            found = StandIn(parent.section_id, f", as a part of '{' > '.join(parent.heading_path)}'")
+    return found
+
+
 def _place(ranking: Iterable[tuple[str, float]], section: Node) -> Place:
     """The first place of a section in a ranking of section ids and scores."""
     for rank, (section_id, score) in enumerate(ranking, start=1):
@@ -158,13 +182,15 @@ def _place(ranking: Iterable[tuple[str, float]], section: Node) -> Place:
 
 def _verdict(section: Node, places: Places, search: SearchStep, select: SelectStep) -> tuple[str, str]:
     if places.final is not None:
-        return "", f"It was selected, in place {places.final}."
+        return "", f"It was selected, in place {places.final}{places.stand_in.how}."
     if all(place.rank is None for place in places.lists.values()):
         return "search", _not_found(section.metadata["source"], search)
     if places.fused.rank is None:
         return "fuse", "It was found only by lists whose weight is 0."
     place = f"It was in place {places.fused.rank} of the fusion"
-    reason = next((item.why for item in select.dropped if item.section_id == section.node_id), None)
+    reason = next(
+        (item.why for item in select.dropped if item.section_id == places.stand_in.section_id), None
+    )
     if reason is None:
         return "merge", f"{place}, further down than passages are fetched."
     if places.reranked.rank is not None and places.fused.rank <= select.top_k < places.reranked.rank:

@@ -20,7 +20,9 @@ from pipeline.steps.records import (
     FuseStep,
     GenerateStep,
     HydeStep,
+    LinksStep,
     MergeStep,
+    MergeUpStep,
     PromptStep,
     RerankStep,
     SearchStep,
@@ -50,6 +52,8 @@ KINDS: Mapping[type[Step], Kind] = {
     SearchStep: Kind.RETRIEVER,
     FuseStep: Kind.RETRIEVER,
     MergeStep: Kind.RETRIEVER,
+    LinksStep: Kind.RETRIEVER,
+    MergeUpStep: Kind.RETRIEVER,
     RerankStep: Kind.RERANKER,
     SelectStep: Kind.RETRIEVER,
     GenerateStep: Kind.LLM,
@@ -210,6 +214,8 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
             "heading_path": section.metadata.get("heading_path", []),
             "merged": passage.merged,
             "rerank_score": passage.rerank_score,
+            "members": list(passage.members),
+            "led_by": passage.led_by,
         }
         known |= {
             f"{at}.{Document.DOCUMENT_ID}": section.node_id,

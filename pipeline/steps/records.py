@@ -38,6 +38,27 @@ class Dropped(NamedTuple):
     why: str
 
 
+class Led(NamedTuple):
+    """One section that a passage named, by a link or by a code, and the score that it got."""
+
+    section_id: str
+    source: str
+    heading_path: tuple[str, ...]
+    led_by: str  # id of the section that names it
+    name: str  # the code or the link's target, as it is written there
+    score: float
+    members: tuple[str, ...] = ()  # ids of its sections, where it came whole
+
+
+class MergedUp(NamedTuple):
+    """One parent in the place of its sections, under the id of the best of them."""
+
+    section_id: str
+    heading_path: tuple[str, ...]
+    members: tuple[str, ...]  # ids of all its sections
+    found: int  # of its sections among the passages
+
+
 class Quoted(NamedTuple):
     """One quote by its first sentence; the score is that of its best."""
 
@@ -231,6 +252,27 @@ class AnswerableStep(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinksStep(Step):
+    """Sections that the first passages name were brought, too."""
+
+    name: Literal["links"] = "links"
+    led: tuple[Led, ...] = ()
+    WORKING: ClassVar[str] = "Following links"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeUpStep(Step):
+    """Parents took the place of their sections."""
+
+    name: Literal["merge_up"] = "merge_up"
+    ratio: float = 0.0
+    within: int = 0  # the first passages, which count
+    parents: tuple[MergedUp, ...] = ()
+    WORKING: ClassVar[str] = "Merging sections into their parents"
+    INPUTS: ClassVar[tuple[str, ...]] = ("ratio", "within")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectStep(Step):
     """The passages that the answer may rest on were chosen."""
 
@@ -304,6 +346,8 @@ KINDS: Mapping[str, type[Step]] = {
     "merge": MergeStep,
     "rerank": RerankStep,
     "answerable": AnswerableStep,
+    "links": LinksStep,
+    "merge_up": MergeUpStep,
     "select": SelectStep,
     "prompt": PromptStep,
     "generate": GenerateStep,

@@ -75,8 +75,12 @@ def make_store(
 
 
 def make_search(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridSearch:
-    """A search; keywords that are options of a search go there."""
+    """A search; keywords that are options of a search go there.
+
+    Its manual is so small that parents would stand for nearly all sections: unless asked for, none does.
+    """
     names = RetrievalOptions.model_fields
+    given = {"merge_up": False} | given
     options = {name: given.pop(name) for name in list(given) if name in names}
     return HybridSearch(
         store=store,

@@ -46,7 +46,19 @@ ROLES: tuple[Role, ...] = ("user", "assistant")
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
-RETRIEVING = ["correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+RETRIEVING = [
+    "correct",
+    "hyde",
+    "embed",
+    "search",
+    "fuse",
+    "merge",
+    "rerank",
+    "answerable",
+    "links",
+    "merge_up",
+    "select",
+]
 LONG = "It hums at 4000 rpm [1]. " + "word " * 300
 
 

@@ -43,7 +43,19 @@ from tests.pipeline.searching import (
     the_step,
 )
 
-STEPS = ["correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+STEPS = [
+    "correct",
+    "hyde",
+    "embed",
+    "search",
+    "fuse",
+    "merge",
+    "rerank",
+    "answerable",
+    "links",
+    "merge_up",
+    "select",
+]
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 HYPOTHESIS = "The antenna points at Earth."
 
@@ -63,7 +75,7 @@ def test_the_steps_in_order(manual: EmbeddedStore) -> None:
     hybrid_search = make_search(
         manual, hyde=True, hypothesize=lambda *_: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
     )
-    retrieval = hybrid_search.search(QUESTION)
+    retrieval = hybrid_search.search(QUESTION, options=hybrid_search.options.but(merge_up=True))
     assert [step.name for step in retrieval.steps] == STEPS
     assert {step.status for step in retrieval.steps} == {"ok"}
     assert all(step.ms >= 0 for step in retrieval.steps)
@@ -166,8 +178,8 @@ def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", "\x00", "\ud800", '"AND (', "a" * 5000, "*:* OR NOT"])
 def test_no_question_breaks_it(manual: EmbeddedStore, question: str) -> None:
-    retrieval = make_search(manual).search(question)
-    assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 6
+    retrieval = make_search(manual, merge_up=True).search(question)
+    assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 8
 
 
 def test_an_index_of_another_model_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from pipeline.steps.records import (
     FuseStep,
     GenerateStep,
     HydeStep,
+    LinksStep,
     MergeStep,
+    MergeUpStep,
     PromptStep,
     QuoteStep,
     RerankStep,
@@ -47,6 +49,8 @@ LABELS = {
     "merge": "Merge",
     "rerank": "Rerank",
     "answerable": "Answerable?",
+    "links": "Links",
+    "merge_up": "Merge up",
     "select": "Select",
     "prompt": "Prompt",
     "generate": "Generate",
@@ -105,6 +109,10 @@ def _count(step: Step) -> str:
             return _moved(step)
         case AnswerableStep():
             return f"{step.probability:.0%}, needs {step.threshold:.0%}"
+        case LinksStep():
+            return f"{counted(len(step.led), 'section')} brought"
+        case MergeUpStep():
+            return counted(len(step.parents), "parent")
         case SelectStep():
             return f"{counted(len(step.selected), 'passage')}, {counted(step.tokens, 'token')}"
         case PromptStep():
@@ -185,8 +193,15 @@ def ranks(steps: Sequence[Step]) -> Ranks:
 
 
 def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
-    """The sections that were fetched, in the order of the fused ranking."""
-    return step_of(steps, MergeStep).sections
+    """The sections that were fetched, in the order of the fused ranking, and those that links brought."""
+    sections = step_of(steps, MergeStep).sections
+    known = {section.section_id for section in sections}
+    brought = (
+        FetchedSection(led.section_id, led.source, led.heading_path, siblings=0)
+        for led in step_of(steps, LinksStep).led
+        if led.section_id not in known
+    )
+    return (*sections, *brought)
 
 
 def bumps_view(found: Ranks) -> View:
@@ -243,6 +258,23 @@ def merges(steps: Sequence[Step], found: Ranks) -> list[str]:
         f"{found.where(section.section_id)}"
         for section in fetched(steps)
         if section.merged
+    ]
+
+
+def parents(steps: Sequence[Step]) -> list[str]:
+    """Merges upwards in words: "3 of 6 sections → parent"."""
+    return [
+        f"{parent.found} of {len(parent.members)} sections → {' › '.join(parent.heading_path)}"
+        for parent in step_of(steps, MergeUpStep).parents
+    ]
+
+
+def links(steps: Sequence[Step], found: Ranks) -> list[str]:
+    """Links in words: what names what."""
+    return [
+        f"{found.where(led.led_by)} names {led.name}, which leads to "
+        f"{' › '.join([led.source, *led.heading_path])}"
+        for led in step_of(steps, LinksStep).led
     ]
 
 

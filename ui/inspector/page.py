@@ -107,18 +107,17 @@ def _question(answer: Answer) -> None:
 
 
 def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
-    fusion, merged, reranked, sentences = st.tabs(["Fusion", "Merges", "Rerank", "Sentences"])
+    fusion, merged, reranked, links, sentences = st.tabs(["Fusion", "Merges", "Rerank", "Links", "Sentences"])
     with fusion:
         rows = flow.contributions(steps, ranks)
         top = max((row["Fused score"] for row in rows), default=1.0)
         bars = {n: BARS(n, format="%.3f", max_value=top) for n in ("Fused score", *flow.LISTS.values())}
         st.dataframe(rows, column_config=bars, hide_index=True)
     with merged:
-        lines = flow.merges(steps, ranks)
-        for line in lines:
-            st.text(line)
-        if not lines:
-            st.caption("No section had enough of its sentences found to replace them.")
+        _lines(
+            [*flow.merges(steps, ranks), *flow.parents(steps)],
+            otherwise="No section had enough of its sentences found, and no parent enough of its sections.",
+        )
     with reranked:
         rows = flow.rerank_rows(steps, ranks)
         step = step_of(steps, RerankStep)
@@ -128,8 +127,17 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
             )
         else:
             st.caption(f"Not reranked: {step.detail}." if step.detail else "Not reranked.")
+    with links:
+        _lines(flow.links(steps, ranks), otherwise="No passage led to another section.")
     with sentences:
         _sentence_ranks(steps, ranks)
+
+
+def _lines(lines: list[str], *, otherwise: str) -> None:
+    for line in lines:
+        st.text(line)
+    if not lines:
+        st.caption(otherwise)
 
 
 def _sentence_ranks(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:

@@ -81,6 +81,9 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         top_n = st.slider("passages to rerank", 1, 50, now.rerank_top_n)
         rerank = st.checkbox("rerank with the cross-encoder", now.rerank)
         spelling = st.checkbox("correct the spelling", now.spelling)
+        merge_up = st.checkbox("merge sections into their parent", now.merge_up)
+        ratio = st.slider("merge_up_ratio: merge from", 0.0, 1.0, now.merge_up_ratio, 0.05)
+        follow_links = st.checkbox("follow links to other sections", now.follow_links)
         hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
     return now.but(
         alpha=alpha,
@@ -94,6 +97,9 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         rerank=rerank,
         spelling=spelling,
         hyde=hyde,
+        merge_up=merge_up,
+        merge_up_ratio=ratio,
+        follow_links=follow_links,
     )
 
 

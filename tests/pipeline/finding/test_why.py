@@ -193,3 +193,9 @@ def test_an_index_that_has_changed_since_the_answer_is_said(tmp_path: Path) -> N
         )
         assert reason.explanation.endswith(CHANGED)
     store.close()
+
+
+def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
+    reason = ask(manual, "systems/ecs.md", "Cabin fan", merge_up=True)
+    assert reason.final_rank == 1
+    assert reason.explanation == "It was selected, in place 1, as a part of 'ECS'."

@@ -39,7 +39,19 @@ from tests.pipeline.searching import make_search, the_step
 ROOT = Path(__file__).parents[3]
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]."
-RETRIEVING = ["correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"]
+RETRIEVING = [
+    "correct",
+    "hyde",
+    "embed",
+    "search",
+    "fuse",
+    "merge",
+    "rerank",
+    "answerable",
+    "links",
+    "merge_up",
+    "select",
+]
 
 
 @contextmanager
@@ -137,6 +149,8 @@ def test_kinds_without_a_model(new_chat: NewChat) -> None:
         "merge": "RETRIEVER",
         "rerank": "CHAIN",
         "answerable": "CHAIN",
+        "links": "RETRIEVER",
+        "merge_up": "CHAIN",
         "select": "RETRIEVER",
         "quote": "CHAIN",
     }

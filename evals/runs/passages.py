@@ -1,0 +1,119 @@
+"""`athena eval passages`: in how many of the first passages the answer stands, with and without each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from evals.datasets import Question
+from evals.intervals import bootstrap
+from evals.metrics import percentile
+from evals.runs.answers import holds_gold
+from evals.runs.indexing import Indexed, Report
+from evals.runs.retrieval import Condense
+from pipeline.answer import Retrieval
+from pipeline.options import RetrievalOptions
+
+FIRST = (1, 2, 3, 5, 8)  # passages that a reader may get to
+WORDS_OF = (1, 3)
+
+Search = Callable[[str, RetrievalOptions], Retrieval]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to search: how many of the questions have their answer in the first passages."""
+
+    name: str
+    shares: Mapping[int, float]  # by the number of passages
+    intervals: Mapping[int, tuple[float, float]]  # 95 % bootstrap
+    words: Mapping[int, float]  # of the first passages together, median
+    merged_up: float  # passages a question that are parents
+    led: float  # passages a question that links brought
+    ms_per_query: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesReport:
+    """What `athena eval passages --json` prints."""
+
+    dataset: str
+    documents: int
+    sentences: int
+    questions: int
+    variants: tuple[Variant, ...]
+    ingest_seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def variants(options: RetrievalOptions) -> dict[str, RetrievalOptions]:
+    """Sections as they are found, with each of the two steps, and with both."""
+    return {
+        "sections": options.but(merge_up=False, follow_links=False),
+        "merged up": options.but(merge_up=True, follow_links=False),
+        "links": options.but(merge_up=False, follow_links=True),
+        "both": options.but(merge_up=True, follow_links=True),
+    }
+
+
+def first_with_gold(query: Question, retrieval: Retrieval) -> int | None:
+    """The rank of the first passage whose whole text has the answer, from 1; None where none has it."""
+    for rank, passage in enumerate(retrieval.passages, start=1):
+        section = passage.section
+        if any(holds_gold(section.text, section.metadata["source"], gold) for gold in query.gold):
+            return rank
+    return None
+
+
+def evaluate(
+    queries: Sequence[Question],
+    *,
+    search: Search,
+    options: RetrievalOptions,
+    condense: Condense,
+    dataset: str,
+    indexed: Indexed,
+    report: Report | None = None,
+) -> PassagesReport:
+    """Ask every question that has an answer, in every way."""
+    asked = [query for query in queries if query.answerable and query.gold]
+    ways = variants(options)
+    found = []
+    for done, (name, chosen) in enumerate(ways.items(), start=1):
+        retrievals = [search(condense(query).question, chosen) for query in asked]
+        found.append(_variant(name, asked, retrievals))
+        if report:
+            report(done, len(ways))
+    return PassagesReport(
+        dataset=dataset,
+        documents=indexed.documents,
+        sentences=indexed.sentences,
+        questions=len(asked),
+        variants=tuple(found),
+        ingest_seconds=indexed.seconds,
+        settings=options.model_dump(),
+    )
+
+
+def _variant(name: str, asked: Sequence[Question], retrievals: Sequence[Retrieval]) -> Variant:
+    ranks = [first_with_gold(query, found) for query, found in zip(asked, retrievals, strict=True)]
+    shares = {
+        first: bootstrap([float(rank is not None and rank <= first) for rank in ranks]) for first in FIRST
+    }
+    times = [sum(step.ms for step in found.steps) for found in retrievals]
+    passages = [passage for found in retrievals for passage in found.passages]
+    return Variant(
+        name=name,
+        shares={first: share.value for first, share in shares.items()},
+        intervals={first: (share.low, share.high) for first, share in shares.items()},
+        words={first: median(_words(found, first) for found in retrievals) for first in WORDS_OF},
+        merged_up=sum(bool(passage.members) for passage in passages) / len(asked),
+        led=sum(bool(passage.led_by) for passage in passages) / len(asked),
+        ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
+    )
+
+
+def _words(retrieval: Retrieval, first: int) -> int:
+    return sum(len(passage.section.text.split()) for passage in retrieval.passages[:first])
