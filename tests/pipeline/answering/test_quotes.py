@@ -116,7 +116,11 @@ def test_the_best_is_shown_and_what_is_not_needed_is_folded(
         return [not quote.folded for quote in quotes_for(manual, "fan")]
 
     monkeypatch.setattr(quoting, "ENOUGH", 0.0)
+    monkeypatch.setattr(quoting, "CLOSE", 2.0)
     assert shown() == [True] + [False] * (len(shown()) - 1)
+    monkeypatch.setattr(quoting, "CLOSE", 0.0)  # all are short
+    assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
+    monkeypatch.setattr(quoting, "CLOSE", 2.0)
     monkeypatch.setattr(quoting, "ENOUGH", 2.0)
     assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
     assert len(shown()) > MOST_SHOWN
@@ -131,6 +135,7 @@ def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
 
 def test_a_fix_that_is_wanted_is_among_those_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "ENOUGH", 0.0)  # without a fix one quote would do
+    monkeypatch.setattr(quoting, "CLOSE", 2.0)
     meaning = "Bus lost means that the bus is dead and lost. The bus is dark."
     steps = "1. Shed load.\n2. Move each controller of the dead bus."
     store = make_store(
