@@ -28,6 +28,7 @@ MOST_WORDS_OF_LISTS = 350  # of them, where all of some things are asked for: ab
 COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be better
 ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
+WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 SAME = 0.95  # cosine of two sentences that say the same
@@ -115,6 +116,7 @@ def choose_quotes(
     most = min(limit, CLOSEST_SHOWN) if closest else limit
     chosen = _chosen(spans, chance, candidates, vectors, limit=most)
     quotes = [_quote(span, chance, candidates) for span in chosen]
+    quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     return quotes if closest else _folded(quotes, fix=wants_fix(retrieval.question, asked))
 
 
