@@ -118,4 +118,6 @@ class ChatOptions(GenerationOptions):
     """How long the parts of a conversation's prompt, and the quotes without a model, may be."""
 
     history_tokens: PositiveInt = Field(2000, description="token budget of the conversation in the prompt")
-    quotes: PositiveInt = Field(5, description="most sentences quoted when no model is connected")
+    quotes: PositiveInt = Field(
+        5, description="most passages quoted when no model is connected, folded ones among them"
+    )

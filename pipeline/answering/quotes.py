@@ -28,6 +28,8 @@ MOST_WORDS_OF_PARTS = 110  # of rows, steps, items and code with their lead-in
 MOST_WORDS_OF_LISTS = 350  # of them, where all of some things are asked for: about 25 rows
 COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be better
 ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
+CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
+WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 SAME = 0.95  # cosine of two sentences that say the same
@@ -101,9 +103,9 @@ def choose_quotes(
 ) -> list[Quote]:
     """The best units of the retrieved passages, best first; at most `limit`.
 
-    At most three are shown, no more than are needed for a fair chance that the answer is among them, and for
-    a fix where one is wanted; the others are folded. Two that say the same are chosen once. Where the
-    documents may not answer, it is the best two.
+    At most three are shown: as many as are needed for a fair chance that the answer is among them, a short
+    one beside a short one, and a fix where one is wanted; the others are folded. Two that say the same are
+    chosen once. Where the documents may not answer, it is the best two.
     """
     sections = quotable(retrieval, store)
     candidates = candidates_of(sections)
@@ -118,6 +120,7 @@ def choose_quotes(
     most = min(limit, CLOSEST_SHOWN) if closest else limit
     chosen = _chosen(spans, chance, candidates, vectors, limit=most)
     quotes = [_quote(span, chance, candidates) for span in chosen]
+    quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     return quotes if closest else _folded(quotes, fix=wants_fix(retrieval.question, asked))
 
 
@@ -219,7 +222,7 @@ def _quote(span: _Span, chance: Floats, candidates: Sequence[Candidate]) -> Quot
 def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
     """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best."""
     order = list(quotes)
-    shown = _how_many([quote.score for quote in order])
+    shown = _how_many(order)
     if fix and not any(map(_is_fix, order[:shown])):
         found = next((quote for quote in order if _is_fix(quote)), None)
         if found:
@@ -235,13 +238,15 @@ def _is_fix(quote: Quote) -> bool:
     return quote.kind == "steps" or bool(FIX.search(heading)) or bool(ACTION.match(quote.best.text))
 
 
-def _how_many(scores: Sequence[float]) -> int:
-    """How many quotes are shown: as many as are needed for `ENOUGH`, at most three."""
-    shown, total = 0, 0.0
-    for score in scores[:MOST_SHOWN]:
-        if shown and total >= ENOUGH:
+def _how_many(quotes: Sequence[Quote]) -> int:
+    """How many quotes are shown: as many as are needed for `ENOUGH` or take no room; at most three."""
+    shown, chance, words = 0, 0.0, 0
+    for quote in quotes[:MOST_SHOWN]:
+        own = len(quote.shown.split())
+        near = quote.score >= CLOSE * quotes[0].score and words + own <= MOST_WORDS
+        if shown and chance >= ENOUGH and not near:
             break
-        shown, total = shown + 1, total + score
+        shown, chance, words = shown + 1, chance + quote.score, words + own
     return shown
 
 

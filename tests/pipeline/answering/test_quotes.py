@@ -22,6 +22,12 @@ MORE = " ".join(f"Rust is on pipe {number} behind the galley wall." for number i
 """More words than a section may have that is quoted whole; they answer nothing that is asked here."""
 
 
+@pytest.fixture(autouse=True)
+def keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a manual of ten sentences one has nearly all of the chance."""
+    monkeypatch.setattr(quoting, "WORTH_QUOTING", 0.0)
+
+
 def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Quote]:
     return choose_quotes(make_search(store).search(question), store=store, encoder=ENCODER, limit=limit)
 
@@ -116,10 +122,22 @@ def test_the_best_is_shown_and_what_is_not_needed_is_folded(
         return [not quote.folded for quote in quotes_for(manual, "fan")]
 
     monkeypatch.setattr(quoting, "ENOUGH", 0.0)
+    monkeypatch.setattr(quoting, "CLOSE", 2.0)
     assert shown() == [True] + [False] * (len(shown()) - 1)
+    monkeypatch.setattr(quoting, "CLOSE", 0.0)  # all are short
+    assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
+    monkeypatch.setattr(quoting, "CLOSE", 2.0)
     monkeypatch.setattr(quoting, "ENOUGH", 2.0)
     assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
     assert len(shown()) > MOST_SHOWN
+
+
+def test_what_has_next_to_no_chance_is_left_out(
+    manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = quotes_for(manual, "fan")
+    monkeypatch.setattr(quoting, "WORTH_QUOTING", every[1].score / every[0].score)
+    assert len(quotes_for(manual, "fan")) == 2 < len(every)
 
 
 def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
@@ -131,6 +149,7 @@ def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
 
 def test_a_fix_that_is_wanted_is_among_those_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "ENOUGH", 0.0)  # without a fix one quote would do
+    monkeypatch.setattr(quoting, "CLOSE", 2.0)
     meaning = "Bus lost means that the bus is dead and lost. The bus is dark."
     steps = "1. Shed load.\n2. Move each controller of the dead bus."
     store = make_store(
