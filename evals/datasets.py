@@ -116,7 +116,7 @@ def with_texts(queries: Iterable[Question], corpus: Path) -> list[Question]:
     Raises:
         DatasetError: a file cannot be read.
     """
-    texts = cache(_text)
+    texts = cache(read_text)
 
     def read(span: Span) -> Span:
         if span.start is None:
@@ -130,7 +130,7 @@ def load_qrels(folder: Path, split: str) -> Qrels:
     """The judgements of `qrels/<split>.tsv` (query, document, relevance); those of 0 are left out."""
     path = folder / "qrels" / f"{split}.tsv"
     qrels: Qrels = {}
-    rows = csv.reader(_text(path).splitlines(), delimiter="\t")
+    rows = csv.reader(read_text(path).splitlines(), delimiter="\t")
     for number, row in enumerate(rows, start=1):
         if not row or (number == 1 and row[0].strip().lower() in HEADERS):
             continue
@@ -153,12 +153,13 @@ def held_out(question_id: str) -> bool:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     # Not `splitlines`: JSON strings may hold U+2028 and other characters that it would split at.
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             yield line, f"line {number} of '{path}'"
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """A file's text without a byte order mark; raises `DatasetError`."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:

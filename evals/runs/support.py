@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from evals.datasets import default_folder, read_text
 from evals.intervals import Interval, bootstrap_ratio
 from pipeline.analysis import embedding_text
 from pipeline.answering.citations import without_markers
@@ -37,8 +39,10 @@ class GivenPassage(BaseModel):
 
     source: str
     heading_path: tuple[str, ...] = ()
-    text: str
-    corpus: str = ""
+    text: str = ""
+    corpus: str = ""  # a folder of documents that are not ours: the text is given by offsets in its file
+    start: int | None = None
+    end: int | None = None
 
 
 class Labelled(BaseModel):
@@ -92,9 +96,14 @@ class SupportReport:
 
 
 def load_support(path: Path) -> list[SupportItem]:
-    """The items of a file, or of all `.jsonl` files in a folder; raises `DatasetError`, naming the line."""
+    """The items of a file, or of all `.jsonl` files in a folder, with the passages' texts.
+
+    Raises:
+        DatasetError: a line cannot be read (it is named), or a file of somebody's documents is not there.
+    """
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-    items = [item for file in files for item in _items(file)]
+    texts = cache(read_text)
+    items = [_with_texts(item, texts) for file in files for item in _items(file)]
     if not items:
         raise DatasetError(f"'{path}' has no labelled sentences.", "Name a .jsonl file, or a folder of them.")
     return items
@@ -117,6 +126,17 @@ def _items(path: Path) -> Iterator[SupportItem]:
                 f"Cannot read line {number} of '{path}': {where}: {problem['msg']}.",
                 "Mend the line and evaluate again.",
             ) from error
+
+
+def _with_texts(item: SupportItem, texts: Callable[[Path], str]) -> SupportItem:
+    return item.model_copy(update={"passages": tuple(_with_text(one, texts) for one in item.passages)})
+
+
+def _with_text(passage: GivenPassage, texts: Callable[[Path], str]) -> GivenPassage:
+    if passage.start is None:
+        return passage
+    text = texts(default_folder() / "docs" / passage.corpus / passage.source)
+    return passage.model_copy(update={"text": text[passage.start : passage.end]})
 
 
 def evidence_for(passages: Sequence[GivenPassage], *, cutter: SentenceCutter, encoder: Encoder) -> Evidence:
