@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pipeline.answering.citations import without_markers
 from pipeline.answering.excerpts import shown
-from pipeline.answering.replies import how_many_unsupported, what_is_unsupported
+from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 from pipeline.words import counted

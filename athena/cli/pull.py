@@ -21,7 +21,7 @@ def pull(
     if model == CROSS_ENCODER:
         _pull_cross_encoder()
     else:
-        _pull_from_ollama(model.removeprefix("ollama/"))
+        _pull_from_ollama(model)
 
 
 def _pull_cross_encoder() -> None:
@@ -40,7 +40,7 @@ def _pull_from_ollama(model: str) -> None:
     with failing_clearly(), download(err) as on_progress:
         settings = settings_with(None)
         pull_model(
-            model,
+            model.removeprefix("ollama/"),
             url=settings.ollama_url,
             connect_timeout_s=settings.connect_timeout_s,
             on_progress=on_progress,

@@ -15,7 +15,7 @@ from pipeline.answer import Passage, Retrieval, UnitKind
 from pipeline.answering.best_units import Candidate, Floats, chances, signals
 from pipeline.answering.fits import ACTION, FIX, wants_fix
 from pipeline.answering.parts import Part, part_of
-from pipeline.answering.units import SectionLeaves, Window, end_of, start_of, windows, words_of
+from pipeline.answering.units import SectionLeaves, Window, end_of, section_of, start_of, windows, words_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
@@ -149,14 +149,10 @@ def candidates_of(sections: Sequence[Found]) -> list[Candidate]:
     """All their leaves, one passage after the other; of a parent's, each section is told apart."""
     numbers: dict[tuple[int, str], int] = {}
     return [
-        Candidate(leaf, found.passage, numbers.setdefault((found.first, _section_of(leaf)), len(numbers)))
+        Candidate(leaf, found.passage, numbers.setdefault((found.first, section_of(leaf)), len(numbers)))
         for found in sections
         for leaf in found.section.leaves
     ]
-
-
-def _section_of(leaf: Node) -> str:
-    return leaf.parent_node.node_id if leaf.parent_node else ""
 
 
 def _inside(passage: Passage, leaves: Sequence[Node]) -> list[Node]:

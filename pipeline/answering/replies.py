@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from pipeline.answer import Citation, Passage, Support, Unit
+from pipeline.answer import Citation, Passage, Unit
 from pipeline.answering.citations import citation_of
 from pipeline.answering.provenance import quote_hash
 from pipeline.answering.quotes import Quote
@@ -135,21 +135,6 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
         )
         for marker, passage in enumerate(passages[:NEAREST], start=1)
     )
-
-
-def what_is_unsupported(support: Support) -> str:
-    """What to say of a sentence that no passage bears out."""
-    if support.missing:
-        return f"The passages do not say: {', '.join(support.missing)}"
-    return "No passage says this."
-
-
-def how_many_unsupported(support: Sequence[Support]) -> str:
-    """How many sentences of an answer lack support, in a few words; "" where none does."""
-    lacking = sum(not item.supported for item in support)
-    if not lacking:
-        return ""
-    return f"{lacking} of {len(support)} {'sentence' if len(support) == 1 else 'sentences'} unsupported"
 
 
 def not_answered(question: str) -> str:

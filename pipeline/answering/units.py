@@ -111,12 +111,26 @@ class SectionLeaves:
         """The block that a leaf is in."""
         return self.blocks[self.block_at[position]]
 
+    def crosses(self, first: int, last: int) -> bool:
+        """Whether these leaves are of more than one section of a parent."""
+        return section_of(self.leaves[first]) != section_of(self.leaves[last])
+
+    def is_edge(self, position: int, *, by: int) -> bool:
+        """Whether the leaf is the first (`by` = -1) or the last (1) of its section."""
+        other = position + by
+        return not 0 <= other < len(self.leaves) or self.crosses(position, other)
+
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """Offsets in the file of these leaves with what belongs to them: bullets, marks, fences."""
+        """Offsets in the file of these leaves with what belongs to them: bullets, marks, fences.
+
+        Where they are of several sections, the heading of the first belongs to them like those of the others.
+        """
         start = start_of(self.leaves[first]) - self.offset
         end = end_of(self.leaves[last]) - self.offset
         line = max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) + 1
-        if self.leaves[first].metadata["kind"] == "code":
+        if self.crosses(first, last):
+            start -= len(self.before(first).lstrip())
+        elif self.leaves[first].metadata["kind"] == "code":
             fence = FENCE_ABOVE.search(self.text, 0, start)
             start = fence.start() if fence else start
         elif LINE_MARKS.fullmatch(self.text, line, start):
@@ -124,6 +138,11 @@ class SectionLeaves:
         if self.leaves[last].metadata["kind"] == "code" and (fence := FENCE_BELOW.match(self.text, end)):
             end = fence.end()
         return start + self.offset, end + self.offset
+
+
+def section_of(leaf: Node) -> str:
+    """The id of the section that a leaf is in; "" where it is not known."""
+    return leaf.parent_node.node_id if leaf.parent_node else ""
 
 
 def start_of(node: Node) -> int:
@@ -211,10 +230,13 @@ def _across(section: SectionLeaves, first: int, most_words: int) -> Iterator[Win
     """Windows from this leaf on, of sentences and of whole blocks."""
     if not _may_begin(section, first):
         return
+    begins = section.is_edge(first, by=-1)
     for last in range(first, len(section.leaves)):
         # A sentence that is too long by itself, or with the next that belongs to it, is quoted all the same.
         if section.words(first, last) > most_words and last > first + 1:
             return
+        if section.crosses(first, last) and not (begins and section.is_edge(last, by=1)):
+            continue  # sections stand together whole, or not at all
         if _may_end(section, first, last):
             yield Window(first, last)
             if section.words(first, last) > most_words:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from pipeline.finding.fusion import relative_scores
 from pipeline.stores.base import Hit, Ranking, SearchResponse, Vector
 
@@ -29,7 +27,7 @@ class Beside:
         """The same with its share, by the vectors of the question and of this wording."""
         if self.share is not None:
             return self
-        return Beside(self.text, min(1.0, max(0.0, 1.0 - float(np.dot(own, other)))))
+        return Beside(self.text, min(1.0, max(0.0, 1.0 - float(own @ other))))
 
 
 def blend(own: SearchResponse, other: SearchResponse, *, share: float) -> SearchResponse:

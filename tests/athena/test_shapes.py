@@ -36,12 +36,12 @@ def test_search() -> None:
             {
                 "rank": 1, "score": 0.123457, "source": "fan.md", "heading_path": ["Manual", "Fan"],
                 "section_id": "a", "start": 20, "end": 28, "start_line": 4, "end_line": 4, "text": "It hums.",
-                "merged": False, "rerank_score": None,
+                "merged": False, "rerank_score": None, "members": [], "leads_from": "",
             },
             {
                 "rank": 2, "score": 0.1, "source": "fan.md", "heading_path": ["Manual", "Fan"],
                 "section_id": "b", "start": 0, "end": 100, "start_line": 3, "end_line": 9, "text": "Whole.",
-                "merged": True, "rerank_score": None,
+                "merged": True, "rerank_score": None, "members": [], "leads_from": "",
             },
         ],
         "answerable": {"probability": 0.7, "threshold": 0.4, "answerable": True, "sure": 0.9,

@@ -410,7 +410,7 @@ def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(new_chat: Ne
     assert_exact(turn.answer)
     assert failure.message in turn.answer.notices[-1]
     assert turn.answer.condensed_question == QUESTION
-    assert [step.name for step in turn.answer.steps][:2] == ["condense", "hyde"]
+    assert [step.name for step in turn.answer.steps][:2] == ["condense", "correct"]
 
 
 def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see(

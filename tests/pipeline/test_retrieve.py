@@ -179,7 +179,7 @@ def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("question", ["", "   ", "?!", "\x00", "\ud800", '"AND (', "a" * 5000, "*:* OR NOT"])
 def test_no_question_breaks_it(manual: EmbeddedStore, question: str) -> None:
     retrieval = make_search(manual, merge_up=True).search(question)
-    assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 8
+    assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 9
 
 
 def test_an_index_of_another_model_is_refused(tmp_path: Path) -> None:

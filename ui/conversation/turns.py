@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.answer import Answer, Citation, Support
-from pipeline.answering.replies import how_many_unsupported, what_is_unsupported
+from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
 from pipeline.words import counted
 from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups

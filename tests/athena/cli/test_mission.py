@@ -46,7 +46,7 @@ def test_ask_reaches_the_assistant_and_an_unfinished_level_ends_with_1(
     arguments = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(data_dir)]
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 1
-    assert "power on ECS-LN2-T1" in result.stdout
+    assert "power on ECS-LN2-T1" in " ".join(result.stdout.split())
     assert "systems/atmosphere-supply.md" in result.stdout or "atmosphere-supply.md" in result.stdout
 
 

@@ -8,6 +8,7 @@ from evals.datasets import Question, Span
 from evals.runs.indexing import Indexed
 from evals.runs.passages import evaluate, first_with_gold
 from pipeline.answer import Answerability, Retrieval
+from pipeline.answering.condensing import Condensed
 from pipeline.options import RetrievalOptions
 from tests.pipeline.passages import make_passage
 
@@ -35,7 +36,7 @@ def test_each_way_is_asked_with_its_switches() -> None:
         [ASKED, OFF],
         search=search,
         options=RetrievalOptions(),
-        condense=lambda query: query.text,
+        condense=lambda query: Condensed(query.text),
         dataset="fans",
         indexed=Indexed({}, 1, 2, 0.1),
     )

@@ -72,7 +72,7 @@ def test_a_search_waits_before_its_first_own_step(manual: EmbeddedStore) -> None
     with admission.place():
         retrieval = search.search(QUESTION)
     assert retrieval.passages
-    assert [step.name for step in retrieval.steps][:3] == ["hyde", "wait", "embed"]
+    assert [step.name for step in retrieval.steps][:3] == ["correct", "hyde", "wait"]
     wait = the_step(retrieval, WaitStep)
     assert (wait.status, wait.places) == ("ok", 1)
     assert "no place came free" in wait.detail

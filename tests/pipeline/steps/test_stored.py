@@ -41,7 +41,7 @@ def answer() -> Answer:
 
 def test_all_of_its_steps_are_there(answer: Answer) -> None:
     assert [step.name for step in answer.steps] == [
-        "condense", "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select",
+        "condense", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "select",
         "quote",
     ]  # fmt: skip
     assert all(step.started_at > 0 for step in answer.steps)
