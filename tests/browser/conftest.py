@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
 
 from athena.settings import Settings
 from tests.browser.pages import App
@@ -51,9 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-def chromium(playwright: Playwright) -> str:
+def chromium(kind: BrowserType) -> str:
     """Debian's Chromium, or Playwright's own; without one, the test fails with the command that helps."""
-    candidates = (*CHROMIUM, playwright.chromium.executable_path)
+    candidates = (*CHROMIUM, kind.executable_path)
     found = next((path for path in candidates if Path(path).exists()), None)
     if found is None:
         pytest.fail(MISSING, pytrace=False)
@@ -65,7 +65,7 @@ def browser() -> Iterator[Browser]:
     """One browser for all tests."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium(playwright), args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=chromium(playwright.chromium), args=list(FLAGS))
         yield launched
         launched.close()
 

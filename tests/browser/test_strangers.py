@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser
 
 from tests.browser.conftest import FLAGS, chromium, serving
 
@@ -23,16 +23,16 @@ def address(indexed: Path) -> Iterator[str]:
         yield url
 
 
-def test_a_rebound_name_reads_nothing(address: str) -> None:
+def test_a_rebound_name_reads_nothing(address: str, browser: Browser) -> None:
     port = urlsplit(address).port
-    with sync_playwright() as playwright:
-        opened = _browser(playwright, "--host-resolver-rules=MAP evil.test 127.0.0.1")
-        page = opened.new_page()
-        answer = page.goto(f"http://evil.test:{port}/")
-        assert answer is not None
-        assert answer.status == 403
-        assert "ATHENA_ALLOWED_HOSTS" in page.inner_text("body")
-        opened.close()
+    rebinding = [*FLAGS, "--host-resolver-rules=MAP evil.test 127.0.0.1"]
+    opened = browser.browser_type.launch(executable_path=chromium(browser.browser_type), args=rebinding)
+    page = opened.new_page()
+    answer = page.goto(f"http://evil.test:{port}/")
+    assert answer is not None
+    assert answer.status == 403
+    assert "ATHENA_ALLOWED_HOSTS" in page.inner_text("body")
+    opened.close()
 
 
 def test_a_page_of_another_port_opens_no_websocket_and_frames_nothing(
@@ -71,7 +71,3 @@ def test_nothing_is_fetched_from_elsewhere_and_no_policy_is_broken(address: str,
     page.close()
     assert not [url for url in elsewhere if not url.startswith((address, "data:", "blob:"))]
     assert not [text for text in complaints if "Content Security Policy" in text]
-
-
-def _browser(playwright: Playwright, flag: str) -> Browser:
-    return playwright.chromium.launch(executable_path=chromium(playwright), args=[*FLAGS, flag])
