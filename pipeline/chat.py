@@ -76,7 +76,7 @@ KEEP_EVERY_S = 1.0  # how much of an answer a kill can lose
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
-OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}. This was found all the same."
+OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -162,7 +162,8 @@ class ChatRecipe:
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
         nearest = nearest_sections(turn.found.passages, turn.file_hashes)
-        return turn.answer(text=not_answered(turn.question), abstained=True, nearest=nearest)
+        asked = turn.message if turn.beside else turn.question
+        return turn.answer(text=not_answered(asked), abstained=True, nearest=nearest)
 
     def _arrange(self, turn: RunningTurn, found: Arranged) -> Events[Answer]:
         """The outline or the comparison that was asked for."""

@@ -13,7 +13,7 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
-from pipeline.finding.answerability import judge
+from pipeline.finding.answerability import judge, on_topic
 from pipeline.finding.beside import Beside, blend
 from pipeline.finding.calibration import Calibration
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
@@ -201,7 +201,8 @@ class HybridSearch:
     def _search_lists(self, step: RunningStep[SearchStep], query: SearchQuery) -> SearchResponse:
         record = step.record
         response = self._searched(record, record.text, query.vector)
-        if query.beside:
+        if query.beside and not (query.beside.stands_alone and not on_topic(response, self.calibration)):
+            # A new question that the documents have nothing about would only find the old one's passages.
             other = self._searched(record, query.beside.text, query.beside_vector)
             response = blend(response, other, share=record.beside_share)
         step.record = replace(

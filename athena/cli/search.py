@@ -47,6 +47,8 @@ def search(
     """Find the passages for a question, without answering it."""
     from athena.shapes import search_shape, why_shape
 
+    if not any(map(str.isalnum, query)):
+        raise typer.BadParameter('it is empty. Search for words, as in: athena search "cabin fan"')
     flags = {
         "top_k": top_k,
         "alpha": alpha,

@@ -187,12 +187,22 @@ def _chosen(
     said: list[Node] = []
     while free.any() and len(chosen) < limit:
         span = spans[int(np.where(free, worth, -np.inf).argmax())]
-        free &= (end <= span.start) | (start >= span.end)
+        taken = span if span.window.block is None else _whole(span)
+        free &= (end <= taken.start) | (start >= taken.end)
         best = candidates[_best(span, chance)].leaf
         if not any(_same(best, other, vectors) for other in said):
             chosen.append(span)
             said.append(best)
     return chosen
+
+
+def _whole(span: _Span) -> _Span:
+    """The whole of which the span is a part: what is left out of it is a click away, and not quoted again."""
+    block = span.window.block
+    if block is None:
+        return span
+    first = block.first if block.lead is None else block.lead
+    return replace(span, start=span.found.first + first, end=span.found.first + block.last + 1)
 
 
 def _best(span: _Span, chance: Floats) -> int:

@@ -85,14 +85,15 @@ def _common(paths: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def _unit(quote: Quote, marker: int) -> Unit:
     part, best = quote.part, quote.best
+    procedure = part.kind == "steps" and not (part.left_out_before or part.left_out_after)
     return Unit(
         marker=marker,
         kind=part.kind,
         start=part.start,
         end=part.end,
         lead=part.lead,
-        answer_start=start_of(best),
-        answer_end=end_of(best),
+        answer_start=None if procedure else start_of(best),  # its steps answer together
+        answer_end=None if procedure else end_of(best),
         left_out_before=part.left_out_before,
         left_out_after=part.left_out_after,
         folded=quote.folded,

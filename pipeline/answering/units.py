@@ -286,6 +286,8 @@ def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[W
         for last in range(first, block.last + 1):
             if section.words(first, last) + extra > most_words and last > first:
                 break
+            if block.kind == "table" and last == block.first:
+                continue  # a header says nothing by itself
             yield Window(start, last, block)
 
 

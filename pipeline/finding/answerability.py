@@ -7,17 +7,18 @@ in `docs/decisions/answerability.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.calibration import Calibration
-from pipeline.finding.signals import signals
+from pipeline.finding.signals import signals, topic_signals
 from pipeline.stores.base import SearchResponse
 
 # CODE and SERIES were chosen with all 158 questions of the manuals in view, the held-out half among them:
 # docs/decisions/answerability.md.
 # A number of a series, as alarms and parts have: C-113. Without a hyphen it is too often just a name.
 CODE = re.compile(r"(?<![\w-])([A-Z]{1,5}-)(\d{1,4})(?![\w-])")
+BARE_CODE = re.compile(r"(?<![\w-])([A-Z]{1,3}\d{3,5})(?![\w-])|(?i:\b(?:code|alarm|error)\s+#?(\d{2,5})\b)")
 SERIES = 3  # other numbers that show a series which the documents list, and would list this number in
 
 
@@ -36,21 +37,37 @@ def judge(
     return Answerability(probability, threshold, found, sure)
 
 
-def names_unknown_code(question: str, passages: Iterable[Passage]) -> bool:
-    """True where each code in the question is missing from a series that the passages have.
+def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
+    """True where each code in the question is missing from a series that the passages have, or from them all.
+
+    The second is for codes without a hyphen (E0382) and numbers that are called a code ("alarm 1202"): a
+    search by words would have found the one section that has such a rare word.
 
     A search by words finds the one section that has a code. Its neighbours in the series read nearly the
     same, which is why no other signal tells that it is missing.
     """
+    bare = [code or number for code, number in BARE_CODE.findall(question)]
+    if bare and not any(re.search(rf"\b{code}\b", _whole_text(p)) for p in passages for code in bare):
+        return True
     asked = CODE.findall(question)
     if not asked:
         return False
     series: dict[str, set[str]] = {}
     for passage in passages:
-        text = " ".join([*passage.section.metadata["heading_path"], passage.section.text])
+        text = _whole_text(passage)
         for prefix, number in CODE.findall(text):
             series.setdefault(prefix, set()).add(number)
     return all(
         number not in series.get(prefix, ()) and len(series.get(prefix, ())) >= SERIES
         for prefix, number in asked
     )
+
+
+def _whole_text(passage: Passage) -> str:
+    return " ".join([*passage.section.metadata["heading_path"], passage.section.text])
+
+
+def on_topic(response: SearchResponse, calibration: Calibration) -> bool:
+    """Whether a search by vector found anything that is about what was asked."""
+    found = topic_signals(response)
+    return found is None or calibration.topic.probability(found) >= calibration.threshold

@@ -22,12 +22,13 @@ class Beside:
 
     text: str
     share: float | None = None
+    stands_alone: bool = False  # the question does, as far as rules can tell
 
     def shared(self, own: Vector, other: Vector) -> Beside:
         """The same with its share, by the vectors of the question and of this wording."""
         if self.share is not None:
             return self
-        return Beside(self.text, min(1.0, max(0.0, 1.0 - float(own @ other))))
+        return Beside(self.text, min(1.0, max(0.0, 1.0 - float(own @ other))), stands_alone=True)
 
 
 def blend(own: SearchResponse, other: SearchResponse, *, share: float) -> SearchResponse:
