@@ -162,7 +162,7 @@ class ChatRecipe:
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
         nearest = nearest_sections(turn.found.passages, turn.file_hashes)
-        return turn.answer(text=not_answered(turn.question), abstained=True, nearest=nearest)
+        return turn.answer(text=not_answered(turn.found.question), abstained=True, nearest=nearest)
 
     def _arrange(self, turn: RunningTurn, found: Arranged) -> Events[Answer]:
         """The outline or the comparison that was asked for."""
