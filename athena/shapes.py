@@ -62,6 +62,7 @@ def answer_shape(answer: Answer) -> Shape:
         "answer": answer.text,
         "verdict": answer.verdict,
         "corrected": answer.corrected,
+        "arranged": answer.arranged,
         "abstained": answer.abstained,
         "mode": answer.mode,
         "model": answer.model,

@@ -190,3 +190,4 @@ class Answer:
     verdict: Verdict | None = None  # None in turns of older versions
     corrected: str = ""  # the question as it was searched for, where its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
+    arranged: bool = False  # an outline or a comparison: its text says more than its quotes

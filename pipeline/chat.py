@@ -126,7 +126,7 @@ class ChatRecipe:
         yield from self._retrieve(turn)
         if self.parts.llm is None and (found := self._arranged(turn)):
             return (yield from self._arrange(turn, found))
-        if turn.found.answerability.verdict == "not in the documents":
+        if turn.found.answerability.verdict == "not in the documents" or not turn.found.passages:
             return self._abstain(turn)
         if self.parts.llm is None:
             return (yield from self._quote(turn, notice=f"{NO_MODEL} {self.parts.choice.fix}".strip()))
@@ -162,8 +162,10 @@ class ChatRecipe:
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
         nearest = nearest_sections(turn.found.passages, turn.file_hashes)
-        asked = turn.message if turn.beside else turn.question
-        return turn.answer(text=not_answered(asked), abstained=True, nearest=nearest)
+        asked = turn.message if turn.beside else turn.found.question
+        verdict = "not in the documents"  # also where any probability is enough, and nothing was found
+        text = not_answered(asked)
+        return turn.answer(text=text, abstained=True, nearest=nearest, verdict=verdict)
 
     def _arrange(self, turn: RunningTurn, found: Arranged) -> Events[Answer]:
         """The outline or the comparison that was asked for."""
@@ -249,6 +251,7 @@ class ChatRecipe:
             citations=found.citations,
             units=found.units,
             verdict=found.verdict,
+            arranged=True,
         )
 
     def _quoted(self, step: RunningStep[QuoteStep], turn: RunningTurn, notice: str) -> Answer:

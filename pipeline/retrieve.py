@@ -133,6 +133,9 @@ class HybridSearch:
         question = yield from take(
             CorrectStep(question=asked), spelling.correct, self.store.sentences, options, question=asked
         )
+        if beside and options.spelling:  # with the same words
+            wrong = spelling.misspelt(beside.text, self.store.sentences)
+            beside = replace(beside, text=spelling.with_words(beside.text, wrong))
         written = yield from take(
             HydeStep(question=question), hyde.write, self._hypothesize, options, known=hypothesis, stop=stop
         )

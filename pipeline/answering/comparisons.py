@@ -101,7 +101,7 @@ def _own(quotes: Sequence[Quote], both: Sequence[Quote]) -> tuple[Quote, ...]:
 
 
 def _overlap(one: Quote, two: Quote) -> bool:
-    same = one.passage.section.node_id == two.passage.section.node_id
+    same = one.passage.section.metadata["source"] == two.passage.section.metadata["source"]
     return same and one.start < two.end and two.start < one.end
 
 

@@ -147,7 +147,8 @@ def _lines(topic: _Topic, store: DocumentStore) -> Iterator[Line]:
         (path, members), *_ = parts.items()
         if len(members) == 1 or path == topic.path:
             break
-        parts = _parts(_Topic(path, tuple(members), topic.words, topic.above))
+        topic = _Topic(path, tuple(members), topic.words, topic.above)
+        parts = _parts(topic)
     read = [section for members in parts.values() for section in members[:LOOKED_AT]]
     leaves = store.sentences.of_sections([section.node_id for section in read])
     for path, members in parts.items():

@@ -117,6 +117,8 @@ def choose_quotes(
     closest = retrieval.answerability.verdict == "closest"
     asked = asked_for(retrieval.question)
     spans = list(_spans(sections, asked))
+    if not spans:  # nothing but markup
+        return []
     most = min(limit, CLOSEST_SHOWN) if closest else limit
     chosen = _chosen(spans, chance, candidates, vectors, limit=most)
     quotes = [_quote(span, chance, candidates) for span in chosen]

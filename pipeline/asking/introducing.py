@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.asking.english import rank
 from pipeline.asking.small_talk import SmallTalk
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
@@ -84,13 +85,9 @@ def _indexed(documents: Sequence[DocumentInfo]) -> str:
     titles = list(dict.fromkeys(info.title or info.source for info in longest))
     rest = f" and {len(titles) - TITLES:,} more" if len(titles) > TITLES else ""
     counts = (
-        f"{_plural(len(documents), 'document')} with {_plural(sum(d.sections for d in documents), 'section')}"
+        f"{counted(len(documents), 'document')} with {counted(sum(d.sections for d in documents), 'section')}"
     )
     return f"Indexed: {counts}: {', '.join(titles[:TITLES])}{rest}."
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _spread(questions: Sequence[str]) -> Iterator[str]:

@@ -46,6 +46,7 @@ PHRASE_HITS = 20  # sentences that are looked at for two words beside each other
 _WORD = re.compile(r"[(\['‘*]*([^\W\d_]+)[)\]'’*,;:.!?…]*")
 _CHUNK = re.compile(r"\S+")
 _LITERAL = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»", re.DOTALL)
+_AMERICAN = re.compile(r"(?<=[a-z]{3})is(?=(?:e[drs]?|ers|ing|ations?)$)")  # "summarise" is "summarize"
 _VOWELS = frozenset("aeiouy")
 _PREFIXES = (
     "un",
@@ -177,8 +178,21 @@ def _correction(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) 
         return compound
     if rank(word) is not None:
         return ""
+    american = _AMERICAN.sub("iz", word)
+    if american != word and american in vocabulary:
+        return american
+    if rank(american) is not None or _is_verb_of_known(word, vocabulary):
+        return ""
     most = CHEAP if _is_derived(word, vocabulary) else MOST_EDITS
     return _nearest(word, vocabulary, most=most) or _split(word, vocabulary, index)
+
+
+def _is_verb_of_known(word: str, vocabulary: Mapping[str, int]) -> bool:
+    """Whether it is "summarise" beside "summary", or "initialise" beside "initial"."""
+    from pipeline.asking.english import rank
+
+    stem, found, _ = _AMERICAN.sub("\n", word).partition("\n")
+    return bool(found) and any(rank(noun) is not None or noun in vocabulary for noun in (stem, f"{stem}y"))
 
 
 def _compound(word: str, vocabulary: Mapping[str, int]) -> str:

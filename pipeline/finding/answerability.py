@@ -70,4 +70,6 @@ def _whole_text(passage: Passage) -> str:
 def on_topic(response: SearchResponse, calibration: Calibration) -> bool:
     """Whether a search by vector found anything that is about what was asked."""
     found = topic_signals(response)
-    return found is None or calibration.topic.probability(found) >= calibration.threshold
+    if found is None or not calibration.topic.weights.keys() <= found.keys():
+        return True  # it takes passages to tell
+    return calibration.topic.probability(found) >= calibration.threshold

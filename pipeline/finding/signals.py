@@ -66,6 +66,8 @@ def _closeness(response: SearchResponse, section_ids: Collection[str]) -> float:
 
 
 def _agreed(response: SearchResponse) -> float:
+    if not response.bm25_sentences:  # nothing was searched by words
+        return _highest(response.dense_sentences)
     by_words = {hit.node_id for hit in response.bm25_sentences[:BY_WORDS]}
     return _highest(tuple(hit for hit in response.dense_sentences if hit.node_id in by_words))
 

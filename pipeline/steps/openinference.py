@@ -79,7 +79,7 @@ def turn_attributes(turn: FinishedTurn) -> Attributes:
         names.METADATA: bounded_json(
             {
                 "model": turn.model,
-                "searched_for": answer.condensed_question,
+                "searched_for": answer.corrected or answer.condensed_question,
                 "citations": len(answer.citations),
                 "notices": answer.notices,
                 "settings": answer.settings,
@@ -188,7 +188,7 @@ def _messages(prefix: str, messages: Iterable[Message]) -> Attributes:
 
 def _reranking(step: RerankStep, turn: FinishedTurn) -> Attributes:
     known: Attributes = {
-        Reranker.RERANKER_QUERY: bounded(turn.answer.condensed_question),
+        Reranker.RERANKER_QUERY: bounded(turn.answer.corrected or turn.answer.condensed_question),
         Reranker.RERANKER_TOP_K: step.top_n,
     }
     if step.model:

@@ -110,6 +110,8 @@ def _kind(answer: Answer) -> str:
         return "reply"
     if answer.abstained:
         return "abstained"
+    if answer.arranged:
+        return "answer"
     return "quotes" if answer.mode == "quote" and answer.citations else "answer"
 
 

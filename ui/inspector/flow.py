@@ -108,7 +108,7 @@ def _count(step: Step) -> str:
         case RerankStep():
             return _moved(step)
         case AnswerableStep():
-            return f"{step.probability:.0%}, needs {step.threshold:.0%}"
+            return f"{step.probability:.0%}, {step.verdict or f'needs {step.threshold:.0%}'}"
         case LinksStep():
             return f"{counted(len(step.led), 'section')} brought"
         case MergeUpStep():

@@ -155,7 +155,7 @@ class ServerSentences:
             limits={"section": 1, "sentence": 1},
             visible=snapshot.documents,
             versions=None,
-            fresh=False,
+            fresh=time.time() - snapshot.newest < FRESH_S,
         )
         return any(found.values())
 

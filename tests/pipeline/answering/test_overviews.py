@@ -108,3 +108,13 @@ def test_more_parts_than_fit_are_counted(tmp_path: Path) -> None:
     assert found is not None
     assert (len(found.lines), found.more) == (MOST_LINES, 3)
     assert outline_text(found).endswith("\n\n… 3 more sections")
+
+
+def test_parts_of_one_name_end(tmp_path: Path) -> None:
+    """Where the only part is split again and again, it must come to an end."""
+    store = make_store(
+        tmp_path, {"dup.md": "# Dup\n\n## Same\n\nred.\n\n## Same\n\nblue.\n\n## Same\n\ngreen.\n"}
+    )
+    question = "Give me an overview of Dup"
+    outline_of(question, make_search(store).search(question), store=store)
+    store.close()

@@ -255,3 +255,15 @@ def test_carriage_returns_tables_and_marks_stay_as_they_are(tmp_path: Path) -> N
     assert quote.text.startswith("The **fan's** state")
     assert quote.text.endswith("| pump | ON |")
     store.close()
+
+
+def test_a_table_is_quoted_once_and_never_by_its_header_alone(tmp_path: Path) -> None:
+    note = "of the cabin, with a long note on what it cools"
+    rows = "\n".join(f"| FAN-{n} | fan number {n} {note} |" for n in range(30))
+    store = make_store(tmp_path, {"fans.md": f"# Fans\n\n| Part | Name |\n|---|---|\n{rows}\n"})
+    found = make_search(store).search("Which fan of the cabin cools what?")
+    quotes = choose_quotes(found, store=store, encoder=ENCODER, limit=5)
+    tables = [quote for quote in quotes if quote.kind == "table"]
+    assert len(tables) == 1
+    assert "| FAN-" in tables[0].text
+    store.close()

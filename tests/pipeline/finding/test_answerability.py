@@ -129,3 +129,19 @@ def test_a_code_that_is_missing_raises_no_verdict() -> None:
     verdict = judge("What is C-123?", NOTHING, passages, calibration=strange)
     assert verdict.verdict == "not in the documents"
     assert verdict.probability == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("what does error E0382 mean", True),
+        ("what does error E0106 mean", False),
+        ("alarm code 1202", True),
+        ("alarm 1300", False),
+        ("how do I set 1202 rpm", False),
+        ("is E0382 like E0106?", False),
+    ],
+)
+def test_a_code_without_a_hyphen_that_no_passage_has(question: str, unknown: bool) -> None:
+    passages = [make_passage("a", text="E0106 is a missing lifetime. Alarm 1300 is the pump's.")]
+    assert names_unknown_code(question, passages) is unknown
