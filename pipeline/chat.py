@@ -22,7 +22,6 @@ from pipeline.answering.history import History
 from pipeline.answering.prompts import condense_prompt
 from pipeline.answering.quotes import choose_quotes
 from pipeline.answering.replies import (
-    CLOSEST,
     MAY_NOT_ANSWER,
     NO_MODEL,
     QUOTES_INSTEAD,
@@ -59,6 +58,7 @@ from pipeline.steps.records import (
 )
 from pipeline.steps.trace import RunningStep
 from pipeline.stores.conversations import title_of
+from pipeline.words import CLOSEST
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM

@@ -1,6 +1,8 @@
-"""Numbers with their nouns, as people write them."""
+"""Words that stand in several places: numbers with their nouns, the heading of the closest passages."""
 
 from __future__ import annotations
+
+CLOSEST = "The documents may not answer this. Closest:"
 
 
 def counted(number: int, noun: str) -> str:

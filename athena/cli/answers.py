@@ -17,13 +17,12 @@ from pipeline.answering.excerpts import shown
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
-from pipeline.words import counted
+from pipeline.words import CLOSEST, counted
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Support, Unit
     from pipeline.chat import ChatRecipe
 
-CLOSEST = "The documents may not answer this. Closest:"
 WIDEST = 100  # columns of text that is read
 INSET = 2  # columns of a quote
 CONSOLE_COLUMNS = 80  # of the mission's console

@@ -7,7 +7,7 @@ import re
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
-from pipeline.words import counted
+from pipeline.words import CLOSEST, counted
 from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.units import units_view
@@ -16,7 +16,6 @@ from ui.shared.words import one_line, shortened
 
 MARKER = re.compile(r"\[(\d{1,3})\]")
 STOPPED = "You stopped this answer."
-CLOSEST = "The documents may not answer this. Closest:"
 ASK_OTHERWISE = (
     "Name the part, the status or the command as the manuals write it, or ask about one thing at a time."
 )
