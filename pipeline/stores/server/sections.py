@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+
+from cachetools import LRUCache
 
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import StoredNode
@@ -26,6 +30,9 @@ class ServerSections:
         self._servers = servers
         self._snapshots = snapshots
         self._cache = section_cache()
+        self._lock = threading.Lock()
+        # By version, which never changes: every search reads the documents of its first passages.
+        self._read: LRUCache[str, StoredDocument] = LRUCache(MAX_CHARACTERS, getsizeof=_characters)
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
@@ -34,16 +41,23 @@ class ServerSections:
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
 
+        def remember(snapshot: Snapshot) -> StoredDocument | None:
+            with self._lock:
+                return self._read.get(snapshot.versions.get(source, ""))
+
         def read(snapshot: Snapshot) -> StoredDocument | None:
             version = snapshot.versions.get(source)
             if version is None:
                 return None
             info = snapshot.documents[version]
-            text = read_text(self._servers.mongo, version)
+            text = read_text(self._servers.mongo, version) or ""
             sections = read_sections(self._servers.mongo, {"version": version})
-            return StoredDocument(info, text or "", tuple(section_of(item, info.id) for item in sections))
+            found = StoredDocument(info, text, tuple(section_of(item, info.id) for item in sections))
+            with self._lock, suppress(ValueError):  # too large to be kept
+                self._read[version] = found
+            return found
 
-        document = self._snapshots.read(read)
+        document = self._snapshots.recall(remember, read)
         if document is None:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
         return document
@@ -99,3 +113,7 @@ def _documents(snapshot: Snapshot) -> tuple[DocumentInfo, ...]:
 def _manifest(snapshot: Snapshot) -> Manifest | None:
     made_as = snapshot.manifest
     return None if made_as is None else replace(made_as, generation=snapshot.state.generation)
+
+
+def _characters(document: StoredDocument) -> int:
+    return 2 * len(document.text)  # once whole, once in sections

@@ -115,8 +115,9 @@ class ServerSentences:
         """Those of some analysed terms that no node has: told by the vocabulary where it is known."""
 
         def remember(snapshot: Snapshot) -> frozenset[str] | None:
-            known = self._terms
-            return frozenset(terms) - known[1] if known[0] == _state(snapshot) else None
+            if self._terms[0] != _state(snapshot) or any(map(_has_digit, terms)):
+                return None  # the vocabulary has no word with a digit
+            return frozenset(terms) - self._terms[1]
 
         def read(snapshot: Snapshot) -> frozenset[str]:
             known = remember(snapshot)
@@ -251,3 +252,7 @@ def _sentence(item: Fetched, snapshot: Snapshot) -> StoredNode:
         document_id=snapshot.documents[str(properties["version"])].id,
         section_id=str(properties["section"]),
     )
+
+
+def _has_digit(term: str) -> bool:
+    return any(character.isdigit() for character in term)
