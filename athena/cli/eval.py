@@ -92,6 +92,7 @@ def support(
     show(as_json, asdict(result), lambda: support_text(result))
 
 
+@app.command()
 def passages(
     folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answers`.")],
     corpus: Corpus = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -631,3 +632,9 @@ def test_notes_of_an_answer_are_shown() -> None:
         "ollama/x, 1 of 2 sentences unsupported, 1.3 s",
         "",
     ]
+
+
+def test_every_evaluation_that_the_readme_names_is_a_command() -> None:
+    named = set(re.findall(r"`athena eval (\w+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    known = {command.callback.__name__ for command in cli.eval.app.registered_commands if command.callback}
+    assert {"retrieval", "answers", "passages", "support"} <= named <= known

@@ -116,5 +116,5 @@ def test_parts_of_one_name_end(tmp_path: Path) -> None:
         tmp_path, {"dup.md": "# Dup\n\n## Same\n\nred.\n\n## Same\n\nblue.\n\n## Same\n\ngreen.\n"}
     )
     question = "Give me an overview of Dup"
-    outline_of(question, make_search(store).search(question), store=store)
+    assert outline_of(question, make_search(store).search(question), store=store) is None
     store.close()
