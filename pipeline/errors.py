@@ -45,6 +45,10 @@ class ManifestMismatch(StoreError):
     """The index was made with another model, splitter or version."""
 
 
+class MemoriesChanged(StoreError):
+    """Somebody else wrote to a user's memories since they were read: read again, and decide again."""
+
+
 class UnknownDocument(StoreError):
     """No document of that source is indexed."""
 

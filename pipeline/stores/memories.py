@@ -1,0 +1,189 @@
+"""Memories: what is remembered about each user. One set of records that every preset writes and reads.
+
+A store keeps rows and nothing else: what is remembered, recalled, merged or forgotten is decided in `memory/`,
+which reads all of a user's rows into the process (`load`) and searches them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Tier = Literal["static", "short_term", "long_term"]
+Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
+Category = Literal["preference", "work", "personal", "general"]
+Origin = Literal["user", "assistant", "document", "system"]
+Action = Literal[
+    "ADD", "UPDATE", "TOUCH", "INVALIDATE", "DISPUTE", "RESOLVE", "MIGRATE", "EVICT", "PIN", "STALE", "DELETE"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySource:
+    """Where a memory comes from: a span of a turn, of a document, or another memory; one of the three ids."""
+
+    turn_id: str = ""
+    source: str = ""  # a document's path, as in the index
+    memory_id: str = ""
+    part: Literal["question", "answer"] = "question"  # of a turn
+    start: int = 0  # code points in that part, or in the document's text
+    end: int = 0
+    quote: str = ""  # the words of that span; goes with the memory when it is forgotten
+    file_hash: str = ""  # of the document, as it was read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One thing that is remembered; times in seconds since the epoch.
+
+    It was true from `valid_at` until before `invalid_at`, and we believed it from `created_at` until before
+    `expired_at`; None is open. A live memory has neither end. `embedding` is a float32 vector of unit length
+    as bytes, of the model that `embedded_by` names; b"" where it was not embedded.
+    """
+
+    id: str
+    user: str
+    text: str
+    tier: Tier = "long_term"
+    kind: Kind = "fact"
+    category: Category = "general"
+    origin: Origin = "user"
+    tags: tuple[str, ...] = ()
+    importance: float | None = None  # 0 to 1
+    why: str = ""  # why it was kept, and why it is this important
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    success: bool | None = None
+    pinned: bool = False
+    trusted: bool = True
+    stale: bool = False  # its passage in a document is not there any more
+    disputed: str = ""  # what the sides of a dispute have in common; "" where there is none
+    valid_at: float | None = None
+    invalid_at: float | None = None
+    created_at: float = 0.0
+    expired_at: float | None = None
+    accessed_at: float | None = None
+    accesses: int = 0
+    embedding: bytes = b""
+    embedded_by: str = ""
+    sources: tuple[MemorySource, ...] = ()
+
+    @property
+    def live(self) -> bool:
+        """Whether it is believed now."""
+        return self.expired_at is None and self.invalid_at is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """Somebody or something that is spoken of; `name` is unique for a user once it is normalised."""
+
+    id: str
+    user: str
+    name: str
+    type: str = ""
+    aliases: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """An entity was spoken of at a time: an entry of the memory stream."""
+
+    id: str
+    user: str
+    entity_id: str
+    at: float
+    memory_id: str = ""  # the memory that speaks of it, if there is one
+    turn_id: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """`subject` `label` `object`, between two entities, as said at a time."""
+
+    id: str
+    user: str
+    subject_id: str
+    label: str
+    object_id: str
+    at: float
+    memory_id: str = ""
+    turn_id: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEvent:
+    """What was done to a memory and when; never its text, which is gone when it is forgotten."""
+
+    id: str
+    user: str
+    memory_id: str
+    action: Action
+    at: float
+    other_id: str = ""  # what replaced it, what it was disputed with
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMemories:
+    """Everything of one user, at one `version`."""
+
+    user: str
+    version: int
+    memories: tuple[Memory, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChanges:
+    """What one write does, in one transaction: rows replaced or added by id, then rows removed by id."""
+
+    memories: tuple[Memory, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    events: tuple[MemoryEvent, ...] = ()
+    remembered: tuple[str, ...] = ()  # ids of turns that need not be looked at again
+    removed: tuple[str, ...] = ()  # ids of memories, entities, mentions and relations
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+class Memories(Protocol):
+    """The memories of one store; safe to use from several threads and processes."""
+
+    def users(self) -> list[str]:
+        """All users of whom something is stored, by name."""
+
+    def version(self, user: str) -> int:
+        """A number that grows with each change of this user's rows; 0 for somebody unknown. Cheap."""
+
+    def load(self, user: str) -> UserMemories:
+        """All rows of a user, history included, as of one moment."""
+
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
+        """Write all of it or nothing, and return the new version.
+
+        Raises `MemoriesChanged` where the version is not `expected`: load and decide again. Writing a second
+        live row of the same user, tier and text raises it, too.
+        """
+
+    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
+        """What was done, oldest first; of one memory, or of all."""
+
+    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+        """As `apply`, and then no file of the store holds a byte of what was removed.
+
+        `words` are overwritten in place in all turns (messages, answers, steps, prompts) and titles of this
+        user's conversations.
+        """
+
+    def close(self) -> None:
+        """Release files and connections."""
