@@ -134,6 +134,13 @@ def read_text(mongo: MongoServer, version: str) -> str | None:
     return None if stored is None else str(stored["text"])
 
 
+def read_texts(mongo: MongoServer, where: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts that a filter means, each after its version."""
+    with mongo.collection("texts") as texts:
+        for stored in texts.find(where):
+            yield str(stored["_id"]), str(stored["text"])
+
+
 def read_sections(mongo: MongoServer, where: Mapping[str, Any]) -> Iterator[Document]:
     """The section records that a filter means, in the order of their documents."""
     with mongo.collection("sections") as sections:

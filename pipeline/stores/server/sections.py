@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from pipeline.errors import UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.server.mongo import Document, chunks
-from pipeline.stores.server.records import read_sections, read_text, section_of
+from pipeline.stores.server.records import read_sections, read_text, read_texts, section_of
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import MAX_CHARACTERS, section_cache
@@ -46,16 +47,13 @@ class ServerSections:
                 return self._read.get(snapshot.versions.get(source, ""))
 
         def read(snapshot: Snapshot) -> StoredDocument | None:
-            version = snapshot.versions.get(source)
-            if version is None:
+            if (version := snapshot.versions.get(source)) is None:
                 return None
-            info = snapshot.documents[version]
+            if (kept := remember(snapshot)) is not None:
+                return kept
             text = read_text(self._servers.mongo, version) or ""
             sections = read_sections(self._servers.mongo, {"version": version})
-            found = StoredDocument(info, text, tuple(section_of(item, info.id) for item in sections))
-            with self._lock, suppress(ValueError):  # too large to be kept
-                self._read[version] = found
-            return found
+            return self._keep(snapshot.documents[version], version, text, sections)
 
         document = self._snapshots.recall(remember, read)
         if document is None:
@@ -87,18 +85,40 @@ class ServerSections:
         return self._snapshots.recall(remember, read)
 
     def warm_up(self) -> None:
-        """Read all sections in one query and keep them, where there is room for all."""
+        """Read all documents in two queries and keep them with their sections, where there is room for all.
+
+        Each search looks at the documents of its first passages, and one of them that is not kept costs a
+        query: a few milliseconds in MongoDB, but FerretDB looks through all sections for it.
+        """
 
         def read(snapshot: Snapshot) -> None:
             characters = sum(info.characters for info in snapshot.documents.values())
-            if 0 < characters <= MAX_CHARACTERS_AT_ONCE:
-                self._cache.put(self._visible({"build": snapshot.build}, snapshot))
+            if not 0 < characters <= MAX_CHARACTERS_AT_ONCE:
+                return
+            where = {"build": snapshot.build}
+            records = self._visible(where, snapshot)
+            self._cache.put(records)
+            sections: defaultdict[str, list[Document]] = defaultdict(list)
+            for record in records.values():
+                sections[record["version"]].append(record)
+            for version, text in read_texts(self._servers.mongo, where):
+                if version in snapshot.documents:
+                    self._keep(snapshot.documents[version], version, text, sections[version])
 
         self._snapshots.read(read)
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
         return self._snapshots.recall(_manifest, _manifest)
+
+    def _keep(
+        self, info: DocumentInfo, version: str, text: str, sections: Iterable[Document]
+    ) -> StoredDocument:
+        """A document of its records, kept until others need its room."""
+        found = StoredDocument(info, text, tuple(section_of(item, info.id) for item in sections))
+        with self._lock, suppress(ValueError):  # too large to be kept
+            self._read[version] = found
+        return found
 
     def _visible(self, where: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Document]:
         """The records that a filter means, of visible versions, by id."""

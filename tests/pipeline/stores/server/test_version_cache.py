@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -74,16 +74,23 @@ class TestOnServers:
             assert [*store.sentences.get_many(nodes)] == nodes
             assert [*store.sentences.vectors(nodes)] == nodes
 
-    def test_warmed_up_it_asks_for_no_section(self, store: ServerStore, addresses: ServerAddresses) -> None:
+    def test_warmed_up_it_asks_for_no_section_and_no_document(
+        self, store: ServerStore, addresses: ServerAddresses
+    ) -> None:
         with store.writing(MANIFEST) as writing:
             writing.replace(FANS)
+            writing.replace(make_document("pumps.md", {"Pump": ["It leaks."]}))
+        asked = {"read_sections": Mock(side_effect=AssertionError("asked"))}
+        asked["read_text"] = asked["read_sections"]
+        whole = store.sections.document("fans.md")
         with closing(ServerStore(addresses)) as reader:
             reader.sections.warm_up()
-            with patch("pipeline.stores.server.sections.read_sections", side_effect=AssertionError("asked")):
+            with patch.multiple("pipeline.stores.server.sections", **asked):
                 ids = [node.node_id for node in FANS.sections]
                 assert [node.text for node in reader.sections.get_many(ids).values()] == [
                     node.text for node in FANS.sections
                 ]
+                assert reader.sections.document("fans.md") == whole
 
     def test_a_change_by_another_process_is_seen(
         self, store: ServerStore, addresses: ServerAddresses
