@@ -21,8 +21,8 @@ check: setup  ## formatting, lint and strict types
 	@.venv/bin/ruff check --quiet $(paths)
 	@.venv/bin/mypy
 
-quick: check  ## check, then the tests without browser, servers and kills (under two minutes)
-	@$(python) -m pytest -q -n auto --dist loadgroup -m "not browser and not server and not kill and not package"
+quick: check  ## check, then the tests without browser, servers, kills and slow ones (under two minutes)
+	@$(python) -m pytest -q -n auto --dist loadgroup -m "not browser and not server and not kill and not package and not slow"
 
 test: check  ## check, then all tests, browser journeys included
 	@scripts/chromium.sh

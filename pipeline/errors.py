@@ -5,6 +5,7 @@ AthenaError
 ├── StoreError                the store cannot be read or written
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
+│   ├── MemoriesChanged       somebody else wrote to a user's memories since they were read
 │   └── UnknownDocument       no document of that source is indexed
 ├── ModelError                a model cannot be loaded or answered with an error
 │   ├── ModelUnavailable      not on disk, not installed, not reachable

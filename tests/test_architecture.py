@@ -180,6 +180,7 @@ def _functions(tree: ast.AST) -> Iterator[ast.AST]:
             yield node
 
 
+@pytest.mark.slow
 def test_what_is_not_installed_by_default_is_imported_where_it_is_needed() -> None:
     for name in NAMES:
         tree = parse(name)
@@ -325,6 +326,7 @@ def test_an_ingest_with_nothing_to_do_is_quick(indexed: Path) -> None:
     assert loaded(RUN, command, f"{command} --json", cwd=indexed) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

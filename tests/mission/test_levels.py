@@ -83,6 +83,7 @@ def test_every_command_of_a_script_is_in_the_section_that_it_names(level: str) -
         assert not missing or (general and verb in text), f"{section} does not mention {missing} of {command}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_action_of_a_script_is_needed(level: str) -> None:
     for left_out in [line for line in script(level) if line.split()[0] in ACTING]:
@@ -95,6 +96,7 @@ def test_every_action_of_a_script_is_needed(level: str) -> None:
 # ------------------------------------------------------------------------------------------- not winning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_waiting_loses(level: str) -> None:
     game = Game.start(level)
@@ -104,6 +106,7 @@ def test_waiting_loses(level: str) -> None:
     assert game.transcript[-1] == all_levels()[level].story_lost.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_looking_does_not_win(level: str) -> None:
     game = played(
@@ -113,6 +116,7 @@ def test_looking_does_not_win(level: str) -> None:
     assert game.elapsed_seconds == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_powering_everything_on_does_not_win(level: str, ship: Ship) -> None:
     game = Game.start(level)
@@ -138,6 +142,7 @@ def random_command(ship: Ship, chance: random.Random) -> str:
     return f"{chance.choice(['power on', 'power off', 'self-test', 'show'])} {ident}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("level", LEVELS)
 def test_random_commands_do_not_win(level: str, seed: int, ship: Ship) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from athena import load_settings, open_athena
 from evals.runs.run import evaluate_retrieval
 from mission.levels import all_levels
@@ -32,6 +34,7 @@ def test_every_question_is_answered_by_sections_of_the_manuals() -> None:
     assert {section for found in relevant.values() for section in found} - sections().keys() == set()
 
 
+@pytest.mark.slow
 def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
     """For every question, with the bundled model and no other: enough to win without a language model."""
     ranking = tmp_path / "missions.run"

@@ -366,6 +366,7 @@ SITUATIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(situation=SITUATIONS, minutes=st.integers(5, 240))
 def test_coarse_and_fine_steps_agree(ship: Ship, situation: dict, minutes: int) -> None:
@@ -383,6 +384,7 @@ def test_coarse_and_fine_steps_agree(ship: Ship, situation: dict, minutes: int) 
         assert coarse.quantities[part][key] == pytest.approx(fine.quantities[part][key], rel=0.01, abs=0.3)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=st.integers(1, 60), second=st.integers(1, 60))
 def test_two_waits_are_one(ship: Ship, first: int, second: int) -> None:

@@ -97,6 +97,7 @@ def test_the_manuals() -> None:
     check_files(files)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "every"), [("rust-book", min(EVERY, 3)), ("opensearch-docs", EVERY)])
 def test_documentation_written_by_others(name: str, every: int) -> None:
     files = corpus(TEST_DATA / "docs" / name, every)
@@ -105,6 +106,7 @@ def test_documentation_written_by_others(name: str, every: int) -> None:
     check_files(files)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(MARKDOWN, st.sampled_from([1, 5, 254]))
 def test_markdown_of_any_shape(text: str, max_tokens: int) -> None:
@@ -155,6 +157,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_take_no_time_and_lose_nothing(name: str) -> None:
     started = time.process_time()

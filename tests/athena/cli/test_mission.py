@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from athena import cli
 from athena.settings import MANUALS
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mission-cli")]
+
 SCRIPTS = Path(__file__).parents[2] / "mission" / "scripts"
 
 

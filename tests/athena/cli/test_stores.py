@@ -56,6 +56,7 @@ def test_an_index_moves_to_the_servers_and_back(
         assert "ATHENA_STORE=embedded" in back.stdout
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_with_its_setting(
     manuals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -329,6 +329,7 @@ def test_no_value_is_longer_than_the_limit(new_chat: NewChat) -> None:
 # -- a Phoenix that is not there ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_dead_phoenix_neither_slows_nor_breaks_a_turn_and_is_said_once(
     new_chat: NewChat, conversations: EmbeddedConversations, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -374,6 +375,7 @@ def test_recording_takes_milliseconds_though_phoenix_takes_seconds(new_chat: New
     assert len(receiver.received.roots) == 3  # closing waited for them
 
 
+@pytest.mark.slow
 def test_closing_does_not_wait_for_ever(new_chat: NewChat) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         tracer = PhoenixTracer(f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -493,6 +495,7 @@ print("LOADED", *{{name.split(".")[0] for name in sys.modules}} & {{"opentelemet
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switched_on", [False, True])
 def test_a_short_command_sends_its_turn_and_loads_nothing_without_an_address(
     tmp_path: Path, switched_on: bool, monkeypatch: pytest.MonkeyPatch

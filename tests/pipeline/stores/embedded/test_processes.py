@@ -85,6 +85,7 @@ def start(script: str, folder: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_readers_and_a_writer_at_once(tmp_path: Path) -> None:
     readers = [start(READ, tmp_path) for _ in range(2)]
     writer = start(WRITE, tmp_path)
@@ -95,6 +96,7 @@ def test_two_readers_and_a_writer_at_once(tmp_path: Path) -> None:
         assert int(output) > 0
 
 
+@pytest.mark.slow
 def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
     holder = start(HOLD, tmp_path)
     assert holder.stdout and holder.stdout.readline() == "writing\n"
