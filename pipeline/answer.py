@@ -8,6 +8,7 @@ from typing import Literal
 
 from pipeline.nodes import Node, ScoredNode
 from pipeline.steps.records import Step
+from pipeline.words import counted
 
 Mode = Literal["quote", "generate", "reply"]  # a reply is a rule's: to a greeting, to "what can you do?"
 Verdict = Literal["answered", "closest", "not in the documents"]
@@ -143,6 +144,11 @@ class Unit:
     def parts(self) -> str:
         """What it consists of, in the plural."""
         return PARTS[self.kind]
+
+    def more(self, number: int) -> str:
+        """So many more parts of it in words: "… 7 more rows"; "" for none."""
+        part = self.parts.removesuffix("s")
+        return f"… {counted(number, f'more {part}')}" if number else ""
 
 
 PARTS: Mapping[UnitKind, str] = {

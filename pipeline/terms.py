@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,11 @@ def content_terms(text: str) -> tuple[str, ...]:
     """The different terms of a text without stop words, in order; all its terms where nothing is left."""
     terms = tuple(dict.fromkeys(analyse(text)))
     return tuple(term for term in terms if term not in stop_terms()) or terms
+
+
+def share(wanted: Collection[str], present: Collection[str]) -> float:
+    """How many of the wanted terms are present, 0 to 1; 0 where none is wanted."""
+    return sum(term in present for term in wanted) / len(wanted) if wanted else 0.0
 
 
 def leaf_terms(leaf: Node) -> set[str]:

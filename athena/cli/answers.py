@@ -173,7 +173,7 @@ def _quotes(answer: Answer) -> list[RenderableType]:
 def _quote(unit: Unit, citation: Citation) -> list[RenderableType]:
     """A quote after its lead, with a line or row where something is left out."""
     found = shown(unit, citation)
-    before, after = _left_out(unit.left_out_before, unit), _left_out(unit.left_out_after, unit)
+    before, after = unit.more(unit.left_out_before), unit.more(unit.left_out_after)
     head: list[RenderableType] = [_footnote(citation)]
     if found.lead:
         head.append(Prose(found.lead + "\n", inset=INSET))
@@ -183,17 +183,12 @@ def _quote(unit: Unit, citation: Citation) -> list[RenderableType]:
     return [*head, Prose("\n".join(row.rstrip() for row in rows if row), inset=INSET)]
 
 
-def _left_out(number: int, unit: Unit) -> list[str]:
-    part = unit.parts.removesuffix("s")
-    return [f"… {counted(number, f'more {part}')}"] if number else []
+def _as_rows(left_out: str) -> list[str]:
+    return [f"| {left_out} |"] if left_out else []
 
 
-def _as_rows(left_out: list[str]) -> list[str]:
-    return [f"| {text} |" for text in left_out]
-
-
-def _as_lines(left_out: list[str]) -> list[RenderableType]:
-    return [Line(text, style="dim", inset=INSET) for text in left_out]
+def _as_lines(left_out: str) -> list[RenderableType]:
+    return [Line(left_out, style="dim", inset=INSET)] if left_out else []
 
 
 def _footnote(citation: Citation, *, doubt: str = "") -> Line:

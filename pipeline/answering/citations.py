@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from pipeline.answer import Citation, Passage
 from pipeline.answering.provenance import quote_hash
@@ -109,7 +110,7 @@ def citation_of(
     return Citation(
         marker=marker,
         source=section.metadata["source"],
-        heading_path=tuple(section.metadata["heading_path"]),
+        heading_path=_common([leaf.metadata["heading_path"] for leaf in leaves]),
         start=start,
         end=end,
         start_line=leaves[0].metadata["start_line"],
@@ -122,6 +123,12 @@ def citation_of(
         section_text=section.text,
         section_start=offset,
     )
+
+
+def _common(paths: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What heading paths begin with alike."""
+    shared = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+    return tuple(level[0] for level in shared)
 
 
 def without_markers(text: str) -> str:

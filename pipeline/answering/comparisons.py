@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
+from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, share
 
 QUOTES_A_SIDE = 2
 READ_PASSAGES = 3  # of each side, for one that names it
@@ -109,7 +110,7 @@ def _is_found(name: str, retrieval: Retrieval) -> bool:
     """True where the first passages have enough of the side's words; all, where the verdict is no."""
     terms = content_terms(name)
     enough = NAMED if retrieval.answerability.answerable else 1.0
-    return any(_share(terms, _words(passage)) >= enough for passage in retrieval.passages[:READ_PASSAGES])
+    return any(share(terms, _words(passage)) >= enough for passage in retrieval.passages[:READ_PASSAGES])
 
 
 def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -> tuple[Quote, ...]:
@@ -130,15 +131,11 @@ def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -
 
 def _is_sentence(leaf: Node) -> bool:
     """True for what says something: no row, no code, no introduction of what follows."""
-    return leaf.metadata["kind"] in ("prose", "list_item") and not leaf.text.rstrip("*_` ").endswith(":")
+    return leaf.metadata["kind"] in ("prose", "list_item") and not ends_with_colon(leaf.text)
 
 
 def _words(passage: Passage) -> set[str]:
     return {*analyse(passage.section.text), *analyse(" ".join(passage.section.metadata["heading_path"]))}
-
-
-def _share(terms: Sequence[str], present: set[str]) -> float:
-    return sum(term in present for term in terms) / len(terms) if terms else 0.0
 
 
 def _quoted(citation: Citation) -> str:

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from pipeline.answer import Passage, Retrieval
 from pipeline.answering.quotes import Quote, quote_of
+from pipeline.answering.units import ends_with_colon
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
@@ -187,7 +188,7 @@ def _tells(leaf: Node) -> bool:
 
 
 def _introduces(leaf: Node) -> bool:
-    return bool(leaf.metadata["kind"] == "prose" and leaf.text.rstrip("*_` ").endswith(":"))
+    return bool(leaf.metadata["kind"] == "prose" and ends_with_colon(leaf.text))
 
 
 def _run(leaves: Iterable[Node], kind: str) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from pipeline.answer import Citation, Passage, Unit
 from pipeline.answering.citations import citation_of
 from pipeline.answering.provenance import quote_hash
 from pipeline.answering.quotes import Quote
 from pipeline.answering.units import end_of, start_of
+from pipeline.words import counted
 
 NEAREST = 4  # sections shown where the documents do not answer
 NO_MODEL = "No language model is connected: these are quotes from the documents."
@@ -53,7 +53,7 @@ def quotes_text(citations: Sequence[Citation], units: Sequence[Unit] = (), *, op
             parts.append(f"**{' › '.join(citation.heading_path) or citation.source}**")
         parts.append("\n".join(f"> {line}".rstrip() for line in _quoted(citation, unit).splitlines()))
     if folded:
-        parts.append(f"*{_plural(folded, 'more passage', 'more passages')}*")
+        parts.append(f"*{counted(folded, 'more passage')}*")
     return "\n\n".join(parts)
 
 
@@ -66,7 +66,6 @@ def _citation(quote: Quote, marker: int, file_hash: str) -> Citation:
     below = text[end_of(leaves[-1]) - offset : quote.end - offset].count("\n")
     return replace(
         cited,
-        heading_path=_common([leaf.metadata["heading_path"] for leaf in leaves]),
         start=quote.start,
         end=quote.end,
         start_line=cited.start_line - above,
@@ -74,12 +73,6 @@ def _citation(quote: Quote, marker: int, file_hash: str) -> Citation:
         quote=quote.text,
         quote_hash=quote_hash(quote.text),
     )
-
-
-def _common(paths: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """What heading paths begin with alike."""
-    shared = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
-    return tuple(level[0] for level in shared)
 
 
 def _unit(quote: Quote, marker: int) -> Unit:
@@ -112,15 +105,10 @@ def _left_out(unit: Unit) -> str:
     before, after = unit.left_out_before, unit.left_out_after
     if not unit.left_out:
         return ""
-    first = before or after
-    parts = f"… {_plural(first, f'more {unit.parts[:-1]}', f'more {unit.parts}')}"
+    parts = unit.more(before or after)
     if not before:
         return parts
     return f"{parts} before, {after} after" if after else f"{parts} before"
-
-
-def _plural(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
 
 
 def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:

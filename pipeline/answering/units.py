@@ -180,10 +180,15 @@ def form_of(leaf: Node) -> Form:
     return _form(leaf.text, leaf.metadata["kind"])
 
 
+def ends_with_colon(text: str) -> bool:
+    """Whether a text ends in a colon, maybe within marks of emphasis or code: it introduces what follows."""
+    return text.rstrip("*_` \t").endswith(":")
+
+
 @lru_cache(maxsize=KEPT_FORMS)
 def _form(text: str, kind: str) -> Form:
     plain = text.strip()
-    colon = plain.rstrip("*_` \t").endswith(":")
+    colon = ends_with_colon(plain)
     short = kind == "prose" and len(plain.split()) <= LABEL_WORDS
     return Form(
         says=bool(re.search(r"\w", TAGS.sub("", text) if "<" in text or "{" in text else text)),

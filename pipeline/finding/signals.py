@@ -8,7 +8,7 @@ from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.finding.evidence import focus_terms, lacks_fact
 from pipeline.stores.base import Ranking, SearchResponse
-from pipeline.terms import content_terms
+from pipeline.terms import content_terms, share
 
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
 BY_WORDS = 20  # sentences that the words find first; with 5 or 10 of them strange questions look less strange
@@ -31,7 +31,7 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
     """
     head = passages[:READ_PASSAGES]
     terms = [_terms(passage) for passage in head]
-    coverage = max(_share(content_terms(question), present) for present in terms)
+    coverage = max(share(content_terms(question), present) for present in terms)
     focus = focus_terms(question)
     by_vector = bool(response.dense_sentences or response.dense_sections)
     return {
@@ -41,7 +41,7 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
         "agreed": _agreed(response) if by_vector else coverage,
         "coverage": coverage,
         "asks_focus": float(bool(focus)),
-        "focus_missing": 1 - _share(focus, set().union(*terms)) if focus else 0.0,
+        "focus_missing": 1 - share(focus, set().union(*terms)) if focus else 0.0,
         "lacks_fact": float(lacks_fact(question, _best_sentences(head))),
     }
 
@@ -87,7 +87,3 @@ def _best_sentences(passages: Iterable[Passage]) -> list[str]:
 def _terms(passage: Passage) -> set[str]:
     headings = " ".join(passage.section.metadata["heading_path"])
     return {*analyse(passage.section.text), *analyse(headings)}
-
-
-def _share(wanted: Collection[str], present: Collection[str]) -> float:
-    return sum(term in present for term in wanted) / len(wanted) if wanted else 0.0

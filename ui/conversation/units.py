@@ -83,8 +83,8 @@ def unit_tree(item: QuotedUnit) -> Tree:
     """Lead and quote, with a line where something is left out."""
     lead, tree = _trees(shown(item.unit, item.citation), item.unit)
     before, after = (
-        _left_out(item.unit.left_out_before, item.unit),
-        _left_out(item.unit.left_out_after, item.unit),
+        _left_out(item.unit.more(item.unit.left_out_before)),
+        _left_out(item.unit.more(item.unit.left_out_after)),
     )
     body = _body(tree)
     if body is None:
@@ -131,11 +131,8 @@ def _answers(excerpt: Excerpt, unit: Unit) -> list[tuple[int, int]]:
     )
 
 
-def _left_out(number: int, unit: Unit) -> Tree:
-    if not number:
-        return []
-    part = unit.parts.removesuffix("s")
-    return [{"t": "more", "c": [f"… {counted(number, f'more {part}')}"]}]
+def _left_out(text: str) -> Tree:
+    return [{"t": "more", "c": [text]}] if text else []
 
 
 def _body(tree: Tree) -> dict[str, Any] | None:

@@ -32,7 +32,11 @@ def leaf(passage: Passage, position: int) -> TextNode:
         text=SECTION[start:end],
         start_char_idx=10 + start,
         end_char_idx=10 + end,
-        metadata={"start_line": 3, "end_line": 3},
+        metadata={
+            "start_line": 3,
+            "end_line": 3,
+            "heading_path": [*passage.section.metadata["heading_path"]],
+        },
     )
 
 
@@ -104,6 +108,15 @@ def test_a_citation_is_an_exact_span() -> None:
     assert citation.section_text[citation.start - citation.section_start :].startswith(citation.quote)
     assert (citation.file_hash, citation.quote_hash) == ("h1", quote_hash(citation.quote))
     assert citation.heading_path == ("Ship", "Fan")
+
+
+def test_of_a_passage_that_stands_for_a_parent_the_headings_of_the_sentence_are_named() -> None:
+    parent, sentence = PASSAGES[1], leaf(PASSAGES[1], 1)
+    sentence.metadata["heading_path"] = ["Ship", "Fan", "Speed"]
+    found = citation_of([sentence], parent, marker=1, file_hash="", verified=True)
+    assert found.heading_path == ("Ship", "Fan", "Speed")
+    both = citation_of([leaf(parent, 0), sentence], parent, marker=1, file_hash="", verified=True)
+    assert both.heading_path == ("Ship", "Fan")
 
 
 def test_adjacent_leaves_make_one_span() -> None:
