@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mission.parts import Quantity
 from mission.schema import AlarmRow
 from mission.ship import Ship
-from mission.state import LogEntry, ShipState
+from mission.state import LogEntry, ShipState, clock
 from mission.status import Status, reading, statuses
 
 ANY_CONTROLLER = "*-CTRL"
@@ -33,10 +33,10 @@ class Alarm:
 
 
 def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
-    """The alarms of a state, warnings first."""
+    """The alarms of a state: warnings first, and of these a cause before what follows from it."""
     found = statuses(ship, state)
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
-    return sorted(alarms, key=lambda alarm: not alarm.is_warning)
+    return sorted(alarms, key=lambda alarm: (not alarm.is_warning, _distance(ship, alarm)))
 
 
 def record(ship: Ship, state: ShipState) -> list[Alarm]:
@@ -50,6 +50,16 @@ def record(ship: Ship, state: ShipState) -> list[Alarm]:
     new.sort(key=lambda alarm: _distance(ship, alarm))
     state.log += [LogEntry(state.minute, a.code, a.subject, a.text) for a in new]
     return new
+
+
+def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
+    """Entries of the log as the console prints them: when it sounded, and when it ended if it has."""
+    titles = {row.code: row.title for row in ship.alarms}
+    return [
+        f"{clock(entry.minute)}  {entry.code}  {titles[entry.code]}  {entry.text}"
+        + (f", ended {clock(entry.gone)}" if entry.gone is not None else "")
+        for entry in entries
+    ]
 
 
 def _distance(ship: Ship, alarm: Alarm) -> int:

@@ -8,6 +8,7 @@ from mission.console import FILTERS, filter_values
 from mission.radio import radios
 from mission.ship import Ship
 
+ASIDE = ("hint", "undo")  # what the game understands besides the ship's commands
 DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")
 
 
@@ -25,7 +26,8 @@ def _options(ship: Ship, before: Sequence[str]) -> Iterable[str]:
     following = [
         words[len(before)] for words in known if len(words) > len(before) and words[: len(before)] == lowered
     ]
-    return [*dict.fromkeys(following), *_arguments(ship, lowered)]
+    aside = () if before else ASIDE
+    return [*dict.fromkeys(following), *_arguments(ship, lowered), *aside]
 
 
 def _arguments(ship: Ship, before: list[str]) -> Iterable[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 
 from mission import commands, views
 from mission.commands import Action, Refused
+from mission.names import named
 from mission.parts import Setting
 from mission.radio import radios
 from mission.schema import CommandRow
@@ -18,8 +19,26 @@ from mission.state import ShipState
 from mission.status import Status
 
 FILTERS = ("--system", "--status", "--kind", "--role")
-DURATION = re.compile(r"(\d+(?:\.\d+)?)([mh])")
+DURATION = re.compile(
+    r"(?:(\d+(?:[.,]\d+)?)h(?:ours?|rs?)?)?(?:(\d+(?:[.,]\d+)?)(?:m(?:in(?:ute)?s?)?)?)?", re.IGNORECASE
+)
 LONGEST_WAIT_H = 48.0
+MEANT = {
+    "power on": ("turn on", "switch on", "activate", "enable", "start", "power up", "poweron"),
+    "power off": ("turn off", "switch off", "shut down", "disable", "stop", "power down", "poweroff"),
+    "self-test": ("test", "selftest", "diagnose", "run self-test", "self test"),
+    "show": ("status", "info", "inspect", "look at", "view", "describe"),
+    "telemetry": ("read", "measure", "sensors"),
+    "list systems": ("systems", "ls", "list"),
+    "list parts": ("parts",),
+    "alarms": ("alarm", "warnings"),
+    "alarms log": ("log", "history"),
+    "transmit": ("send", "call"),
+    "wait": ("sleep", "pause"),
+    "set": ("change", "adjust"),
+    "ask": ("what", "how", "why", "where", "which", "who", "when", "is", "can", "should", "tell me"),
+}
+"""Other words that people type; the console suggests the command that they mean."""
 HELP = {
     "list systems": "every system with its status, inner systems indented",
     "list parts": "parts with name, role and status; filters may be combined",
@@ -58,8 +77,18 @@ def parse(ship: Ship, line: str) -> Parsed:
         if f"{text} ".lower().startswith(f"{name} "):
             rest = text[len(name) :].strip()
             return Parsed(ship.commands[name], tuple(rest.split()), rest)
+    raise Refused("E-01", f"'{text}'.{_meant(ship, text)}")
+
+
+def _meant(ship: Ship, text: str) -> str:
+    """` Did you mean X?` for a line that begins with no command."""
+    for command, others in MEANT.items():
+        for other in sorted(others, key=len, reverse=True):
+            if f"{text.lower()} ".startswith(f"{other} "):
+                whole = text if command == "ask" else text[len(other) :].strip()
+                return f" Did you mean {f'{command} {whole}'.strip()}?"
     first_two = " ".join(text.lower().split()[:2])
-    raise Refused("E-01", f"'{text}'.{nearest(first_two, ship.commands, 'Type help for a list.')}")
+    return nearest(first_two, ship.commands, "Type help for a list.")
 
 
 def act(ship: Ship, state: ShipState, line: str) -> Action:
@@ -92,6 +121,14 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
     return parsed.words
 
 
+def _ids_first(ship: Ship, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with a plain name at their beginning replaced by its id."""
+    if not words or words[0].upper() in (*ship.ids, *ship.systems):
+        return words
+    found = named(ship, words)
+    return words if found is None else (found[0], *words[found[1] :])
+
+
 def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
     """The id of a part or a controller; a system's id stands for its controller."""
     ident = word.upper()
@@ -122,9 +159,10 @@ def _value(setting: Setting, word: str) -> str:
 
 
 def duration_min(word: str) -> float | None:
-    """Minutes of `30m` or `2h`, or None."""
-    match = DURATION.fullmatch(word.lower())
-    minutes = float(match[1]) * (60 if match[2] == "h" else 1) if match else 0.0
+    """Minutes of `30m`, `2h`, `1h30m` or `90`, or None."""
+    match = DURATION.fullmatch(word)
+    hours, minutes = (float((part or "0").replace(",", ".")) for part in match.groups()) if match else (0, 0)
+    minutes += 60 * hours
     return minutes if 0 < minutes <= LONGEST_WAIT_H * 60 else None
 
 
@@ -173,7 +211,12 @@ def _looking(view: Callable[[Ship, ShipState], list[str]]) -> Handler:
 
 def _on_id(carry_out: Callable[[Ship, ShipState, str], Action]) -> Handler:
     """A command whose one argument is an id."""
-    return lambda ship, state, parsed: carry_out(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
+
+    def handler(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
+        parsed = replace(parsed, words=_ids_first(ship, parsed.words))
+        return carry_out(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
+
+    return handler
 
 
 def _list_parts(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
@@ -185,7 +228,7 @@ def _show(ship: Ship, state: ShipState, ident: str) -> Action:
 
 
 def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    words = _words(parsed, 0, 3)
+    words = _words(replace(parsed, words=_ids_first(ship, parsed.words)), 0, 3)
     if not words:
         raise Refused("E-02", f"no id was given. Syntax: {parsed.command.syntax}")
     ident = _id(ship, words[0])
@@ -196,7 +239,7 @@ def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
 
 
 def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    words = _words(parsed, 1, 2)
+    words = _words(replace(parsed, words=_ids_first(ship, parsed.words)), 1, 2)
     ident = _id(ship, words[0])
     known = ship.telemetry_of(ident)
     if not known:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mission import console, panel
-from mission.alarms import Alarm, active_alarms, record
+from mission.alarms import Alarm, active_alarms, record, sounded
 from mission.commands import Action, Refused
 from mission.conditions import Situation
 from mission.errors import SavedGameError
@@ -17,7 +17,7 @@ from mission.files import write_atomically
 from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
-from mission.saves import SAVE_VERSION, Saved, dump, parse_saved
+from mission.saves import SAVE_VERSION, Moment, Saved, dump, parse_saved
 from mission.ship import Ship, the_ship
 from mission.state import ShipState, clock, sound_state
 from mission.status import Status
@@ -50,6 +50,8 @@ class Game:
     reason: str = ""
     transcript: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
+    undone: int = 0
+    before: Moment | None = None
     ask: Ask | None = None
 
     # -------------------------------------------------------------------------------------------- beginning
@@ -73,56 +75,83 @@ class Game:
     # -------------------------------------------------------------------------------------------- playing
 
     def run(self, line: str) -> list[str]:
-        """What the console says to a line."""
-        if self.outcome is not Outcome.RUNNING:
-            return ["The level is over."]
-        if not line.strip():
+        """What the console says to a line: a command of the ship, `hint` or `undo`."""
+        word = line.strip().lower()
+        if not word:
             return []
+        if self.outcome is Outcome.WON or (self.outcome is Outcome.LOST and word != "undo"):
+            return ["The level is over."]
         self.history.append(line)
         self.transcript.append(f"{self.ship.names.prompt} {line}")
-        try:
-            lines, new = self._do(console.act(self.ship, self.state, line))
-        except Refused as refused:
-            lines, new = self._refuse(refused)
-        lines += [f"{clock(self.state.minute)}  {a.code}  {a.title}  {a.text}" for a in new]
-        lines += self._standing()
+        match word:
+            case "hint":
+                lines = [self.hint() or "There are no more hints."]
+            case "undo":
+                lines = self._undo()
+            case _:
+                lines = self._act(line)
         self.transcript += lines
         return lines
 
-    def _do(self, action: Action) -> tuple[list[str], list[Alarm]]:
-        self.state = action.state
-        new = self._pass(action.minutes, wakes=action.wakes)
-        if action.question:
-            return self._answer(action.question), new
-        return list(action.report(self.state)), new
+    def _act(self, line: str) -> list[str]:
+        before = Moment(self.state.copy(), self.held_min)
+        try:
+            lines = self._do(console.act(self.ship, self.state, line))
+        except Refused as refused:
+            lines = self._refuse(refused)
+        if self.state != before.state:
+            self.before = before
+        return lines + self._standing()
 
-    def _refuse(self, refused: Refused) -> tuple[list[str], list[Alarm]]:
+    def _undo(self) -> list[str]:
+        """Back to before the last command that changed anything; it costs no time, and is counted."""
+        if self.before is None:
+            return ["There is no step to take back."]
+        then, self.before = self.before, None
+        self.state, self.held_min = then.state, then.held_min
+        self.outcome, self.reason = Outcome.RUNNING, ""
+        self.undone += 1
+        return [f"One step back: it is {self.clock} again."]
+
+    def _do(self, action: Action) -> list[str]:
+        self.state = action.state
+        known = len(self.state.log)
+        self._pass(action.minutes, wakes=action.wakes)
+        if action.question:
+            return self._answer(action.question)
+        said, alarms = list(action.report(self.state)), sounded(self.ship, self.state.log[known:])
+        return [*alarms, *said] if action.wakes else [*said, *alarms]
+
+    def _refuse(self, refused: Refused) -> list[str]:
         if refused.state is not None:
             self.state = refused.state
-        new = self._pass(refused.minutes) if refused.minutes else record(self.ship, self.state)
+        known = len(self.state.log)
+        if refused.minutes:
+            self._pass(refused.minutes)
+        else:
+            record(self.ship, self.state)
         stop = "" if refused.text.endswith(("?", ".")) else "."
-        return [f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}{stop}"], new
+        said = f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}{stop}"
+        return [said, *sounded(self.ship, self.state.log[known:])]
 
     def _answer(self, question: str) -> list[str]:
         if self.ask is None:
             return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
         return self.ask(question, self.telemetry_for_assistant()).splitlines()
 
-    def _pass(self, minutes: float, *, wakes: bool = False) -> list[Alarm]:
-        """The new alarms while time passes, minute by minute."""
-        new: list[Alarm] = []
+    def _pass(self, minutes: float, *, wakes: bool = False) -> None:
+        """Let time pass minute by minute; alarms go into the log, and a new warning may end it."""
         left = minutes
         while left > 1e-6 and self.outcome is Outcome.RUNNING:
             span = min(MINUTE, left)
             before = self.elapsed_min
             pass_time(self.ship, self.state, span)
             self._happen(before)
-            new += record(self.ship, self.state)
+            new = record(self.ship, self.state)
             self._judge(span)
             left -= span
             if wakes and any(alarm.is_warning for alarm in new):
                 break
-        return new
 
     def drift(self, minutes: float) -> Outcome:
         """Let time pass in one stride, without alarms: for looking ahead on a copy."""
@@ -211,6 +240,8 @@ class Game:
             reason=self.reason,
             transcript=self.transcript,
             history=self.history,
+            undone=self.undone,
+            before=self.before,
         )
         return dump(saved)
 
@@ -240,6 +271,8 @@ class Game:
             saved.reason,
             saved.transcript,
             saved.history,
+            saved.undone,
+            saved.before,
             ask,
         )
 

@@ -45,7 +45,7 @@ class Setting(FileRow):
         if self.pattern:
             return text.upper() if re.fullmatch(self.pattern, text.upper()) else None
         try:
-            number = float(text)
+            number = float(text.replace(",", "."))
         except ValueError:
             return None
         if self.min is None or self.max is None or not self.min <= number <= self.max:

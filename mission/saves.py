@@ -15,6 +15,14 @@ SAVE_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """What `undo` goes back to: a game that was running."""
+
+    state: ShipState
+    held_min: float
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
     """A game as it is written to a file."""
 
@@ -29,6 +37,8 @@ class Saved:
     reason: str
     transcript: list[str]
     history: list[str]
+    undone: int = 0
+    before: Moment | None = None
 
 
 _SAVED = TypeAdapter(Saved)
@@ -48,7 +58,8 @@ def parse_saved(text: str, ship: Ship) -> Saved:
         raise SavedGameError(f"The saved game is damaged: {error}", fix) from error
     if saved.version != SAVE_VERSION:
         raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", fix)
-    if not _fits(saved.state, ship):
+    states = [saved.state, *([saved.before.state] if saved.before else [])]
+    if not all(_fits(state, ship) for state in states):
         raise SavedGameError("The saved game is of another ship.", fix)
     return saved
 

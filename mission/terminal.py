@@ -8,8 +8,10 @@ from pathlib import Path
 
 from mission.best_times import BestTimes, read_best_times, record_win
 from mission.completion import complete
+from mission.ending import ending
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
+from mission.text import duration
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
@@ -62,8 +64,18 @@ def play(
         record_win(progress, game.level.id, game.elapsed_seconds)
     if game.outcome is not Outcome.RUNNING and save is not None:
         save.unlink(missing_ok=True)
-    _say(write, [f"Ship's time {game.clock}, {game.elapsed_seconds // 60} minutes after the start."])
+    _say(write, _last_words(game, saved=save is not None))
     return 0 if game.outcome is Outcome.WON else 1
+
+
+def _last_words(game: Game, *, saved: bool) -> list[str]:
+    """How it ended and what to play next, or that the game is kept."""
+    if game.outcome is Outcome.RUNNING:
+        kept = " The game is saved: the same command continues it." if saved else ""
+        return [f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start.{kept}"]
+    end = ending(game)
+    following = [f"Next: athena mission {x.number} ({x.title})" for x in (end.following,) if x]
+    return [end.summary, *following]
 
 
 def commands_of(lines: Iterable[str]) -> list[str]:
@@ -93,8 +105,8 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
     """Read commands until the level is over or the player leaves."""
     if read is input:
         _use_readline(game)
-    _say(write, ["Type help for the commands, hint for a hint, quit to leave."])
-    while game.outcome is Outcome.RUNNING:
+    _say(write, ["Type help for the commands, hint for a hint, undo to take a step back, quit to leave."])
+    while game.outcome is not Outcome.WON:
         try:
             line = read(f"{game.clock} {game.ship.names.prompt} ")
         except (EOFError, KeyboardInterrupt):
@@ -102,10 +114,9 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
             return
         if line.strip().lower() in LEAVE:
             return
-        if line.strip().lower() == "hint":
-            _say(write, [game.hint() or "There are no more hints."])
-        else:
-            _enter(game, line, write, save)
+        _enter(game, line, write, save)
+        if game.outcome is Outcome.LOST:
+            _say(write, ["undo takes the last step back; quit leaves."])
 
 
 def _enter(game: Game, line: str, write: Write, save: Path | None) -> None:

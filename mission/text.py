@@ -42,3 +42,9 @@ def _marks_in(text: str) -> Iterable[Mark]:
     for match in _MARKS.finditer(text):
         kind: MarkKind = match.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
         yield Mark(match.start(), match.end(), kind)
+
+
+def duration(seconds: int) -> str:
+    """A span of ship's time, `2 h 05 min`."""
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"

@@ -122,10 +122,10 @@ def showing_results(corrected: str, *, instead_of: str) -> Line:
 
 
 def plain_answer(answer: Answer) -> str:
-    """Quotes in lines of the mission's console, without colours."""
+    """The answer in lines of the mission's console, without colours."""
     stream = io.StringIO()
     console = Console(file=stream, width=CONSOLE_COLUMNS, force_terminal=True, color_system=None)
-    console.print(Group(*_quotes(answer)))
+    console.print(answer_body(answer))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,10 @@ from athena.cli.running import opened, say_error, settings_with, show
 if TYPE_CHECKING:
     from athena import Athena
     from mission.game import Ask
-    from pipeline.chat import ChatRecipe
+    from mission.games import Games
+
+
+STOPPED = "Stopped. Ask again, or go on."
 
 
 def mission(
@@ -66,45 +70,64 @@ def _play(
     athena: Athena, level: str | None, *, folder: Path, script: Path | None, easy: bool, seed: int
 ) -> int:
     """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
+    from mission.games import Games
     from mission.levels import level_of
     from mission.terminal import next_level, play
 
     folder.mkdir(parents=True, exist_ok=True)
     progress = folder / "progress.json"
     wanted = level_of(level or next_level(progress)).id
-    return play(
-        wanted,
-        ask=_assistant(athena),
-        write=sys.stdout.write,
-        script=_commands(script) if script else None,
-        seed=seed,
-        easy=easy,
-        progress=progress,
-        save=None if script else folder / f"{wanted}.json",
-    )
+    save = None if script else folder / f"{wanted}.json"
+    with tempfile.TemporaryDirectory() as own:
+        games = Games(Path(own) if script else folder)
+        if save and not save.exists():
+            games.discard(wanted)  # the conversation of an earlier game
+        return play(
+            wanted,
+            ask=_assistant(athena, games, wanted),
+            write=sys.stdout.write,
+            script=_commands(script) if script else None,
+            seed=seed,
+            easy=easy,
+            progress=progress,
+            save=save,
+        )
 
 
-def _assistant(athena: Athena) -> Ask:
+def _assistant(athena: Athena, games: Games, level: str) -> Ask:
     """The assistant for the console's `ask`: one conversation a game; sources under the answer.
 
     In the easier mode a language model is told the telemetry; it is not searched for.
     """
-    from athena.cli.answers import ask_quietly, plain_answer, quotes_units
+    from athena.cli.answers import ask_quietly, plain_answer
     from athena.missions import mission_persona
-
-    chat: ChatRecipe | None = None
+    from pipeline.errors import AthenaError
 
     def ask(question: str, telemetry: str) -> str:
-        nonlocal chat
-        conversation = chat.conversation_id if chat else None
-        chat = athena.chat(conversation_id=conversation, persona=mission_persona(telemetry))
-        answer = ask_quietly(chat, question)
-        if quotes_units(answer):
-            return plain_answer(answer)
-        sources = [f"[{c.marker}] {' > '.join([c.source, *c.heading_path])}" for c in answer.citations]
-        return "\n".join([answer.text, "", *sources]).strip()
+        try:
+            chat = athena.chat(
+                conversation_id=_conversation(athena, games, level), persona=mission_persona(telemetry)
+            )
+            answer = ask_quietly(chat, question)
+        except AthenaError as error:  # no index, a model that failed: the game goes on
+            return str(error)
+        except KeyboardInterrupt:
+            return STOPPED
+        games.keep_conversation(level, chat.conversation_id)
+        return plain_answer(answer)
 
     return ask
+
+
+def _conversation(athena: Athena, games: Games, level: str) -> str | None:
+    """The conversation of a level's game, which the page continues, too; None before the first question."""
+    from pipeline.errors import UnknownConversation
+
+    wanted = games.conversation(level)
+    try:
+        return athena.conversations.get(wanted).info.id if wanted else None
+    except UnknownConversation:  # deleted since
+        return None
 
 
 def _commands(script: Path) -> list[str]:

@@ -340,3 +340,66 @@ def test_statuses_codes_and_errors_are_marked(game: Game) -> None:
 def test_a_game_that_is_over_takes_no_commands(game: Game) -> None:
     game.outcome = Outcome.LOST
     assert said(game, "list systems") == "The level is over."
+
+
+# ------------------------------------------------------------------------------------- as people type it
+
+
+@pytest.mark.parametrize(
+    ("line", "ident"),
+    [
+        ("show fan one", "ECS-FAN-1"),
+        ("show cabin fan 2", "ECS-FAN-2"),
+        ("show Freezer", "STO-FRZ-1"),
+        ("telemetry coolant pump one", "ECS-CLP-1"),
+    ],
+)
+def test_a_plain_name_stands_for_its_id(game: Game, line: str, ident: str) -> None:
+    assert said(game, line).startswith(ident)
+
+
+def test_a_name_of_several_parts_lists_them(game: Game) -> None:
+    text = said(game, "show fan")
+    assert text.startswith("E-02")
+    assert "ECS-FAN-1, ECS-FAN-2" in text
+
+
+def test_a_setting_takes_a_plain_name_and_a_decimal_comma(game: Game) -> None:
+    assert "ECS-FAN-1 SPEED is now LOW" in said(game, "set cabin fan 1 speed low")
+    assert said(game, "set CAB-CTRL x 1").startswith("E-02")
+    part, key = next(
+        (part.id, key)
+        for part in game.ship.parts.values()
+        for key, setting in part.settings.items()
+        if setting.min is not None and setting.max is not None and setting.max - setting.min > 1
+    )
+    middle = (game.ship.parts[part].settings[key].min or 0) + 0.5
+    assert "E-04" not in said(game, f"set {part} {key} {str(middle).replace('.', ',')}")
+
+
+@pytest.mark.parametrize(
+    ("duration", "minutes"),
+    [("1h30m", 90), ("90", 90), ("1.5h", 90), ("1,5 h", 90), ("90 min", 90), ("2 hours", 120)],
+)
+def test_durations_as_they_are_typed(game: Game, duration: str, minutes: float) -> None:
+    assert take_time(game, f"wait {duration}") == minutes
+
+
+@pytest.mark.parametrize("duration", ["", "0", "h", "m", "-5m", "3x", "1m2h", "1e3m", "inf"])
+def test_what_is_no_duration_is_refused(game: Game, duration: str) -> None:
+    assert said(game, f"wait {duration}").startswith("E-04")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("turn on fan 2", "power on fan 2"),
+        ("switch off ECS-FAN-1", "power off ECS-FAN-1"),
+        ("status ECS-FAN-1", "show ECS-FAN-1"),
+        ("what is wrong?", "ask what is wrong?"),
+        ("sleep 10m", "wait 10m"),
+        ("lst systems", "list systems"),
+    ],
+)
+def test_the_command_that_was_meant_is_suggested(game: Game, line: str, meant: str) -> None:
+    assert said(game, line).startswith(f"E-01 UNKNOWN COMMAND: '{line}'. Did you mean {meant}")

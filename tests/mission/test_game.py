@@ -1,18 +1,24 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mission.ending import ending
 from mission.errors import SavedGameError
 from mission.game import Game, Outcome
 from mission.levels import all_levels
 from mission.panel import gauges
+from mission.ship import Ship
+from mission.state import clock
 from mission.text import marked
 from tests.mission.conftest import script
+
+ALARM_LINE = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
 
 
 @pytest.mark.parametrize("level", ["co2-race", "main-bus", "nobody-answers"])
@@ -118,3 +124,73 @@ def test_a_command_takes_time_and_ends_alarms() -> None:
     output = game.run("wait 1m")
     assert game.alarms() == []
     assert output[-1] == "The ship looks sound. Verify that it stays so for 4 more minutes."
+
+
+# ------------------------------------------------------------------------------------------------ undo
+
+
+def test_a_step_is_taken_back_once_costs_nothing_and_is_counted(ship: Ship) -> None:
+    game = Game.start("ln2-tank")
+    before = game.state.copy()
+    game.run("power off ECS-FAN-1")
+    game.run("show ECS-FAN-1")  # looking is no step
+    assert game.state != before
+    assert game.run("undo") == [f"One step back: it is {game.clock} again."]
+    assert (game.state, game.undone) == (before, 1)
+    assert game.run("undo") == ["There is no step to take back."]
+    assert game.undone == 1
+
+
+def test_what_lost_the_level_is_taken_back_and_a_win_stays() -> None:
+    game = Game.start("co2-race")
+    while game.outcome is Outcome.RUNNING:
+        game.run("wait 2h")
+    assert game.outcome is Outcome.LOST
+    again = Game.from_json(game.to_json())
+    again.run("undo")
+    assert (again.outcome, again.reason, again.undone) == (Outcome.RUNNING, "", 1)
+    assert again.run("wait 1m")[-1] != "The level is over."
+    assert "1 step taken back" in ending(play_lost(again)).summary
+
+
+def play_lost(game: Game) -> Game:
+    while game.outcome is Outcome.RUNNING:
+        game.run("wait 2h")
+    return game
+
+
+def test_a_game_saved_by_an_older_version_opens() -> None:
+    saved = json.loads(Game.start("ln2-tank").to_json())
+    del saved["undone"], saved["before"]
+    assert Game.from_json(json.dumps(saved)).undone == 0
+
+
+# ---------------------------------------------------------------------------------------------- alarms
+
+
+@pytest.mark.parametrize("minutes", [1, 13, 60, 240])
+@pytest.mark.parametrize("level", [*all_levels()])
+def test_every_alarm_that_a_wait_prints_has_its_time_and_its_end_from_the_log(
+    level: str, minutes: int
+) -> None:
+    game = Game.start(level)
+    for _ in range(max(2, 480 // minutes) if minutes > 1 else 90):
+        known = len(game.state.log)
+        lines = game.run(f"wait {minutes}m")
+        printed = [line for line in lines if ALARM_LINE.match(line)]
+        new = game.state.log[known:]
+        assert [line[:5] for line in printed] == [clock(entry.minute) for entry in new]
+        for line, entry in zip(printed, new, strict=True):
+            assert entry.code in line
+            assert entry.text in line
+            assert ("ended" in line) == (entry.gone is not None)
+            assert entry.gone is None or line.endswith(f", ended {clock(entry.gone)}")
+        if game.outcome is not Outcome.RUNNING:
+            break
+        after = next(place for place, line in enumerate(lines) if line.startswith("it is "))
+        assert after == len(printed), "alarms stand before the time at which the wait ended"
+
+
+def test_a_cause_stands_before_what_follows_from_it() -> None:
+    codes = [alarm.code for alarm in Game.start("main-bus").alarms()]
+    assert codes.index("W-202") < codes.index("W-012")

@@ -10,8 +10,8 @@ from mission.best_times import BestTimes
 from mission.errors import MissionError, SavedGameError
 from mission.game import Game, Outcome
 from mission.levels import Level, all_levels
+from mission.text import duration
 from ui.mission import state as mission_state
-from ui.mission.view import duration
 from ui.shared import messages
 from ui.shared.words import plain
 

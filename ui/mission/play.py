@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
 from athena.missions import mission_persona
+from mission.ending import Ending, ending
 from mission.errors import MissionError
 from mission.game import Game, Outcome
-from mission.levels import all_levels
+from mission.text import duration
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin
-from ui.mission.view import console_view, duration, ship_view, strip_view
+from ui.mission.view import console_view, ship_view, strip_view
 from ui.shared import components, messages
 from ui.shared.state import kept, sent
 from ui.shared.words import plain
@@ -46,6 +48,8 @@ def _head(game: Game) -> None:
         if game.easy:
             st.caption("Easy mode", width="content")
         _hints(game)
+        if game.outcome is Outcome.RUNNING:
+            _undo(game.level.id, "Undo", kind="tertiary", disabled=game.before is None)
         st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
                   type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
         if game.outcome is Outcome.RUNNING and st.button(
@@ -149,41 +153,34 @@ def _hint(level: str) -> None:
 
 
 def _ended(game: Game) -> None:
-    won = game.outcome is Outcome.WON
-    level = game.level
-    with st.container(border=True, key="ended-won" if won else "ended-lost"):
-        st.subheader("Crisis averted" if won else "Mission lost", anchor=False)
-        if not won:
-            st.text(f"{game.reason[:1].upper()}{game.reason[1:]}.")
-        for paragraph in (level.story_won if won else level.story_lost).splitlines():
+    end, level = ending(game), game.level
+    with st.container(border=True, key="ended-won" if end.won else "ended-lost"):
+        st.subheader(end.title, anchor=False)
+        if end.reason:
+            st.text(f"{end.reason[:1].upper()}{end.reason[1:]}.")
+        for paragraph in end.story:
             st.text(paragraph)
-        st.caption(_against_par(game))
+        st.caption(end.summary)
         with st.container(horizontal=True):
-            _next(game, won=won)
+            _next(end)
+            if not end.won and game.before is not None:
+                _undo(level.id, "One step back", kind="primary")
             st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
-                      kwargs={"seed": game.seed, "easy": game.easy}, icon=":material/replay:",
-                      type="secondary" if won else "primary")  # fmt: skip
+                      kwargs={"seed": game.seed, "easy": game.easy}, icon=":material/replay:")  # fmt: skip
             st.download_button("Transcript", data=transcript(game), file_name=f"{level.id}.txt",
                                mime="text/plain", on_click="ignore", key="mission-transcript",
                                icon=":material/download:")  # fmt: skip
 
 
-def _next(game: Game, *, won: bool) -> None:
-    following = next((x for x in all_levels().values() if x.number == game.level.number + 1), None)
-    if won and following:
+def _undo(level: str, label: str, *, kind: Literal["primary", "tertiary"], disabled: bool = False) -> None:
+    st.button(label, key="mission-undo", icon=":material/undo:", type=kind, disabled=disabled, on_click=run,
+              args=(level, "undo"), help="The last command is taken back, and counted.")  # fmt: skip
+
+
+def _next(end: Ending) -> None:
+    if following := end.following:
         st.button(f"Next: {plain(following.title)}", type="primary", key="mission-next",
                   on_click=mission_state.open_level, args=(following.id,))  # fmt: skip
-
-
-def _against_par(game: Game) -> str:
-    took, par = game.elapsed_seconds, game.level.par_seconds
-    hints = f", {game.hints_shown} of {len(game.level.hints)} hints" if game.hints_shown else ", no hints"
-    if game.outcome is not Outcome.WON:
-        return f"It lasted {duration(took)} of ship’s time{hints}."
-    versus = (
-        "at par" if took == par else f"{duration(abs(par - took))} {'under' if took < par else 'over'} par"
-    )
-    return f"It took {duration(took)} of ship’s time: {versus} ({duration(par)}){hints}."
 
 
 def transcript(game: Game) -> str:

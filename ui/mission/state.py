@@ -10,7 +10,7 @@ from athena.missions import mission_folder
 from mission.errors import MissionError
 from mission.forecast import minutes_left
 from mission.game import Game
-from ui.mission.games import Games
+from mission.games import Games
 from ui.shared import messages, process
 from ui.shared.state import kept, shared
 

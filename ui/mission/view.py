@@ -14,7 +14,7 @@ from mission.panel import Gauge, gauges
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
 from mission.status import statuses
-from mission.text import Line, marked
+from mission.text import Line, duration, marked
 
 View = dict[str, Any]  # what a component gets: JSON only
 
@@ -162,9 +162,3 @@ def alarm_view(alarm: Alarm) -> View:
 def left_text(minutes: int | None) -> str:
     """The crew's time in words."""
     return "over 12 h" if minutes is None else f"about {duration(minutes * 60)}"
-
-
-def duration(seconds: int) -> str:
-    """A span of ship's time, `2 h 05 min`."""
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"

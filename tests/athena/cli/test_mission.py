@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from athena import cli
 from athena.settings import MANUALS
+from mission.games import Games
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mission-cli")]
 
@@ -60,3 +61,35 @@ def test_an_unknown_level_and_a_missing_script_say_what_to_do(data_dir: Path, tm
     result = CliRunner().invoke(cli.app, missing)
     assert result.exit_code == 2
     assert "none.txt" in result.output
+
+
+def test_a_question_without_an_index_does_not_end_the_game(tmp_path: Path) -> None:
+    script = tmp_path / "ask.txt"
+    script.write_text("ask what do I do?\nwait 1m\n", encoding="utf-8")
+    empty = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(tmp_path / "empty")]
+    result = CliRunner().invoke(cli.app, empty)
+    assert result.exit_code == 1
+    assert "athena ingest" in result.stdout
+    assert "it is " in result.stdout
+
+
+def test_a_refusal_lists_the_nearest_sections(data_dir: Path, tmp_path: Path) -> None:
+    script = tmp_path / "ask.txt"
+    script.write_text("ask who won the football world cup in 1998?\n", encoding="utf-8")
+    arguments = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(data_dir)]
+    assert "Nearest sections:" in CliRunner().invoke(cli.app, arguments).stdout
+
+
+def test_a_game_keeps_one_conversation_and_a_new_game_begins_another(
+    data_dir: Path,
+) -> None:
+    def play(*lines: str) -> str:
+        typed = "".join(f"{line}\n" for line in lines)
+        CliRunner().invoke(cli.app, ["mission", "ln2-tank", "--data-dir", str(data_dir)], input=typed)
+        return Games(data_dir / "mission").conversation("ln2-tank")
+
+    first = play("ask what does the relief valve do?", "quit")
+    assert first
+    assert play("ask and where is it?", "quit") == first
+    (data_dir / "mission" / "ln2-tank.json").unlink()
+    assert play("ask what does the relief valve do?", "quit") not in ("", first)

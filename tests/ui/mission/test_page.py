@@ -14,13 +14,13 @@ from athena import Athena
 from athena.missions import has_mission, mission_folder, mission_persona
 from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
+from mission.games import Games
 from mission.levels import all_levels
 from tests.mission.conftest import script
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
 from ui.conversation.runner import Run, runner
 from ui.mission import play as mission_play
-from ui.mission.games import Games
 
 RunApp = Callable[..., AppTest]
 
