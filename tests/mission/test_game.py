@@ -168,6 +168,7 @@ def test_a_game_saved_by_an_older_version_opens() -> None:
 # ---------------------------------------------------------------------------------------------- alarms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minutes", [1, 13, 60, 240])
 @pytest.mark.parametrize("level", [*all_levels()])
 def test_every_alarm_that_a_wait_prints_has_its_time_and_its_end_from_the_log(
