@@ -1,0 +1,29 @@
+"""What is tried, in the order of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.attack.attack import Attack, from_tests
+from bench.processes import BenchmarkError
+
+MOST_SECONDS = 600
+"""All attacks together, at their worst."""
+
+ATTACKS = (
+    Attack(
+        "random-documents",
+        "Every text is cut into exact spans, nothing lost and nothing twice",
+        from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
+        seconds=120,
+    ),
+)
+
+
+def chosen(names: Sequence[str]) -> tuple[Attack, ...]:
+    """The attacks of these names, all where none is given; raises `BenchmarkError` for an unknown one."""
+    known = {attack.name: attack for attack in ATTACKS}
+    for name in names:
+        if name not in known:
+            raise BenchmarkError(f"No attack is called '{name}'.", f"There are: {', '.join(known)}.")
+    return tuple(known[name] for name in names) if names else ATTACKS
