@@ -258,7 +258,7 @@ GENERATORS: dict[str, Generator] = {
     "MyST's directives": repeated("```{note} a\nb\n```\n\n"),
     "MyST's directives open": repeated("```{note}\n"),
     "MyST's directives nested": joined(
-        lambda: (f"{'`' * number}{{note}}\n" for number in itertools.count(3))
+        lambda: (f"{'`' * count}{{note}}\n" for count in itertools.count(3))
     ),
     "MyST's roles": repeated("{ref}`a` "),
     "MyST's options": repeated(":name: a\n", before="```{note}\n"),
