@@ -257,9 +257,7 @@ GENERATORS: dict[str, Generator] = {
     "colons": repeated(":"),
     "MyST's directives": repeated("```{note} a\nb\n```\n\n"),
     "MyST's directives open": repeated("```{note}\n"),
-    "MyST's directives nested": joined(
-        lambda: (f"{'`' * count}{{note}}\n" for count in itertools.count(3))
-    ),
+    "MyST's directives nested": joined(lambda: (f"{'`' * count}{{note}}\n" for count in itertools.count(3))),
     "MyST's roles": repeated("{ref}`a` "),
     "MyST's options": repeated(":name: a\n", before="```{note}\n"),
     "MyST's targets": repeated("(a)=\n"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench.attack import documents
 from bench.attack.attack import Attack, from_tests
 from bench.processes import BenchmarkError
 
@@ -15,7 +16,22 @@ ATTACKS = (
         "random-documents",
         "Every text is cut into exact spans, nothing lost and nothing twice",
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
-        seconds=120,
+        seconds=90,
+    ),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=150),
+    Attack(
+        "amplification",
+        "A store and an ingest's memory stay in proportion to the file",
+        documents.amplification,
+        seconds=150,
+    ),
+    Attack(
+        "uploads",
+        "A damaged or hostile upload names the file and the reason, and the others are kept",
+        from_tests(
+            "tests/pipeline/ingesting/test_uploads.py", detail="zips of every method, damaged anywhere"
+        ),
+        seconds=40,
     ),
 )
 
