@@ -1,4 +1,4 @@
-.PHONY: help setup run quick test test-servers check format bench bench-server pictures clean
+.PHONY: help setup run quick test test-servers check format attack bench bench-server pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -41,6 +41,10 @@ test-servers: setup  ## the tests that need MongoDB, Weaviate and Ollama, which 
 format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
 	@.venv/bin/ruff check --fix --quiet $(paths)
+
+attack: setup  ## attack the program for ten minutes at most, and write the table in docs/security.md
+	@scripts/chromium.sh
+	@$(python) -m bench.attack $(options)
 
 bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
 	@$(python) -m bench.embedded $(options)

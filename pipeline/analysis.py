@@ -23,15 +23,19 @@ if TYPE_CHECKING:
 ANALYSER_VERSION = 2
 """Rises with every change of what `analyse` returns: lexical indexes of another version are rebuilt."""
 
-EMBEDDING_RECIPE = 2
+EMBEDDING_RECIPE = 3
 """Rises with every change of what is embedded of a node, or of how a model's output becomes its vector.
 
-Indexes of another recipe are embedded again. Today: `embedding_text` below (without marks since 2), of a
-section as much of it as `Encoder.opening` says (128 tokens of the bundled model), of a sentence all; the mean
-over tokens."""
+Indexes of another recipe are embedded again. Today: `embedding_text` below (without marks since 2, long
+headings cut since 3), of a section as much of it as `Encoder.opening` says (128 tokens of the bundled
+model), of a sentence all; the mean over tokens."""
 
 MAX_TERM_CHARACTERS = 64  # longer ones are noise (base64, URLs): cut
 EMBEDDED_HEADINGS = 2  # the innermost headings that go into an embedding
+EMBEDDED_CHARACTERS = 300  # of these headings, the last; of a table's header, the first
+OPENING_CHARACTERS = (
+    20_000  # of a section, in which its marks are looked for: more than any model reads of it
+)
 PATH_SEPARATOR = " > "
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
@@ -71,10 +75,10 @@ def embedding_text(node: Node) -> str:
     """The parts of a node that are embedded: its innermost headings, then its table's header and its text."""
     metadata = node.metadata
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
-    header = _header(metadata)
-    return (
-        (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
-    )
+    headings = headings[-EMBEDDED_CHARACTERS:]
+    header = _header(metadata)[:EMBEDDED_CHARACTERS]
+    text = node.text if "kind" in metadata else node.text[:OPENING_CHARACTERS]
+    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(text, metadata)
 
 
 def _seen(text: str, metadata: Mapping[str, Any]) -> str:

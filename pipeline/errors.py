@@ -14,6 +14,7 @@ AthenaError
 ├── UnknownConversation       no conversation of that id is stored
 ├── DatasetError              an evaluation folder that cannot be read
 └── UploadRefused             an upload that breaks a rule, with the rule
+    └── UploadTooLarge        all of it together is over a limit
 
 A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`` show it; a chat stores it.
 """
@@ -80,3 +81,7 @@ class DatasetError(AthenaError):
 
 class UploadRefused(AthenaError):
     """An upload that breaks a rule."""
+
+
+class UploadTooLarge(UploadRefused):
+    """All files of an upload together are over a limit."""

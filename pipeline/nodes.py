@@ -84,7 +84,12 @@ class ScoredNode:
 
 def metadata_json(node: Node) -> str:
     """A node's metadata as every store keeps it."""
-    return json.dumps(node.metadata, ensure_ascii=False, separators=(",", ":"), default=str)
+    return to_json(node.metadata)
+
+
+def to_json(metadata: Mapping[str, Any]) -> str:
+    """Metadata, or some of them, as stores keep them."""
+    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def by_section(sentences: Iterable[StoredNode]) -> dict[str, list[StoredNode]]:

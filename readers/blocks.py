@@ -70,8 +70,15 @@ def line_starts(text: str) -> list[int]:
 
 def blank_gaps(text: str, block: Block) -> str:
     """The block's text, of the same length, with spaces for what belongs to an enclosing quote."""
-    inside = text[block.start : block.end]
+    if not block.gaps:
+        return text[block.start : block.end]
+    pieces, position = [], block.start
     for start, end in block.gaps:
-        start, end = start - block.start, end - block.start
-        inside = inside[:start] + " " * (end - start) + inside[end:]
-    return inside
+        pieces += [text[position:start], " " * (end - start)]
+        position = end
+    return "".join([*pieces, text[position : block.end]])
+
+
+def shortened(text: str, most: int) -> str:
+    """`text`, cut to `most` characters with an ellipsis where it is longer."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -11,6 +11,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -18,11 +19,16 @@ from markdown_it.token import Token
 from pipeline.markup.inline import closed_names, inline_marks
 from pipeline.markup.lines import Line, read_lines
 from pipeline.markup.readable import readable_block
-from readers.blocks import Block, Heading, Kind, blank_gaps
-from readers.rules import Recorder, block_parser
+from readers.blocks import NEWLINE, Block, Heading, Kind, blank_gaps
+from readers.rules import LastTokens, Recorder, block_parser
 
 MAX_INLINE_CHARACTERS = 2_000
 """Longer headings keep their markup: inline parsing is quadratic on hostile input."""
+
+MAX_TITLE = 300
+"""Longer headings are paragraphs: a name goes with each section and sentence below it."""
+MAX_LINES = 250_000
+"""Of one file as Markdown; for each the parser needs 500 bytes and up to 70 µs, however short it is."""
 
 _INLINE_MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
 _SPACES = re.compile(r"\s+")
@@ -33,12 +39,28 @@ _INCLUDES = re.compile(
 
 
 def parse_blocks(text: str, *, start: int = 0) -> list[Block | Heading]:
-    """The headings and the non-blank blocks of `text[start:]`, in order; offsets count in `text`."""
+    """The headings and the non-blank blocks of `text[start:]`, in order; offsets count in `text`.
+
+    What comes after `MAX_LINES` lines is one block, read as it is.
+    """
+    end = markdown_end(text, start)
+    items = _parsed(text[:end], start)
+    rest = Block(Kind.CODE, end, len(text))
+    return [*items, rest] if text[end:].strip() else items
+
+
+def markdown_end(text: str, start: int = 0) -> int:
+    """Where the lines end that are read as Markdown."""
+    last = next(islice(NEWLINE.finditer(text, start), MAX_LINES - 1, None), None)
+    return last.end() if last else len(text)
+
+
+def _parsed(text: str, start: int) -> list[Block | Heading]:
     lines = list(read_lines(text, start=start))
     body = "\n".join(text[line.start : line.end] for line in lines)
     recorder = Recorder(text, base=start, shifts=_shifts(lines, start) if body != text[start:] else None)
     parser = block_parser()
-    parser.block.parse(body.replace("\0", "\ufffd"), parser, recorder.env, [])
+    parser.block.parse(body.replace("\0", "\ufffd"), parser, recorder.env, LastTokens())
     closed = _closed_names(text, recorder.items)
     return list(_finished(recorder.items, text, closed, recorder.env))
 
@@ -49,7 +71,11 @@ def _finished(
     """Headings with their plain text, now that every link definition is known; blocks with their marks."""
     for item in items:
         if isinstance(item, Heading):
-            yield Heading(item.level, _plain_text(item.title, env), item.start, item.end)
+            title = _plain_text(item.title, env)
+            if len(title) <= MAX_TITLE:
+                yield Heading(item.level, title, item.start, item.end)
+            else:
+                yield from _marked(Block(Kind.PROSE, item.start, item.end), text, closed)
         elif item.kind is not Kind.CODE:
             yield from _marked(item, text, closed)
         elif not _INCLUDES.fullmatch(text, item.start, item.end):

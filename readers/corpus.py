@@ -54,7 +54,7 @@ class MarkdownCorpus:
         if text_hash != hash(text):  # a text of the index, whose file was not read this time
             own_lines = ()
         sections = read_sections(text, source=source, own_lines=own_lines)
-        return sections, [sentence for section in sections for sentence in self._cutter.cut(section)]
+        return sections, self._cutter.cut_all(sections)
 
     @cached_property
     def _cutter(self) -> SentenceCutter:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from readers.blocks import Block, Heading, Kind
 from readers.commonmark import parse_blocks
@@ -17,6 +18,11 @@ from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, d
 DEFAULT_MAX_TOKENS = 254
 """MiniLM's 256, less its two special tokens."""
 
+FREE_LEAVES = 20_000
+"""Leaves of a file that may be as short as they like; a vector alone has 768 bytes."""
+JOINED_CHARACTERS = 400
+"""What short leaves after them are joined to, at most."""
+
 
 class SentenceCutter:
     """Cuts sections into leaves; `text == source[start_char_idx:end_char_idx]` for each.
@@ -27,6 +33,8 @@ class SentenceCutter:
     that readers do not see, such as tags. Those within a sentence stay in its text.
     An ordered item's number is part of its leaf. A table's header row is a leaf, and in the metadata
     (`header`) of the rows below it.
+
+    After the `FREE_LEAVES` of a file, short ones are joined with those beside them.
 
     Other metadata: `source`, `title`, `heading_path` (the section's), `position` (from 0), `siblings`
     (how many leaves the section has), `kind`, `start_line`, `end_line`.
@@ -54,6 +62,23 @@ class SentenceCutter:
         """The sentences of a section, in order."""
         return build_sentences(section, list(self._spans(section)))
 
+    def cut_all(self, sections: Iterable[Section]) -> list[Sentence]:
+        """The sentences of a file's sections, in order."""
+        sentences: list[Sentence] = []
+        for section in sections:
+            leaves = self._spans(section)
+            few = islice(leaves, max(0, FREE_LEAVES - len(sentences)))
+            sentences += build_sentences(section, [*few, *self._joined(leaves, section.text)])
+        return sentences
+
+    def _joined(self, leaves: Iterable[Leaf], text: str) -> Iterator[Leaf]:
+        """The leaves of a text, short ones with those beside them; none longer than the limit for all."""
+        for group in _groups(leaves, JOINED_CHARACTERS):
+            if len(group) == 1 or self._limit.allows(text[group[0].start : group[-1].end]):
+                yield _whole(group)
+            else:  # no token is shorter than a character
+                yield from map(_whole, _groups(group, self._limit.max_tokens))
+
     def _spans(self, section: Section) -> Iterator[Leaf]:
         """The leaves, with offsets in the section's own text."""
         for block in _blocks(section):
@@ -71,6 +96,22 @@ class SentenceCutter:
             first, last = block.trimmed(span[0] + first, span[0] + last)
             if first < last:
                 yield Leaf(block.kind, block.start + first, block.start + last, block.header)
+
+
+def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
+    """Leaves in groups of up to so many characters in all, at least one."""
+    group: list[Leaf] = []
+    for leaf in leaves:
+        if group and leaf.end - group[0].start > most:
+            yield group
+            group = []
+        group.append(leaf)
+    if group:
+        yield group
+
+
+def _whole(group: Sequence[Leaf]) -> Leaf:
+    return replace(group[0], end=group[-1].end)
 
 
 def _blocks(section: Section) -> Iterator[Block]:

@@ -7,11 +7,18 @@ from collections.abc import Callable
 
 from markdown_it import MarkdownIt, rules_block
 from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
 
-from readers.blocks import Block, Heading, Kind, blank_gaps
+from readers.blocks import Block, Heading, Kind, blank_gaps, shortened
 
 MAX_DEPTH = 120
 """Lists and quotes nested deeper are read as text: the parser recurses, three calls a level."""
+MAX_CONTAINERS = 250_000
+"""Lists and quotes of one text; what comes after them is read as text: each costs as much as a line."""
+MAX_HEADER = 300
+"""Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
+KEPT_TOKENS = 1_024
+"""More than are ever looked back at: those of one line, two a level."""
 
 _Rule = Callable[[StateBlock, int, int, bool], bool]
 
@@ -22,6 +29,7 @@ class Recorder:
     def __init__(self, text: str, *, base: int, shifts: list[int] | None) -> None:
         self.items: list[Block | Heading] = []
         self.containers: list[str] = []
+        self.containers_left = MAX_CONTAINERS
         self.quotes = 0
         self.line_starts: list[int] = []
         self.env: dict[str, object] = {"recorder": self}
@@ -33,7 +41,25 @@ class Recorder:
         """The offset in the text of the parser's `position`, which is on `line`."""
         return position + self._base + (self._shifts[line] if self._shifts else 0)
 
-    def add(self, state: StateBlock, kind: Kind, lines: tuple[int, int], *, start: int = -1) -> Block | None:
+    @property
+    def may_nest(self) -> bool:
+        """Whether another list or quote may begin here."""
+        return len(self.containers) < MAX_DEPTH and self.containers_left > 0
+
+    def enter(self, container: str) -> None:
+        """Go into a list or quote."""
+        self.containers.append(container)
+        self.containers_left -= 1
+
+    def add(
+        self,
+        state: StateBlock,
+        kind: Kind,
+        lines: tuple[int, int],
+        *,
+        start: int = -1,
+        header: str | None = None,
+    ) -> Block | None:
         """Note a block on `lines` (first, end), from `start` or where its first line's content does."""
         first, end = lines
         if first >= end:
@@ -44,6 +70,7 @@ class Recorder:
             kind,
             self.offset(start, first),
             self.offset(state.eMarks[end - 1], end - 1),
+            header,
             gaps=self._gaps(state, lines) if self.quotes else (),
         )
         if not blank_gaps(self._text, block).strip():
@@ -61,6 +88,16 @@ class Recorder:
             for line in range(lines[0] + 1, lines[1])
             if state.bMarks[line] > self.line_starts[line]
         )
+
+
+class LastTokens(list[Token]):
+    """The parser's last tokens: all of them would take a hundred times the memory of the text."""
+
+    def append(self, token: Token) -> None:
+        """Add a token."""
+        super().append(token)
+        if len(self) > 2 * KEPT_TOKENS:
+            del self[:KEPT_TOKENS]
 
 
 @functools.cache
@@ -124,19 +161,31 @@ def _number_start(state: StateBlock, line: int, start: int) -> int:
 
 
 def _table(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
-    before = len(state.tokens)
-    found = rules_block.table(state, line, end_line, silent)
-    if found and not silent:
-        recorder = _recorder(state)
-        header: str | None = None
-        for token in state.tokens[before:]:
-            if token.type == "tr_open" and token.map:
-                row = recorder.add(state, Kind.TABLE_ROW, (token.map[0], token.map[1]))
-                if row is not None and header is not None:
-                    recorder.items[-1] = Block(row.kind, row.start, row.end, header, row.gaps)
-                if row is not None and header is None:
-                    header = recorder.text_of(row).strip()
-    return found
+    """The parser says where a table begins; its rows are noted here, without tokens for their cells."""
+    found = rules_block.table(state, line, end_line, True)
+    if silent or not found:
+        return found
+    recorder = _recorder(state)
+    head = recorder.add(state, Kind.TABLE_ROW, (line, line + 1))
+    header = None if head is None else shortened(recorder.text_of(head).strip(), MAX_HEADER)
+    around, state.parentType = state.parentType, "table"
+    endings = state.md.block.ruler.getRules("blockquote")
+    row = line + 2
+    while (
+        row < end_line
+        and _is_row(state, row)
+        and not any(rule(state, row, end_line, True) for rule in endings)
+    ):
+        recorder.add(state, Kind.TABLE_ROW, (row, row + 1), header=header)
+        row += 1
+    state.parentType, state.line = around, row
+    return True
+
+
+def _is_row(state: StateBlock, line: int) -> bool:
+    """Whether a line goes on with the table above it."""
+    is_inside = state.sCount[line] >= state.blkIndent and not state.is_code_block(line)
+    return is_inside and bool(state.src[state.bMarks[line] : state.eMarks[line]].strip())
 
 
 def _code(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
@@ -197,11 +246,11 @@ def _add_heading(state: StateBlock, line: int, *, marker: int) -> None:
 
 def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     recorder = _recorder(state)
-    if silent or len(recorder.containers) >= MAX_DEPTH:
-        return len(recorder.containers) < MAX_DEPTH and rules_block.blockquote(state, line, end_line, True)
+    if silent or not recorder.may_nest:
+        return recorder.may_nest and rules_block.blockquote(state, line, end_line, True)
     if not recorder.line_starts:  # the first time, the marks are still the lines' own
         recorder.line_starts = list(state.bMarks)
-    recorder.containers.append("blockquote")
+    recorder.enter("blockquote")
     recorder.quotes += 1
     found = rules_block.blockquote(state, line, end_line, False)
     recorder.quotes -= 1
@@ -211,9 +260,9 @@ def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bo
 
 def _list(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     recorder = _recorder(state)
-    if silent or len(recorder.containers) >= MAX_DEPTH:
-        return len(recorder.containers) < MAX_DEPTH and rules_block.list_block(state, line, end_line, True)
-    recorder.containers.append("list")
+    if silent or not recorder.may_nest:
+        return recorder.may_nest and rules_block.list_block(state, line, end_line, True)
+    recorder.enter("list")
     found = rules_block.list_block(state, line, end_line, False)
     recorder.containers.pop()
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,19 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pipeline.markup.lines import read_lines
-from readers.blocks import Block, Heading, Kind, Lines
-from readers.commonmark import parse_blocks
+from readers.blocks import Block, Heading, Kind, Lines, shortened
+from readers.commonmark import MAX_LINES, MAX_TITLE, markdown_end, parse_blocks
 from readers.files import BOM
 from readers.front_matter import Scalar, read_front_matter
 from readers.ids import document_id, section_id
 from readers.levels import Section
+
+FREE_SECTIONS = 5_000
+"""Sections of a file that may be as short as they like; each costs some kilobytes."""
+LEAST_SECTION = 1_000
+"""Characters that one of those after them has, before the next heading ends it."""
+
+_logger = logging.getLogger(__name__)
 
 
 def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> list[Section]:
@@ -32,6 +40,8 @@ def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> l
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
     items = parse_blocks(text, start=matter.end)
+    if markdown_end(text, matter.end) < len(text):
+        _logger.warning("%s: what comes after %s lines is read as plain text", source, f"{MAX_LINES:,}")
     title = _title(items, matter.values, source)
     build = _SectionBuilder(text, source, title, matter.values, Lines(text, own_lines))
     return [
@@ -57,15 +67,23 @@ class _Outline:
 
 
 def _outlines(items: Sequence[Block | Heading], *, start: int, end: int) -> Iterator[_Outline]:
-    """What lies between one heading and the next, where there is text."""
+    """What lies between one heading and the next, where there is text.
+
+    After `FREE_SECTIONS` a heading is a paragraph of the section above it where that is still short.
+    """
     occurrences: Counter[tuple[str, ...]] = Counter({(): 1})  # the text before any heading
     parents: list[Heading] = []
     current, blocks = _Outline((), 0, 0, start, end, []), list[Block]()
+    made = 0
     for item in items:
         if isinstance(item, Block):
             blocks.append(item)
             continue
+        if made >= FREE_SECTIONS and blocks and item.start - current.start < LEAST_SECTION:
+            blocks.append(Block(Kind.PROSE, item.start, item.end))
+            continue
         if blocks:
+            made += 1
             yield _Outline(*_name(current), current.start, item.start, blocks)
         parents = [*(parent for parent in parents if parent.level < item.level), item]
         path = tuple(heading.title for heading in parents if heading.title)
@@ -84,7 +102,7 @@ def _title(items: Sequence[Block | Heading], front_matter: dict[str, Scalar], so
     for item in items:
         if isinstance(item, Heading) and item.level == 1 and item.title:
             return item.title
-    return str(front_matter.get("title", "")).strip() or PurePosixPath(source).stem
+    return shortened(str(front_matter.get("title", "")).strip(), MAX_TITLE) or PurePosixPath(source).stem
 
 
 class _SectionBuilder:

@@ -59,9 +59,9 @@ def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut], masked: str | N
     masked = text if masked is None else masked
     ends = _ends(masked, cuts)
     spans: list[Span] = []
-    position = 0
+    position, usual = 0, USUAL_CHARACTERS_PER_TOKEN * limit.max_tokens
     while position < len(text):
-        end = _last_fitting(text, position, ends, limit)
+        end, usual = _last_fitting(text, position, ends, limit, expected=usual)
         if end:
             spans.append((position, end))
         else:
@@ -88,13 +88,16 @@ def _ends(text: str, cuts: Sequence[Cut]) -> Sequence[int]:
     return ends if ends and ends[-1] == len(text) else [*ends, len(text)]
 
 
-def _last_fitting(text: str, position: int, ends: Sequence[int], limit: TokenLimit) -> int:
+def _last_fitting(
+    text: str, position: int, ends: Sequence[int], limit: TokenLimit, *, expected: int
+) -> tuple[int, int]:
     """The last of `ends` up to which the text from `position` fits; 0 if none does.
 
-    Counting is dear: the first looks are where the last count says the limit should be reached.
+    Counting is dear: the first looks are where the last count says the limit should be reached, `expected`
+    characters on. That number, as it is now, also comes back.
     """
     low, high = bisect_right(ends, position), bisect_right(ends, position + limit.reach)
-    best, expected, look = 0, USUAL_CHARACTERS_PER_TOKEN * limit.max_tokens, 0
+    best, look = 0, 0
     while low < high:
         middle = (low + high) // 2
         if look < GUESSES:
@@ -107,4 +110,4 @@ def _last_fitting(text: str, position: int, ends: Sequence[int], limit: TokenLim
             high = middle
         expected = len(piece) * limit.max_tokens // max(tokens, 1)
         look += 1
-    return best
+    return best, expected

@@ -1,31 +1,52 @@
-"""Uploads: Markdown files and zips of them, checked by rules before any of it is kept.
+"""Uploads: Markdown files and zips of them, each file checked by rules before it is kept.
 
-Everything is written into a temporary folder beside the uploads first and moved over only when all of it
-has passed, so that a refused upload leaves nothing behind.
+Everything is written into a temporary folder beside the uploads first, and what has passed is moved over. A
+file that is refused, within a zip or beside one, is named with the reason and keeps no other one back; only
+what goes beyond the limits of an upload, or is there already, refuses all of it.
 """
 
 from __future__ import annotations
 
+import lzma
 import re
-import shutil
 import stat
+import struct
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import UploadRefused
+from pipeline.errors import UploadRefused, UploadTooLarge
 
 MARKDOWN = frozenset({".md", ".markdown"})
 CHUNK = 64 * 1024
 MEGABYTE = 1_000_000
 DRIVE = re.compile(r"^[A-Za-z]:")
-FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:]")  # control characters, and NTFS' streams
+FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\ud800-\udfff]")  # control characters, NTFS' streams, no UTF-8
+LONGEST_PART = 200  # bytes; file systems take 255, some encrypted ones 143
+LONGEST_NAME = 1_000  # bytes; a path may have 4,096 on Linux, with the folder before it
+MOST_PARTS = 30
+LONGEST_SHOWN = 200  # characters
 IGNORED_FOLDERS = frozenset({"__MACOSX"})
 ENCRYPTED = 0x1
+# What Python's zipfile and the decompressors behind it raise for damaged archives; bz2 raises OSError.
+DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    NotImplementedError,  # a method that this Python does not know
+    RuntimeError,  # a password
+    ValueError,
+    OverflowError,
+    MemoryError,  # LZMA takes the memory that the archive asks for
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +68,14 @@ class UploadLimits:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What was kept, relative to the uploads' folder, and what was left out because it is no Markdown."""
+    """What was kept, relative to the uploads' folder, and what was left out because it is no Markdown.
+
+    `refused` has a message for each file that was refused, with its name, the reason and what to do.
+    """
 
     paths: tuple[str, ...]
     ignored: tuple[str, ...]
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,7 +87,7 @@ class _Budget:
     def file(self) -> None:
         self.files += 1
         if self.files > self.limits.max_files:
-            raise UploadRefused(
+            raise UploadTooLarge(
                 f"The upload has more than {self.limits.max_files:,} Markdown files.",
                 "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES.",
             )
@@ -76,7 +101,7 @@ class _Budget:
                 "Divide the file, or raise ATHENA_MAX_FILE_MB.",
             )
         if self.total > self.limits.max_total_bytes:
-            raise UploadRefused(
+            raise UploadTooLarge(
                 f"The upload unpacks to more than {self.limits.max_total_bytes / MEGABYTE:g} MB.",
                 "Upload it in parts, or raise ATHENA_MAX_UPLOAD_MB.",
             )
@@ -85,17 +110,17 @@ class _Budget:
 def accept(
     files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits, replace: bool = False
 ) -> Accepted:
-    """Keep the Markdown of some uploaded files and zips in a folder; all of it or, when refused, nothing.
+    """Keep the Markdown of some uploaded files and zips in a folder, but for the files that are refused.
 
-    Raises `UploadRefused`, naming the rule; a file that is there already is refused unless `replace`.
+    Raises `UploadRefused` where nothing is left to keep, the upload is over a limit, or a file is there
+    already (unless `replace`).
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".upload-") as temporary:
-        staging = Path(temporary)
+    with _staging(folder) as staging:
         accepted = _stage(files, staging, limits)
         if not accepted.paths:
             raise UploadRefused(
-                "The upload has no Markdown file.", "Upload .md or .markdown files, or a zip of them."
+                " ".join(["The upload has no Markdown file that can be kept.", *accepted.refused[:1]]),
+                "Upload .md or .markdown files, or a zip of them.",
             )
         taken = collisions(accepted.paths, folder)
         if taken and not replace:
@@ -108,9 +133,20 @@ def accept(
 
 def inspect(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits) -> Accepted:
     """What `accept` would keep, by the same rules, without keeping it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".upload-") as temporary:
-        return _stage(files, Path(temporary), limits)
+    with _staging(folder) as staging:
+        return _stage(files, staging, limits)
+
+
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside the uploads."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.TemporaryDirectory(dir=folder.parent, prefix=".upload-")
+    except OSError as error:
+        raise _unwritable(str(folder), error) from error
+    with temporary as name:
+        yield Path(name)
 
 
 def collisions(paths: Iterable[str], folder: Path) -> list[str]:
@@ -140,44 +176,127 @@ def remove(path: str, folder: Path) -> bool:
     return True
 
 
-def _stage(files: Sequence[UploadedFile], staging: Path, limits: UploadLimits) -> Accepted:
-    budget = _Budget(limits)
-    kept: list[str] = []
-    ignored: list[str] = []
+def _stage(files: Sequence[UploadedFile], folder: Path, limits: UploadLimits) -> Accepted:
+    staging = _Staging(folder, limits)
     for file in files:
-        if file.name.lower().endswith(".zip"):
-            _unpack(file, staging, budget, kept, ignored)
-        else:
+        staging.add(file)
+    return Accepted(tuple(sorted(staging.kept)), tuple(staging.ignored), tuple(staging.refused))
+
+
+class _Staging:
+    """What of an upload has passed so far, in a temporary folder."""
+
+    def __init__(self, folder: Path, limits: UploadLimits) -> None:
+        self.kept: list[str] = []
+        self.ignored: list[str] = []
+        self.refused: list[str] = []
+        self._folder = folder
+        self._budget = _Budget(limits)
+        self._names: set[str] = set()
+
+    def add(self, file: UploadedFile) -> None:
+        """Add a file, or what is in a zip."""
+        with self._noting_refusals():
+            if file.name.lower().endswith(".zip"):
+                self._unpack(file)
+                return
             name = _safe_name(PurePosixPath(file.name.replace("\\", "/")).name, file.name)
             if _is_markdown(name):
-                _write(name, _chunks(file.content), staging, budget, kept)
+                self._write(name, _chunks(file.content))
             else:
-                ignored.append(name)
-    return Accepted(tuple(sorted(kept)), tuple(ignored))
+                self.ignored.append(name)
 
+    @contextmanager
+    def _noting_refusals(self) -> Iterator[None]:
+        """Keep the message of a refused file, and go on; a limit of the whole upload ends it."""
+        try:
+            yield
+        except UploadTooLarge:
+            raise
+        except UploadRefused as refused:
+            self.refused.append(str(refused))
 
-def _unpack(file: UploadedFile, staging: Path, budget: _Budget, kept: list[str], ignored: list[str]) -> None:
-    try:
-        with zipfile.ZipFile(BytesIO(file.content)) as archive:
+    def _unpack(self, file: UploadedFile) -> None:
+        try:
+            archive = zipfile.ZipFile(BytesIO(file.content))
+        except DAMAGES as error:
+            raise UploadRefused(
+                f"'{_shown(file.name)}' is not a zip that can be read: {_reason(error)}.", "Pack it again."
+            ) from error
+        with archive:
             for member in archive.infolist():
-                name = _checked(member)
-                if member.is_dir() or _hidden(name):
-                    continue
-                if not _is_markdown(name):
-                    ignored.append(name)
-                    continue
-                with archive.open(member) as stream:
-                    _write(name, iter(lambda s=stream: s.read(CHUNK), b""), staging, budget, kept)  # type: ignore[misc]
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, RuntimeError, zlib.error) as error:
+                with self._noting_refusals():
+                    self._unpack_member(archive, member)
+
+    def _unpack_member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+        name = _safe_name(member.filename, member.filename)
+        if member.is_dir() or _hidden(name):
+            return
+        if _is_markdown(name):
+            _check_plain(member, name)
+            self._write(name, _unpacked(archive, member, name))
+        else:
+            self.ignored.append(name)
+
+    def _write(self, name: str, chunks: Iterable[bytes]) -> None:
+        if name.casefold() in self._names:
+            raise UploadRefused(
+                f"'{name}' is in the upload twice (letters of either case count as the same).",
+                "Rename one of them.",
+            )
+        self._budget.file()
+        target = self._folder / PurePosixPath(name)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as stream:
+                for chunk in self._counted(name, chunks):
+                    stream.write(chunk)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            raise UploadRefused(
+                f"'{name}' is a file and a folder in one upload.", "Rename one of them."
+            ) from error
+        except OSError as error:
+            raise _unwritable(name, error) from error
+        self._names.add(name.casefold())
+        self.kept.append(name)
+
+    def _counted(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        size = 0
+        for chunk in chunks:
+            size += len(chunk)
+            self._budget.read(name, in_file=size, more=len(chunk))
+            yield chunk
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
+    """The content of a member, piece by piece; raises `UploadRefused` where it is damaged."""
+    try:
+        with archive.open(member) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk
+    except DAMAGES as error:
         raise UploadRefused(
-            f"'{file.name}' is not a zip that can be read: {error}.",
+            f"'{name}' in the zip cannot be unpacked: {_reason(error)}.",
             "Pack it again, without a special method.",
         ) from error
 
 
-def _checked(member: zipfile.ZipInfo) -> str:
-    """The member's name, if it may be unpacked at all."""
-    name = _safe_name(member.filename, member.filename)
+def _reason(error: BaseException) -> str:
+    return _shown(str(error).rstrip(".") or type(error).__name__)
+
+
+def _shown(text: str) -> str:
+    """A text of somebody else's as a message can show it: no lone surrogates, not endless."""
+    return text[:LONGEST_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _unwritable(name: str, error: OSError) -> UploadRefused:
+    reason = error.strerror or type(error).__name__
+    return UploadRefused(f"Cannot write '{name}': {reason}.", "Shorten its name, or make room for it.")
+
+
+def _check_plain(member: zipfile.ZipInfo, name: str) -> None:
+    """Raise `UploadRefused` for a link, a device, or what a password protects."""
     mode = member.external_attr >> 16
     if mode and stat.S_ISLNK(mode):
         raise UploadRefused(f"'{name}' in the zip is a link.", "Pack the file itself in place of the link.")
@@ -185,12 +304,11 @@ def _checked(member: zipfile.ZipInfo) -> str:
         raise UploadRefused(f"'{name}' in the zip is no plain file.", "Pack plain files only.")
     if member.flag_bits & ENCRYPTED:
         raise UploadRefused(f"'{name}' in the zip is encrypted.", "Pack it without a password.")
-    return name
 
 
 def _safe_name(written: str, shown: str) -> str:
     """A relative path with forward slashes that stays inside any folder it is put in."""
-    name = written.replace("\\", "/")
+    name, shown = written.replace("\\", "/"), _shown(shown)
     if name.startswith("/") or DRIVE.match(name):
         raise UploadRefused(f"'{shown}' is an absolute path.", "Pack files by relative names.")
     parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -201,10 +319,15 @@ def _safe_name(written: str, shown: str) -> str:
     if not parts or any(
         FORBIDDEN.search(part) or part != part.strip(" ") or part.endswith(".") for part in parts
     ):
-        raise UploadRefused(f"'{shown!r}' is no usable file name.", "Rename the file.")
-    if any(len(part.encode()) > 200 for part in parts) or len(parts) > 30:
-        raise UploadRefused(f"'{shown[:80]}' is too long or too deep a name.", "Shorten the name.")
-    return "/".join(parts)
+        raise UploadRefused(f"{shown!r} is no usable file name.", "Rename the file.")
+    name = "/".join(parts)
+    if max(map(_bytes, parts)) > LONGEST_PART or _bytes(name) > LONGEST_NAME or len(parts) > MOST_PARTS:
+        raise UploadRefused(f"'{shown[:80]} …' is too long or too deep a name.", "Shorten the name.")
+    return name
+
+
+def _bytes(name: str) -> int:
+    return len(name.encode())
 
 
 def _hidden(name: str) -> bool:
@@ -220,33 +343,18 @@ def _chunks(content: bytes) -> Iterator[bytes]:
     return (content[start : start + CHUNK] for start in range(0, len(content), CHUNK))
 
 
-def _write(name: str, chunks: Iterable[bytes], staging: Path, budget: _Budget, kept: list[str]) -> None:
-    if name.casefold() in {other.casefold() for other in kept}:
-        raise UploadRefused(
-            f"'{name}' is in the upload twice (letters of either case count as the same).",
-            "Rename one of them.",
-        )
-    budget.file()
-    target = staging / PurePosixPath(name)
-    size = 0
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as stream:
-            for chunk in chunks:
-                size += len(chunk)
-                budget.read(name, in_file=size, more=len(chunk))
-                stream.write(chunk)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UploadRefused(
-            f"'{name}' is a file and a folder in one upload.", "Rename one of them."
-        ) from error
-    kept.append(name)
-
-
 def _move(paths: Collection[str], staging: Path, folder: Path) -> None:
     """Move what was staged into place, each file in one step of the file system."""
     present = {path.casefold(): path for path in uploaded(folder)}
     for path in paths:
         target = folder / PurePosixPath(present.get(path.casefold(), path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(staging / PurePosixPath(path), target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (staging / PurePosixPath(path)).replace(target)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            raise UploadRefused(
+                f"'{path}' is a file here and a folder in what was uploaded before, or the other way round.",
+                "Rename it.",
+            ) from error
+        except OSError as error:
+            raise _unwritable(path, error) from error

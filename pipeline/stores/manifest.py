@@ -9,7 +9,7 @@ from __future__ import annotations
 from pipeline.errors import ManifestMismatch
 from pipeline.stores.base import Manifest, SearchRequest
 
-FORMAT = 2
+FORMAT = 3
 """Rises when the same files would make other documents or ids; what is embedded has a number of its own,
 `pipeline.analysis.EMBEDDING_RECIPE`."""
 

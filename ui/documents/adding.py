@@ -15,6 +15,9 @@ from ui.shared import process
 from ui.shared.state import kept
 from ui.shared.words import files, plain
 
+SHOWN = 20
+"""Names, or messages, that are shown of many."""
+
 
 @dataclass(slots=True)
 class UploadRound:
@@ -53,21 +56,26 @@ def add_files(*, busy: bool) -> None:
 
 def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -> None:
     if found.ignored:
-        st.text(f"Left out, as they are not Markdown: {', '.join(found.ignored[:20])}")
+        st.text(f"Left out, as they are not Markdown: {', '.join(found.ignored[:SHOWN])}")
+    for refused in found.refused[:SHOWN]:
+        st.error(plain(refused))
+    if len(found.refused) > SHOWN:
+        st.error(f"And {files(len(found.refused) - SHOWN)} more.")
     if not found.paths:
-        st.error("The upload has no Markdown file. Upload .md or .markdown files, or a zip of them.")
+        if not found.refused:
+            st.error("The upload has no Markdown file. Upload .md or .markdown files, or a zip of them.")
         return
     elsewhere = _indexed_elsewhere(found.paths)
     if elsewhere:
         st.error(
-            plain(f"Indexed from another folder already: {', '.join(elsewhere[:20])}. Rename the files.")
+            plain(f"Indexed from another folder already: {', '.join(elsewhere[:SHOWN])}. Rename the files.")
         )
         return
     taken = uploads.collisions(found.paths, uploads_folder())
     replace = False
     if taken:
         replace = st.checkbox(
-            plain(f"Replace what was uploaded before: {', '.join(taken[:20])}"), key="replace-uploads"
+            plain(f"Replace what was uploaded before: {', '.join(taken[:SHOWN])}"), key="replace-uploads"
         )
     label = f"Add {files(len(found.paths))}"
     if st.button(label, type="primary", disabled=busy or (bool(taken) and not replace), key="add-files"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -10,8 +11,9 @@ from dataclasses import astuple, replace
 from typing import NamedTuple
 
 from pipeline.errors import UnknownDocument
-from pipeline.nodes import Node, metadata_json
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
+from pipeline.stores.embedded.metadata import document_metadata, section_metadata, sentence_metadata
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""
@@ -114,25 +116,34 @@ def remove_document(connection: sqlite3.Connection, build: int, source: str) -> 
 def insert_document(connection: sqlite3.Connection, build: int, document: NewDocument) -> int:
     """Write a document's rows; its number."""
     by_section = document.sentences_by_section()
+    shared = document_metadata(document.sections)
+    shared_metadata = json.loads(shared)
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
     connection.execute(
-        "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number, build, document.id, document.source, document.root, document.title, document.hash,
             len(document.sections), len(document.sentences), len(document.text), time.time(), document.text,
+            shared,
         ),
     )  # fmt: skip
     sections = list(zip(itertools.count(number + 1), document.sections, strict=False))
     connection.executemany(
         "INSERT INTO section VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ((own, build, number, *_columns(node)) for own, node in sections),
+        (
+            (own, build, number, *_columns(node, section_metadata(node, shared_metadata)))
+            for own, node in sections
+        ),
     )
     first = number + 1 + len(sections)
     for own, section in sections:
         sentences = by_section[section.node_id]
         connection.executemany(
             "INSERT INTO sentence VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((first + i, build, number, own, *_columns(node)) for i, node in enumerate(sentences)),
+            (
+                (first + i, build, number, own, *_columns(node, sentence_metadata(node, section)))
+                for i, node in enumerate(sentences)
+            ),
         )
         vectors = _packed(document, [section, *sentences])
         connection.execute("INSERT INTO embedding VALUES (?, ?, ?)", (own, first, vectors))
@@ -181,8 +192,8 @@ def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
     return int(row[0]) - count
 
 
-def _columns(node: Node) -> tuple[object, ...]:
-    return node.node_id, node.start_char_idx, node.end_char_idx, metadata_json(node), node.text
+def _columns(node: Node, metadata: str) -> tuple[object, ...]:
+    return node.node_id, node.start_char_idx, node.end_char_idx, metadata, node.text
 
 
 def _packed(document: NewDocument, nodes: Iterable[Node]) -> bytes:

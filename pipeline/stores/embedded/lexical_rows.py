@@ -5,23 +5,29 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from pipeline.analysis import lexical_terms
 from pipeline.stores.base import Level
+from pipeline.stores.embedded.metadata import read_sentence
+from pipeline.stores.embedded.node_rows import metadata_of_sections
 
 LexicalRow = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
 
+# Of a sentence also its section: the headings that are indexed with it stand there.
 _OF_BUILD: dict[Level, str] = {
-    "section": "SELECT number, document, metadata, text FROM section WHERE build = ? ORDER BY number",
-    "sentence": "SELECT number, document, metadata, text FROM sentence WHERE build = ? ORDER BY number",
+    "section": "SELECT number, document, metadata, text, NULL FROM section WHERE build = ? ORDER BY number",
+    "sentence": """
+        SELECT number, document, metadata, text, section FROM sentence WHERE build = ? ORDER BY number
+    """,
 }
 _OF_DOCUMENTS: dict[Level, str] = {
     "section": """
-        SELECT number, document, metadata, text FROM section
+        SELECT number, document, metadata, text, NULL FROM section
         WHERE document IN (SELECT value FROM json_each(?)) ORDER BY number
     """,
     "sentence": """
-        SELECT sentence.number, sentence.document, sentence.metadata, sentence.text
+        SELECT sentence.number, sentence.document, sentence.metadata, sentence.text, sentence.section
         FROM section JOIN sentence ON sentence.section = section.number
         WHERE section.document IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
     """,
@@ -41,5 +47,8 @@ def rows_of_documents(
 
 
 def _rows(connection: sqlite3.Connection, query: str, parameter: int | str | None) -> Iterator[LexicalRow]:
-    for number, document, metadata_text, text in connection.execute(query, (parameter,)):
-        yield number, document, lexical_terms(text, json.loads(metadata_text))
+    number_above, above = None, dict[str, Any]()
+    for number, document, own, text, section in connection.execute(query, (parameter,)):
+        if section != number_above:
+            number_above, above = section, metadata_of_sections(connection, [section])[section]
+        yield number, document, lexical_terms(text, read_sentence(above, own))

@@ -121,4 +121,11 @@ EMBEDDING_COLUMNS = (
 )
 """What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES), EMBEDDING_COLUMNS)
+SHARED_METADATA = ("ALTER TABLE document ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",)
+"""What sections share is stored once (`pipeline/stores/embedded/metadata.py`)."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (*INDEX_TABLES, *CONVERSATION_TABLES),
+    EMBEDDING_COLUMNS,
+    SHARED_METADATA,
+)

@@ -96,7 +96,8 @@ class EmbeddedSentences:
             nodes: list[StoredNode] = []
             for query, ids in ((SENTENCES_BY_ID, node_ids), (SENTENCES_OF_SECTIONS, sections)):
                 if ids:
-                    nodes += sentence_nodes(connection.execute(query, (build, json.dumps(list(ids)))))
+                    rows = connection.execute(query, (build, json.dumps(list(ids))))
+                    nodes += sentence_nodes(connection, rows)
         return {node.node_id: node for node in nodes}
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:

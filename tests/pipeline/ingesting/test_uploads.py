@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import random
+import re
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +85,16 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
     "no Markdown": (lambda: [pack(("a.txt", b"x"))], "no Markdown file"),
     "nested only": (lambda: [pack(("inner.zip", zipped(("a.md", b"x"))))], "no Markdown file"),
     "no zip": (lambda: [UploadedFile("pack.zip", b"PK nonsense")], "not a zip that can be read"),
+    "long path": (lambda: [pack(("/".join(["d" * 190] * 6) + "/a.md", b"x"))], "too long"),
+    "lone surrogate": (
+        lambda: [UploadedFile("a\udc80.md", b"x")],
+        r"'a\\\\udc80\.md' is no usable file name",
+    ),
+    "lone surrogate in a zip's name": (
+        lambda: [UploadedFile("\udc80.zip", b"x")],
+        r"udc80\.zip' is not a zip",
+    ),
+    "no name": (lambda: [UploadedFile("\0.md", b"x")], "no usable file name"),
     "long name": (lambda: [pack((f"{'n' * 250}.md", b"x"))], "too long"),
     "deep name": (lambda: [pack(("d/" * 40 + "a.md", b"x"))], "too deep"),
     "control characters": (lambda: [pack(("a\x01b.md", b"x"))], "no usable file name"),
@@ -89,17 +102,119 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_refuses_with_the_rule_and_leaves_nothing(case: str, folder: Path) -> None:
+WHOLE = ("too many", "too large together")
+"""What refuses all of the upload."""
+
+
+@pytest.mark.parametrize("case", [case for case in REFUSED if case not in WHOLE])
+def test_a_refused_file_is_named_with_the_rule_and_keeps_no_other_back(case: str, folder: Path) -> None:
+    make, rule = REFUSED[case]
+    accepted = accept([UploadedFile("good.md", b"# Good"), *make()], folder, limits=LIMITS)
+    assert "good.md" in accepted.paths
+    assert uploaded(folder) == list(accepted.paths)
+    assert not (folder.parent / "out.md").exists()
+    if rule != "no Markdown file":
+        assert re.search(rule, "\n".join(accepted.refused))
+        "".join(accepted.refused).encode()  # can be sent to a browser
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in REFUSED
+        if case not in ("twice", "file and zip", "file and folder", "up although no Markdown")
+    ],
+)
+def test_refuses_what_has_nothing_else_and_leaves_nothing(case: str, folder: Path) -> None:
     make, rule = REFUSED[case]
     with pytest.raises(UploadRefused, match=rule) as refused:
-        accept(
-            [UploadedFile("good.md", b"# Good"), *make()] if "no Markdown" not in rule else make(),
-            folder,
-            limits=LIMITS,
-        )
+        accept(make(), folder, limits=LIMITS)
     assert refused.value.fix
     assert everything(folder) == ["uploads"]
+
+
+METHODS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflate": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "LZMA": zipfile.ZIP_LZMA,
+}
+ROOMY = UploadLimits(max_files=400, max_total_bytes=10_000_000, max_file_bytes=1_000_000)
+
+
+def packed_by(method: int, *members: tuple[str, bytes]) -> bytearray:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return bytearray(buffer.getvalue())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_member_damaged_anywhere_is_named_and_the_others_are_kept(method: str, folder: Path) -> None:
+    content = bytes(random.Random(1).randbytes(300))
+    whole = packed_by(
+        METHODS[method], ("before.md", b"# Before"), ("bad.md", content), ("after.md", b"# After")
+    )
+    first, last = whole.index(b"bad.md") + 6, whole.index(b"PK\x03\x04", whole.index(b"bad.md"))
+    refusals = 0
+    for position in range(first, last):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0xFF
+        accepted = inspect([UploadedFile("pack.zip", bytes(damaged))], folder, limits=ROOMY)
+        assert {"before.md", "after.md"} <= set(accepted.paths)
+        assert all("'bad.md'" in message for message in accepted.refused)
+        assert len(accepted.refused) == ("bad.md" not in accepted.paths)
+        refusals += len(accepted.refused)
+    assert refusals > 0.9 * (last - first)  # LZMA ends without some of its bytes
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_archive_damaged_anywhere_or_cut_off_is_read_or_refused(method: str, folder: Path) -> None:
+    whole = packed_by(METHODS[method], ("a.md", b"# A\n" * 30), ("b/c.md", b"# B"))
+    for position in range(len(whole)):
+        for damaged in (
+            whole[:position],
+            whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :],
+        ):
+            accepted = inspect([UploadedFile("pack.zip", bytes(damaged))], folder, limits=ROOMY)
+            assert accepted.paths or accepted.refused or accepted.ignored or position
+
+
+def test_a_method_that_python_does_not_know_is_refused(folder: Path) -> None:
+    content = packed_by(zipfile.ZIP_STORED, ("a.md", b"x"), ("b.md", b"y"))
+    for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        content[content.index(signature) + offset] = 98  # PPMd
+    accepted = accept([UploadedFile("pack.zip", bytes(content))], folder, limits=LIMITS)
+    assert accepted.paths == ("b.md",)
+    assert "'a.md' in the zip cannot be unpacked: " in accepted.refused[0]
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_an_archive_that_is_no_zip_is_left_out_and_one_named_so_is_refused(mode: str, folder: Path) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
+        archive.addfile(tarfile.TarInfo("a.md"), io.BytesIO())
+    files = [UploadedFile("a.tar.gz", buffer.getvalue()), UploadedFile("b.zip", buffer.getvalue()[:-20])]
+    accepted = accept([*files, UploadedFile("good.md", b"x")], folder, limits=ROOMY)
+    assert accepted.ignored == ("a.tar.gz",)
+    assert accepted.paths == ("good.md",)
+    assert accepted.refused[0].startswith("'b.zip' is not a zip that can be read: ")
+
+
+def test_a_file_where_a_folder_was_uploaded_before_is_refused(folder: Path) -> None:
+    accept([pack(("a.md/b.md", b"x"))], folder, limits=LIMITS)
+    with pytest.raises(UploadRefused, match=r"'a\.md' is a file here and a folder"):
+        accept([UploadedFile("a.md", b"x")], folder, limits=LIMITS)
+    assert uploaded(folder) == ["a.md/b.md"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(folder: Path) -> None:
+    folder.parent.mkdir(parents=True)
+    folder.write_text("a file")
+    with pytest.raises(UploadRefused, match=r"Cannot write '.*uploads': File exists"):
+        accept([UploadedFile("a.md", b"x")], folder, limits=LIMITS)
 
 
 def test_refuses_an_encrypted_member(folder: Path) -> None:

@@ -1,0 +1,153 @@
+"""What a document can do: read in linear time, and kept in little memory and little space, whatever is in it.
+
+`python -m bench.attack.documents` ingests a file of 10 MB of each construct (or of those that are named) with
+the command line, and prints seconds, peak memory and the size of the store; that takes an hour and a half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from athena import load_settings, open_athena
+from athena.assistant import Athena
+from bench.athena import AthenaSide
+from bench.attack.attack import Outcome
+from bench.attack.generators import GENERATORS
+from bench.processes import BenchmarkError
+from bench.table import markdown_table
+from pipeline.analysis import embedding_text, lexical_text
+
+SIZES = (10_000, 20_000, 40_000)
+MOST_GROWTH = 9.0
+"""Of the time, from the first size to the last: linear reading has 4, quadratic 16."""
+LEAST_SECONDS = 0.05
+"""What takes less at the last size is not measured well enough to be called slow."""
+REPEATS = 3
+
+SHORT = 50_000
+LONG = 10_000_000
+TIMES = 10
+"""How many times its file a store, and the memory of an ingest, may have beside the constants."""
+STORE_BYTES = 48_000_000
+MEMORY_BYTES = 700_000_000
+MOST_SECONDS = 60.0
+
+
+def growth(folder: Path) -> Outcome:
+    """Read each construct at three sizes."""
+    reader = open_athena(load_settings(data_dir=folder / "data")).reader
+
+    def seconds(text: str) -> float:
+        started = time.process_time()
+        sections, sentences = reader.cut(text, source="a.md")
+        for node in (*sections, *sentences):
+            embedding_text(node)
+            lexical_text(node)
+        return time.process_time() - started
+
+    seconds(GENERATORS["sentences"](SIZES[-1]))  # loads what is loaded once
+    failures = []
+    for name, generate in GENERATORS.items():
+        texts = [generate(size) for size in (SIZES[0], SIZES[-1])]
+        for _ in range(REPEATS):  # another program may have been in the way
+            short, long = map(seconds, texts)
+            if long < LEAST_SECONDS or long / short <= MOST_GROWTH:
+                break
+        else:
+            failures.append(
+                f"{name}: {long / short:.1f} times as long for {SIZES[-1] // SIZES[0]} times as much"
+            )
+    return Outcome(len(GENERATORS), tuple(failures), f"constructs, {SIZES[0]:,} and {SIZES[-1]:,} characters")
+
+
+def amplification(folder: Path) -> Outcome:
+    """Ingest a file of each construct, and look at the store and the memory."""
+    failures = []
+    for number, (name, generate) in enumerate(GENERATORS.items()):
+        work = folder / str(number)
+        file = work / "docs" / "a.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(generate(SHORT), encoding="utf-8")
+        _forget_peak()
+        _ingest(open_athena(load_settings(data_dir=work / "data", llm="none")), file)
+        failures += _excess(name, file, store=size_of(work / "data"), memory=_peak())
+        shutil.rmtree(work)
+    detail = f"constructs, {SHORT:,} characters; {TIMES} times the file and a constant"
+    return Outcome(len(GENERATORS), tuple(failures), detail)
+
+
+def _ingest(athena: Athena, file: Path) -> None:
+    athena.ingest([file.parent])
+    athena.close()
+
+
+def _excess(name: str, file: Path, *, store: int, memory: float) -> Iterator[str]:
+    size = file.stat().st_size
+    if store > TIMES * size + STORE_BYTES:
+        yield f"{name}: {size:,} bytes became a store of {store:,}"
+    if memory > TIMES * size + MEMORY_BYTES:
+        yield f"{name}: {size:,} bytes took {memory / 1e6:,.0f} MB of memory"
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _forget_peak() -> None:
+    """Make the peak of this process's memory what it is now; Linux alone can."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> float:
+    """The most resident memory since then, in bytes."""
+    status = Path("/proc/self/status").read_text()
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return float(line.split()[1]) * 1024
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ingest long files; the exit code is 1 where one went beyond a limit."""
+    parser = argparse.ArgumentParser(prog="python -m bench.attack.documents", description=__doc__)
+    parser.add_argument("names", nargs="*", help="constructs; default: all")
+    parser.add_argument("--size", type=int, default=LONG, help=f"characters; default: {LONG:,}")
+    options = parser.parse_args(arguments)
+    rows, failures = [], list[str]()
+    for name in options.names or GENERATORS:
+        row, excess = _long_file(name, options.size)
+        rows.append(row)
+        failures += excess
+        print(" | ".join(row), file=sys.stderr, flush=True)
+    print(markdown_table(("construct", "MB", "processor seconds", "peak MB", "store MB"), rows))
+    for failure in failures:
+        print(f"FAILED {failure}")
+    return int(bool(failures))
+
+
+def _long_file(name: str, size: int) -> tuple[tuple[str, ...], list[str]]:
+    with tempfile.TemporaryDirectory(prefix="athena-attack-") as scratch:
+        work = Path(scratch)
+        file = work / "docs" / "a.md"
+        file.parent.mkdir()
+        file.write_text(GENERATORS[name](size), encoding="utf-8")
+        settings = {"ATHENA_MAX_FILE_MB": str(max(10, file.stat().st_size / 1e6 + 1))}
+        try:
+            done = AthenaSide(work, settings).ingest(file.parent, work / "data")
+        except BenchmarkError as error:
+            return (name, "", "", "", ""), [f"{name}: {error}"]
+        store = size_of(work / "data")
+        failures = [*_excess(name, file, store=store, memory=done.peak_mb * 1e6)]
+        if done.seconds > MOST_SECONDS:
+            failures.append(f"{name}: {done.seconds:.0f} s")
+        numbers = (file.stat().st_size / 1e6, done.cpu_seconds, done.peak_mb, store / 1e6)
+        return (name, *(f"{number:,.0f}" for number in numbers)), failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())
