@@ -8,20 +8,21 @@ from collections.abc import Collection, Iterator
 
 from pipeline.analysis import lexical_terms
 from pipeline.stores.base import Level
+from pipeline.stores.embedded.node_rows import ROW, check_node
 
 LexicalRow = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
 
 _OF_BUILD: dict[Level, str] = {
-    "section": "SELECT number, document, metadata, text FROM section WHERE build = ? ORDER BY number",
-    "sentence": "SELECT number, document, metadata, text FROM sentence WHERE build = ? ORDER BY number",
+    "section": f"SELECT {ROW['section']} FROM section WHERE build = ? ORDER BY number",
+    "sentence": f"SELECT {ROW['sentence']} FROM sentence WHERE build = ? ORDER BY number",
 }
 _OF_DOCUMENTS: dict[Level, str] = {
-    "section": """
-        SELECT number, document, metadata, text FROM section
+    "section": f"""
+        SELECT {ROW["section"]} FROM section
         WHERE document IN (SELECT value FROM json_each(?)) ORDER BY number
     """,
-    "sentence": """
-        SELECT sentence.number, sentence.document, sentence.metadata, sentence.text
+    "sentence": f"""
+        SELECT {ROW["sentence"]}
         FROM section JOIN sentence ON sentence.section = section.number
         WHERE section.document IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
     """,
@@ -30,16 +31,21 @@ _OF_DOCUMENTS: dict[Level, str] = {
 
 def rows_of_build(connection: sqlite3.Connection, level: Level, build: int | None) -> Iterator[LexicalRow]:
     """All nodes of a build, by number."""
-    return _rows(connection, _OF_BUILD[level], build)
+    return _rows(connection, level, _OF_BUILD[level], build)
 
 
 def rows_of_documents(
     connection: sqlite3.Connection, level: Level, documents: Collection[int]
 ) -> Iterator[LexicalRow]:
     """All nodes of some documents, by number."""
-    return _rows(connection, _OF_DOCUMENTS[level], json.dumps(sorted(documents)))
+    return _rows(connection, level, _OF_DOCUMENTS[level], json.dumps(sorted(documents)))
 
 
-def _rows(connection: sqlite3.Connection, query: str, parameter: int | str | None) -> Iterator[LexicalRow]:
-    for number, document, metadata_text, text in connection.execute(query, (parameter,)):
-        yield number, document, lexical_terms(text, json.loads(metadata_text))
+def _rows(
+    connection: sqlite3.Connection, level: Level, query: str, parameter: int | str | None
+) -> Iterator[LexicalRow]:
+    for row in connection.execute(query, (parameter,)):
+        check_node(level, row)
+        number, _, document = row[:3]
+        metadata, text = row[-3:-1]
+        yield number, document, lexical_terms(text, json.loads(metadata))

@@ -121,4 +121,25 @@ EMBEDDING_COLUMNS = (
 )
 """What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES), EMBEDDING_COLUMNS)
+DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
+SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"
+SENTENCE_CHECKED = "number, build, document, section, id, start, end, metadata, text"
+EMBEDDING_CHECKED = "section, first_sentence, vectors"
+"""The columns that a row's `checksum` is of, in order; a document's text has one of its own."""
+
+CHECKSUM_COLUMNS = (
+    *(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER" for table in ("section", "sentence", "embedding")),
+    "ALTER TABLE document ADD COLUMN checksum INTEGER",
+    "ALTER TABLE document ADD COLUMN text_checksum INTEGER",
+    f"UPDATE document SET checksum = checksum({DOCUMENT_CHECKED}), text_checksum = checksum(text)",
+    f"UPDATE section SET checksum = checksum({SECTION_CHECKED})",
+    f"UPDATE sentence SET checksum = checksum({SENTENCE_CHECKED})",
+    f"UPDATE embedding SET checksum = checksum({EMBEDDING_CHECKED})",
+)
+"""`checksum` is `pipeline.stores.embedded.checksums.checksum`."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (*INDEX_TABLES, *CONVERSATION_TABLES),
+    EMBEDDING_COLUMNS,
+    CHECKSUM_COLUMNS,
+)
