@@ -7,7 +7,7 @@ for what it needs: an ingest that has nothing to do imports neither LlamaIndex n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from pipeline.ingest import IngestReport, Progress
     from pipeline.llamaindex.chat_engine import ChatEngine
     from pipeline.llamaindex.retriever import HybridRetriever
+    from pipeline.nodes import Node
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.phoenix import PhoenixTracer
-    from pipeline.stores.base import DocumentStore
+    from pipeline.stores.base import DocumentStore, Vector
     from pipeline.stores.conversations import Conversations
+    from pipeline.stores.embedded import EmbeddedStore
+    from pipeline.stores.embedded.salvage import Salvage
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import OrphanReport, ServerStore
     from readers.corpus import MarkdownCorpus
@@ -62,7 +65,12 @@ class Athena:
     @made_once
     def store(self) -> DocumentStore:
         """The documents, sections and sentences."""
-        return stores.open_store(self.settings, self.manifest)
+        return stores.open_store(self.settings, self.manifest, embed=self._embed)
+
+    @property
+    def embedded_store(self) -> EmbeddedStore:
+        """The same store where it is files in the data folder, for what only that one can do."""
+        return cast("EmbeddedStore", self.store)
 
     @property
     def server_store(self) -> ServerStore:
@@ -73,6 +81,11 @@ class Athena:
     def manifest(self) -> Manifest:
         """What an index made now would be made with."""
         return stores.manifest_of(self.encoder)
+
+    def _embed(self, sections: Sequence[Node], sentences: Sequence[Node]) -> dict[str, Vector]:
+        from pipeline.ingesting.batches import embed_nodes
+
+        return embed_nodes(sections, sentences, encoder=self.encoder)
 
     def ingest(
         self,
@@ -257,6 +270,7 @@ class Athena:
             persona=persona or self.persona,
             limits=part(self.settings, ChatOptions),
             listeners=(self.tracer.record,) if self.tracer else (),
+            kept=stores.keeps_conversations(self.settings),
         )
         return ChatRecipe(parts, conversation_id)
 
@@ -287,6 +301,12 @@ class Athena:
         That one has nothing to repair: its derived indexes are rebuilt when they are damaged.
         """
         return self.server_store.remove_orphans() if self.settings.store == "server" else None
+
+    def salvage(self, into: Path) -> Salvage:
+        """Copy what can be read of a damaged data folder into a new one."""
+        from pipeline.stores.embedded.salvage import salvage
+
+        return salvage(self.settings.data_dir, into)
 
     def migrate(
         self, to: str, *, force: bool = False, report: Callable[[str, int, int], None] | None = None

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from athena.stores import keeps_conversations
 from athena.watching import check_tracing
-from pipeline.errors import AthenaError
+from pipeline.errors import AthenaError, StoreDamaged
 from pipeline.models.base import ModelChoice
+from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.manifest import check_manifest
 from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.assistant import Athena
+    from pipeline.stores.embedded.examining import Examination
 
 LOW_DISK_MB = 200
+SAMPLE_WORDS = 6
+_WORDS = re.compile(r"[^\W\d_]{3,}")
+SALVAGE = (
+    "Put back a copy of the data folder. Without one, `athena doctor --salvage FOLDER` copies what can be "
+    "read into a new folder, and `athena ingest` there restores the documents."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +54,8 @@ def diagnose(athena: Athena) -> Diagnosis:
     checks = [_run("python", _python), _run("data folder", lambda: _folder(athena))]
     if athena.settings.store == "server":
         checks += _servers(athena)
+    checks += _stored(athena)
     checks += [
-        _run("index", lambda: _index(athena)),
         _run("embedding works", lambda: _embeds(athena)),
         _run("model", lambda: _model(athena.encoder_choice)),
         _run("model", lambda: _model(athena.cross_encoder()[1])),
@@ -68,10 +79,19 @@ def _python() -> Check:
 
 def _folder(athena: Athena) -> Check:
     data_dir = athena.settings.data_dir
-    existing = next(folder for folder in (data_dir, *data_dir.resolve().parents) if folder.exists())
+    existing = next(folder for folder in (data_dir, *data_dir.resolve().parents) if _is_there(folder))
     free = shutil.disk_usage(existing).free // 1_000_000
     fix = "" if free >= LOW_DISK_MB else "Free some space, or set ATHENA_DATA_DIR to another disk."
-    return Check("data folder", free >= LOW_DISK_MB, f"{data_dir.resolve()}, {free:,} MB free", fix)
+    read_only = "" if keeps_conversations(athena.settings) else ", read-only: conversations are not stored"
+    detail = f"{data_dir.resolve()}, {free:,} MB free{read_only}"
+    return Check("data folder", free >= LOW_DISK_MB, detail, fix)
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        return folder.exists()
+    except PermissionError:  # within one that this user may not enter
+        return False
 
 
 def _servers(athena: Athena) -> list[Check]:
@@ -89,6 +109,94 @@ def _orphans(athena: Athena) -> Check:
     detail = "; ".join(found.lines()) or "none: MongoDB and Weaviate agree"
     fix = "" if found.is_clean else "Remove them with `athena repair`, then run `athena ingest`."
     return Check("orphans", found.is_clean, detail, fix)
+
+
+def _stored(athena: Athena) -> list[Check]:
+    """The index; of the embedded one also whether all is as it was written, and what is made of it again."""
+    index = _run("index", lambda: _index(athena))
+    if not index.ok or athena.settings.store == "server":
+        return [index]
+    try:
+        found = athena.embedded_store.examine()
+    except AthenaError as error:
+        return [index, Check("text", False, error.problem, error.fix)]
+    return [
+        index,
+        _text(found),
+        _run("conversations", lambda: _conversations(athena)),
+        _run("vectors", lambda: _vectors(athena, found.vectors)),
+        _run("words", lambda: _words(athena)),
+        _run("search", lambda: _searches(athena)),
+    ]
+
+
+def _text(found: Examination) -> Check:
+    if found.text_is_sound:
+        return Check("text", True, "as it was written")
+    lost = f"damaged: {', '.join(found.documents)}" if found.documents else ""
+    return Check("text", False, "; ".join(filter(None, [lost, *found.problems])), SALVAGE)
+
+
+def _conversations(athena: Athena) -> Check:
+    conversations = athena.conversations
+    unreadable = []
+    for info in conversations.list():
+        try:
+            conversations.get(info.id)
+        except StoreDamaged:
+            unreadable.append(info.title or info.id)
+    detail = f"cannot be read: {', '.join(unreadable)}" if unreadable else "all can be read"
+    return Check("conversations", not unreadable, detail, SALVAGE if unreadable else "")
+
+
+def _vectors(athena: Athena, damaged: int) -> Check:
+    """Those that are damaged are made again by the search that reads them."""
+    if not damaged:
+        return Check("vectors", True, "as they were written")
+    _sample(athena)
+    found = f"those of {counted(damaged, 'section')} were damaged"
+    if athena.embedded_store.examine().vectors:
+        fix = "Search again when nothing else writes there, as a user who may."
+        return Check("vectors", False, f"{found}, and could not be stored again", fix)
+    return Check("vectors", True, f"{found}: embedded again from the text")
+
+
+def _words(athena: Athena) -> Check:
+    """An index of words that is damaged is made again on the way."""
+    store = athena.embedded_store
+    indexed = store.indexed_words()
+    stored = {
+        "section": sum(info.sections for info in store.sections.documents()),
+        "sentence": store.sentences.count(),
+    }
+    if indexed != stored:
+        detail = f"the index of words has {indexed}, stored are {stored}"
+        return Check("words", False, detail, "Wait until nothing else writes there, and search again.")
+    return Check("words", True, f"{counted(sum(indexed.values()), 'text')} can be searched for")
+
+
+def _searches(athena: Athena) -> Check:
+    words, response = _sample(athena)
+    if not words:
+        return Check("search", True, "there are no words to search for")
+    lists = (response.bm25_sections, response.dense_sections)
+    found = all(lists) and athena.store.sections.get_many([hit.node_id for hits in lists for hit in hits])
+    detail = f"“{words}” was {'found' if found else 'not found'}"
+    return Check("search", bool(found), detail, "" if found else SALVAGE)
+
+
+def _sample(athena: Athena) -> tuple[str, SearchResponse]:
+    """Search for words that are there, by words and by vector."""
+    store = athena.store
+    texts = (
+        section.text
+        for info in store.sections.documents()
+        for section in store.sections.document(info.source).sections
+    )
+    found = next((words for text in texts if (words := _WORDS.findall(text))), [])
+    words = " ".join(found[:SAMPLE_WORDS])
+    vector = athena.encoder.encode_query(words)
+    return words, store.sentences.search(SearchRequest(words, vector, top_k=5))
 
 
 def _index(athena: Athena) -> Check:

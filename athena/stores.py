@@ -16,6 +16,7 @@ from pipeline.stores.manifest import FORMAT
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
+    from pipeline.stores.embedded.mending import Embed
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore
 
@@ -28,13 +29,13 @@ def manifest_of(encoder: Encoder) -> Manifest:
     return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
 
 
-def open_store(settings: Settings, manifest: Manifest) -> DocumentStore:
-    """The documents, sections and sentences."""
+def open_store(settings: Settings, manifest: Manifest, *, embed: Embed | None = None) -> DocumentStore:
+    """The documents, sections and sentences; `embed` makes vectors again that are damaged."""
     if settings.store == "server":
         return _server_store()(server_addresses(settings), manifest=manifest)
     from pipeline.stores.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.data_dir, manifest=manifest)
+    return EmbeddedStore(settings.data_dir, manifest=manifest, embed=embed)
 
 
 def open_conversations(settings: Settings) -> Conversations:
@@ -44,10 +45,22 @@ def open_conversations(settings: Settings) -> Conversations:
         from pipeline.stores.server.conversations import ServerConversations
 
         return ServerConversations(server_addresses(settings))
-    from pipeline.stores.embedded.conversations import EmbeddedConversations
+    from pipeline.stores.embedded.conversations import EmbeddedConversations, PassingConversations
     from pipeline.stores.embedded.database import FILE_NAME
 
+    if not keeps_conversations(settings):
+        return PassingConversations()
     return EmbeddedConversations(settings.data_dir / FILE_NAME)
+
+
+def keeps_conversations(settings: Settings) -> bool:
+    """Whether the data folder can be written; a server says so itself."""
+    if settings.store == "server":
+        return True
+    from pipeline.stores.embedded.database import FILE_NAME
+    from pipeline.stores.embedded.reading_only import is_read_only
+
+    return not is_read_only(settings.data_dir / FILE_NAME)
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:

@@ -77,6 +77,7 @@ UNEXPECTED = "The answer ended unexpectedly. Ask again."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
+NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -92,6 +93,7 @@ class ChatParts:
     persona: Persona
     limits: ChatOptions
     listeners: Sequence[Listener] = ()
+    kept: bool = True  # whether what is said outlives the process
 
     @property
     def model_name(self) -> str:
@@ -356,6 +358,8 @@ class ChatRecipe:
             model=self.parts.model_name,
             settings=self.parts.options.model_dump(),
         )
+        if not (self.parts.kept or turn.history):
+            turn.notices += (NOT_KEPT,)
         events = self._work(turn)
         try:
             for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)

@@ -3,6 +3,7 @@
 AthenaError
 ├── ConfigurationError        a setting that cannot work, with the setting's name
 ├── StoreError                the store cannot be read or written
+│   ├── StoreDamaged          what is stored cannot be read, or is not what was written
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
 │   ├── MemoriesChanged       somebody else wrote to a user's memories since they were read
@@ -37,6 +38,10 @@ class ConfigurationError(AthenaError):
 
 class StoreError(AthenaError):
     """The store cannot be read or written."""
+
+
+class StoreDamaged(StoreError):
+    """What is stored cannot be read, or is not what was written."""
 
 
 class StoreUnavailable(StoreError):

@@ -11,6 +11,7 @@ import typer
 from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
 from athena.warming import look_for_garbage_rarely
+from pipeline.notices import NOTICES
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",
@@ -40,6 +41,19 @@ def _options(
 ) -> None:
     level = logging.INFO if verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    show_notices()
+
+
+def show_notices() -> None:
+    """Print what a user should know although nothing failed, a line each."""
+    from athena.cli.running import err
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            err.print(record.getMessage(), style="yellow", markup=False)
+
+    logger = logging.getLogger(NOTICES)
+    logger.handlers, logger.propagate = [Lines()], False
 
 
 def main() -> None:

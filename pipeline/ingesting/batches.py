@@ -69,6 +69,14 @@ def embedding_texts(
     return texts | {sentence.node_id: embedding_text(sentence) for sentence in sentences}
 
 
+def embed_nodes(
+    sections: Sequence[Node], sentences: Sequence[Node], *, encoder: Encoder
+) -> dict[str, Vector]:
+    """The vectors of nodes by id, all embedded anew."""
+    texts = embedding_texts(sections, sentences, encoder=encoder)
+    return dict(zip(texts, encoder.encode_passages(list(texts.values())), strict=True))
+
+
 def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
     """The vectors of an indexed document by embedded text; none where it is not indexed."""
     try:

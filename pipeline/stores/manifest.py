@@ -19,9 +19,9 @@ INGEST = (
 )
 
 
-def check_manifest(stored: Manifest | None, wanted: Manifest) -> None:
+def check_manifest(stored: Manifest | None, wanted: Manifest | None) -> None:
     """Raise `ManifestMismatch` where an index that has documents was not made with `wanted`."""
-    if stored is None:
+    if stored is None or wanted is None:
         return
     if chosen := _other_choices(stored, wanted):
         raise ManifestMismatch(

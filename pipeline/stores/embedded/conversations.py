@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 import uuid
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from pipeline.answer import Answer
 from pipeline.stores.conversations import (
@@ -20,7 +23,8 @@ from pipeline.stores.conversations import (
     unknown_conversation,
     unknown_turn,
 )
-from pipeline.stores.embedded.database import ConnectionPool, transaction
+from pipeline.stores.embedded.checksums import Damaged
+from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, transaction
 
 _INFO = """
     SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id)
@@ -50,7 +54,7 @@ class EmbeddedConversations:
         """All conversations, the latest used first."""
         with self._pool.borrow() as connection:
             rows = connection.execute(f"{_INFO} GROUP BY conversation.id ORDER BY updated_at DESC").fetchall()
-        return [ConversationInfo(*row) for row in rows]
+            return [_info(*row) for row in rows]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -61,7 +65,7 @@ class EmbeddedConversations:
             if row is None:
                 raise unknown_conversation(conversation_id)
             turns = connection.execute(_TURNS, (conversation_id,)).fetchall()
-        return Conversation(ConversationInfo(*row), tuple(_turn(*turn) for turn in turns))
+            return Conversation(_info(*row), tuple(_turn(*turn) for turn in turns))
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
@@ -144,7 +148,44 @@ class EmbeddedConversations:
         self._pool.close()
 
 
+class PassingConversations(EmbeddedConversations):
+    """Conversations that end with the process: the data folder may only be read."""
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="athena-")
+        super().__init__(Path(self._folder.name) / FILE_NAME)
+
+    def close(self) -> None:
+        """Delete them."""
+        super().close()
+        self._folder.cleanup()
+
+
+def drop_damaged_turns(connection: sqlite3.Connection) -> None:
+    """Delete the turns that cannot be read."""
+    turns = "SELECT conversation.id FROM conversation"
+    for (conversation_id,) in connection.execute(turns).fetchall():
+        for row in connection.execute(_TURNS, (conversation_id,)).fetchall():
+            try:
+                _turn(*row)
+            except Damaged:
+                connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
+
+
+def _info(*row: Any) -> ConversationInfo:
+    if [type(value) for value in row] != [str, str, float, float, int]:
+        raise Damaged("a row of the table 'conversation' is not as it was written")
+    return ConversationInfo(*row)
+
+
 def _turn(
-    turn_id: str, question: str, answer: str, created_at: float, feedback: int | None, feedback_text: str
+    turn_id: Any, question: Any, answer: Any, created_at: Any, feedback: Any, feedback_text: Any
 ) -> Turn:
-    return Turn(turn_id, question, answer_from(json.loads(answer)), created_at, feedback, feedback_text)
+    texts = turn_id, question, feedback_text
+    sound = all(isinstance(text, str) for text in texts) and isinstance(created_at, float)
+    if not sound or feedback not in (None, 1, -1):
+        raise Damaged("a row of the table 'turn' is not as it was written")
+    try:
+        return Turn(turn_id, question, answer_from(json.loads(answer)), created_at, feedback, feedback_text)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise Damaged(f"the answer of turn '{turn_id}' is not as it was written") from error

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import StoreError
+from pipeline.errors import StoreDamaged, StoreError
+from pipeline.stores.embedded.checksums import Damaged, checksum
+from pipeline.stores.embedded.reading_only import (
+    COPY,
+    FileIdentity,
+    identity,
+    is_read_only,
+    open_read_only,
+)
 from pipeline.stores.embedded.schema import MIGRATIONS
 
 FILE_NAME = "athena.sqlite"
 BUSY_TIMEOUT_S = 10.0
+
+_SIGNS_OF_DAMAGE = (
+    "malformed",
+    "Could not decode to UTF-8",
+    "no such table",
+    "no such column",
+    "has no column",
+)
+"""In messages of errors that have no code of their own."""
 
 # WAL: readers never wait for the writer. synchronous NORMAL: a kill loses nothing, a power failure at most
 # the last transactions, never half of one. secure_delete: what is deleted is overwritten with zeros.
@@ -27,10 +44,16 @@ _PRAGMAS = (
 def open_database(path: Path) -> sqlite3.Connection:
     """A connection to the file at `path`, made and migrated where needed; autocommit, usable in any thread.
 
+    One that may only be read is opened as it is.
+
     Raises:
-        StoreError: damaged, not writable, or made by a newer version of the program.
+        StoreError: damaged, cannot be made, or made by a newer version of the program.
     """
     with store_errors(path):
+        if is_read_only(path):
+            connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
+            _require_newest(connection, path)
+            return connection
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -73,26 +96,34 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 class ConnectionPool:
-    """Connections to one file, each used by one thread at a time; as many as were ever needed at once."""
+    """Connections to one file, each used by one thread at a time; as many as were ever needed at once.
 
-    def __init__(self, path: Path) -> None:
+    A file that was put in its place meanwhile is opened instead, and `on_exchange` is called.
+    """
+
+    def __init__(self, path: Path, *, on_exchange: Callable[[], None] = lambda: None) -> None:
         self._path = path
+        self._on_exchange = on_exchange
         self._idle = [open_database(path)]
+        self.read_only = is_read_only(path)
+        self._file = identity(path, read_only=self.read_only)
         self._guard = threading.Lock()
         self._closed = False
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
         """A connection for the block; errors of SQLite leave it as `StoreError`."""
+        if self._is_exchanged():
+            self._on_exchange()
         with self._guard:
             self._check_open()
-            connection = self._idle.pop() if self._idle else None
+            file, connection = self._file, self._idle.pop() if self._idle else None
         connection = connection or open_database(self._path)
         try:
             with store_errors(self._path):
                 yield connection
         finally:
-            self._give_back(connection)
+            self._give_back(connection, file)
 
     def close(self) -> None:
         """Close the idle connections now, and those in use when they come back."""
@@ -102,9 +133,27 @@ class ConnectionPool:
         for connection in idle:
             connection.close()
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _is_exchanged(self) -> bool:
+        """Whether another file is at the path than before; its connections are dropped, then."""
         with self._guard:
-            if not self._closed:
+            self._check_open()
+            file = identity(self._path, read_only=self.read_only)
+            if file is None:
+                raise StoreError(
+                    f"'{self._path}' is gone: it was deleted or moved while it was in use.",
+                    "Put it back, or index again with `athena ingest FOLDER`.",
+                )
+            if file == self._file:
+                return False
+            self._file, self.read_only = file, is_read_only(self._path)
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+        return True
+
+    def _give_back(self, connection: sqlite3.Connection, file: FileIdentity | None) -> None:
+        with self._guard:
+            if not self._closed and file == self._file:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -121,21 +170,23 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise describe(error, path) from error
+    except UnicodeEncodeError as error:  # half a surrogate pair, as an undecodable argument has
+        raise StoreError(f"{error.object!r:.80} is not text.", "Write it in Unicode.") from error
 
 
 def describe(error: sqlite3.Error, path: Path) -> StoreError:
     """What an error of SQLite means for the file at `path`, and what to do about it."""
     name = getattr(error, "sqlite_errorname", "") or ""
+    if isinstance(error, Damaged) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
+        return damaged(path, error)
     match name.split("_")[1:2]:
         case ["FULL"]:
             fix = "Free some space and try again: what was stored before is whole."
             return StoreError(f"Cannot write '{path}': the disk is full.", fix)
         case ["READONLY"]:
-            fix = "Make the file and its folder writable, or name another folder with --data-dir."
-            return StoreError(f"Cannot write '{path}': it is read-only.", fix)
-        case ["CORRUPT"] | ["NOTADB"]:
-            fix = "Put back a copy of it, or move it away and run `athena ingest` again."
-            return StoreError(f"Cannot read '{path}': the file is damaged ({error}).", fix)
+            return StoreError(f"Cannot write '{path}': it is read-only.", COPY)
+        case ["CORRUPT"] | ["NOTADB"] | ["MISMATCH"]:
+            return damaged(path, error)
         case ["CANTOPEN"]:
             fix = "Check that the folder exists and can be written, or name another with --data-dir."
             return StoreError(f"Cannot open '{path}'.", fix)
@@ -145,6 +196,15 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
         case ["IOERR"]:
             return StoreError(f"Cannot read or write '{path}': the disk failed ({error}).", "Check the disk.")
     return StoreError(f"Cannot use '{path}': {error}.", "Run `athena doctor`.")
+
+
+def damaged(path: Path, error: sqlite3.Error) -> StoreDamaged:
+    """The error for a file that is not as it was written."""
+    return StoreDamaged(
+        f"Cannot read '{path}': the file is damaged ({error}).",
+        "Put back a copy of it. Without one, `athena doctor --salvage FOLDER` copies what can be read into a "
+        "new folder, and `athena ingest` there restores the documents.",
+    )
 
 
 def unwritable(path: Path, error: OSError) -> StoreError:
@@ -157,6 +217,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the file to the newest version, one transaction a step."""
     if _version(connection, path) == len(MIGRATIONS):
         return
+    connection.create_function("checksum", -1, checksum, deterministic=True)
     with transaction(connection):
         for number in range(_version(connection, path), len(MIGRATIONS)):  # again: now nobody else can
             for statement in MIGRATIONS[number]:
@@ -172,3 +233,12 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
             "Update Athena, or name another folder with --data-dir.",
         )
     return version
+
+
+def _require_newest(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection, path) < len(MIGRATIONS):
+        connection.close()
+        raise StoreError(
+            f"Cannot read '{path}': it was made by an earlier version of Athena, and it is read-only.",
+            f"Let its owner run `athena doctor` once. {COPY}",
+        )

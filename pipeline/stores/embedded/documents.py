@@ -8,12 +8,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
-from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
+from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, Vector
+from pipeline.stores.embedded.checksums import Damaged, Value, check_row, checksum
 from pipeline.stores.embedded.metadata import document_metadata, section_metadata, sentence_metadata
+from pipeline.stores.embedded.schema import DOCUMENT_CHECKED
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""
@@ -21,10 +23,7 @@ STORED_VECTORS = "<f2"
 KEPT_CHANGES = 20_000
 """Generations in the change log; an index that is further behind is rebuilt."""
 
-_INFO = (
-    "SELECT id, source, root, title, hash, sections, sentences, characters, indexed_at "
-    "FROM document WHERE build = ?"
-)
+_INFO = f"SELECT {DOCUMENT_CHECKED}, checksum FROM document WHERE build = ?"
 
 _MADE_WITH = "format, embedding_model, dimensions, splitter, fingerprint, recipe"  # a manifest's columns
 
@@ -45,23 +44,32 @@ class Scored(NamedTuple):
 
 
 def read_state(connection: sqlite3.Connection) -> State:
-    """The state as of now."""
-    return State(*connection.execute("SELECT store, visible, generation FROM state").fetchone())
+    """The state as of now; raises `Damaged`."""
+    row = connection.execute("SELECT store, visible, generation FROM state").fetchone() or (None, None, None)
+    store, visible, generation = row
+    sound = isinstance(store, str) and isinstance(visible, int | None) and isinstance(generation, int)
+    if not sound:
+        raise Damaged("the table 'state' is not as it was written")
+    return State(store, visible, generation)
 
 
 def read_manifest(connection: sqlite3.Connection, build: int | None, generation: int = 0) -> Manifest | None:
-    """What a build was made with; None where there is none or it has no document."""
+    """What a build was made with; None where there is none or it has no document. Raises `Damaged`."""
+    if build is None:
+        return None
     row = connection.execute(
-        f"SELECT {_MADE_WITH} FROM manifest "  # noqa: S608
-        "WHERE build = ? AND EXISTS (SELECT 1 FROM document WHERE document.build = manifest.build)",
+        f"SELECT {_MADE_WITH}, EXISTS (SELECT 1 FROM document WHERE document.build = manifest.build) "
+        "FROM manifest WHERE build = ?",
         (build,),
     ).fetchone()
-    return replace(Manifest(*row), generation=generation) if row else None
+    if row is None or [type(value) for value in row[:-1]] != [int, str, int, str, str, int]:
+        raise Damaged("the table 'manifest' is not as it was written")
+    return replace(Manifest(*row[:-1]), generation=generation) if row[-1] else None
 
 
 def list_infos(connection: sqlite3.Connection, build: int | None) -> list[DocumentInfo]:
     """The documents of a build, by source."""
-    return [DocumentInfo(*row) for row in connection.execute(_INFO + " ORDER BY source", (build,))]
+    return [_info(row) for row in connection.execute(_INFO + " ORDER BY source", (build,))]
 
 
 def find_info(connection: sqlite3.Connection, build: int | None, source: str) -> DocumentInfo:
@@ -69,13 +77,27 @@ def find_info(connection: sqlite3.Connection, build: int | None, source: str) ->
     row = connection.execute(_INFO + " AND source = ?", (build, source)).fetchone()
     if row is None:
         raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-    return DocumentInfo(*row)
+    return _info(row)
+
+
+def read_text(connection: sqlite3.Connection, build: int | None, source: str) -> str:
+    """The text of a document that is there; raises `Damaged`."""
+    text, stored = connection.execute(
+        "SELECT text, text_checksum FROM document WHERE build = ? AND source = ?", (build, source)
+    ).fetchone()
+    check_row("document", (text,), stored)
+    return str(text)
+
+
+def _info(row: tuple[Any, ...]) -> DocumentInfo:
+    check_row("document", row[:-1], row[-1])
+    return DocumentInfo(*row[2:-1])
 
 
 def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
     """The number of a new build, still empty and not visible."""
     cursor = connection.execute(
-        f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
+        f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)",
         _made_with(manifest),
     )
     return int(cursor.lastrowid or 0)
@@ -84,7 +106,7 @@ def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
 def pending_build(connection: sqlite3.Connection, manifest: Manifest) -> int | None:
     """The build that a rebuild with this manifest left unfinished, if one did."""
     row = connection.execute(
-        f"SELECT build FROM manifest WHERE ({_MADE_WITH}) = (?, ?, ?, ?, ?, ?) "  # noqa: S608
+        f"SELECT build FROM manifest WHERE ({_MADE_WITH}) = (?, ?, ?, ?, ?, ?) "
         "AND build IS NOT (SELECT visible FROM state) ORDER BY build DESC",
         _made_with(manifest),
     ).fetchone()
@@ -119,19 +141,18 @@ def insert_document(connection: sqlite3.Connection, build: int, document: NewDoc
     shared = document_metadata(document.sections)
     shared_metadata = json.loads(shared)
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
-    connection.execute(
-        "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            number, build, document.id, document.source, document.root, document.title, document.hash,
-            len(document.sections), len(document.sentences), len(document.text), time.time(), document.text,
-            shared,
-        ),
+    about = (
+        number, build, document.id, document.source, document.root, document.title, document.hash,
+        len(document.sections), len(document.sentences), len(document.text), time.time(),
     )  # fmt: skip
+    checksums = checksum(*about), checksum(document.text), checksum(shared)
+    row = (*about, document.text, shared, *checksums)
+    connection.execute(f"INSERT INTO document VALUES ({', '.join('?' * len(row))})", row)
     sections = list(zip(itertools.count(number + 1), document.sections, strict=False))
     connection.executemany(
-        "INSERT INTO section VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO section VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            (own, build, number, *_columns(node, section_metadata(node, shared_metadata)))
+            _checked(own, build, number, *_columns(node, section_metadata(node, shared_metadata)))
             for own, node in sections
         ),
     )
@@ -139,14 +160,14 @@ def insert_document(connection: sqlite3.Connection, build: int, document: NewDoc
     for own, section in sections:
         sentences = by_section[section.node_id]
         connection.executemany(
-            "INSERT INTO sentence VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sentence VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (first + i, build, number, own, *_columns(node, sentence_metadata(node, section)))
+                _checked(first + i, build, number, own, *_columns(node, sentence_metadata(node, section)))
                 for i, node in enumerate(sentences)
             ),
         )
-        vectors = _packed(document, [section, *sentences])
-        connection.execute("INSERT INTO embedding VALUES (?, ?, ?)", (own, first, vectors))
+        vectors = packed(document.vector(node) for node in (section, *sentences))
+        write_vectors(connection, own, first, vectors)
         first += len(sentences)
     return number
 
@@ -175,6 +196,8 @@ def changes_since(connection: sqlite3.Connection, generation: int, state: State)
     ).fetchall()
     if len(rows) != state.generation - generation:  # trimmed, cleared, or from another future
         return None
+    if not all(isinstance(number, int | None) for row in rows for number in row):  # damaged
+        return None
     removed = frozenset(removed for removed, _ in rows if removed is not None)
     added = frozenset(added for _, added in rows if added is not None)
     return Changes(removed, added - removed)
@@ -189,14 +212,30 @@ def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
     row = connection.execute(
         "UPDATE state SET next_number = next_number + ? RETURNING next_number", (count,)
     ).fetchone()
-    return int(row[0]) - count
+    if row is None or not isinstance(row[0], int):
+        raise Damaged("the table 'state' is not as it was written")
+    return row[0] - count
 
 
-def _columns(node: Node, metadata: str) -> tuple[object, ...]:
+def write_vectors(connection: sqlite3.Connection, section: int, first_sentence: int, vectors: bytes) -> None:
+    """Write the vectors of a section that is there, or replace them."""
+    connection.execute(
+        "INSERT OR REPLACE INTO embedding SELECT ?1, ?2, ?3, ?4 WHERE EXISTS "
+        "(SELECT 1 FROM section WHERE number = ?1)",
+        _checked(section, first_sentence, vectors),
+    )
+
+
+def packed(vectors: Iterable[Vector]) -> bytes:
+    """Vectors as they are stored, row by row."""
+    import numpy as np
+
+    return np.asarray(list(vectors), dtype=STORED_VECTORS).tobytes()
+
+
+def _columns(node: Node, metadata: str) -> tuple[Value, ...]:
     return node.node_id, node.start_char_idx, node.end_char_idx, metadata, node.text
 
 
-def _packed(document: NewDocument, nodes: Iterable[Node]) -> bytes:
-    import numpy as np
-
-    return np.asarray([document.vector(node) for node in nodes], dtype=STORED_VECTORS).tobytes()
+def _checked(*row: Value) -> tuple[Value, ...]:
+    return *row, checksum(*row)

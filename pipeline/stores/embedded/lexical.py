@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import sqlite3
 import threading
@@ -19,24 +20,29 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, get_origin, get_type_hints
 
 import tantivy
 
 from pipeline.analysis import ANALYSER_VERSION
+from pipeline.notices import notices
 from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.embedded.documents import Scored, State, changes_since
 from pipeline.stores.embedded.lexical_rows import rows_of_build, rows_of_documents
 from pipeline.stores.embedded.tantivy_index import (
+    LexicalDamaged,
     change_index,
     create_index,
     has_term,
     open_searcher,
     search_index,
+    writable,
 )
 
 LEXICAL_FORMAT: Final = f"1.{ANALYSER_VERSION}.{version('tantivy')}"
 CURRENT: Final = "current.json"
+
+_NAME = re.compile("[0-9a-f]{12}")  # of a folder
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +58,16 @@ class Derived:
     removed: int  # documents that are gone, but whose words still lie in the files
     folder: str
     files: dict[str, int]  # path in the folder → checksum
+
+    @classmethod
+    def of(cls, stored: object) -> Derived | None:
+        """What a `current.json` says; None where that cannot be what was written."""
+        kinds = get_type_hints(cls)
+        if not isinstance(stored, dict) or stored.keys() != kinds.keys():
+            return None
+        if any(type(stored[name]) is not (get_origin(kind) or kind) for name, kind in kinds.items()):
+            return None
+        return cls(**stored) if _NAME.fullmatch(stored["folder"]) else None
 
     def precedes(self, state: State) -> bool:
         """True where it is `state`, or can be caught up with it."""
@@ -114,6 +130,8 @@ class LexicalIndex:
             return
         current = self._read_current()
         sound = current is not None and self._is_sound(current, state)
+        if not sound and (current.precedes(state) if current else (self._folder / CURRENT).exists()):
+            notices.warning("The index of words was damaged: rebuilt from the text.")
         changes = changes_since(connection, current.generation, state) if current and sound else None
         if current is None or changes is None or (purge and (current.removed or changes.removed)):
             self.adopt(self.derive(connection, state.visible), state)
@@ -130,6 +148,9 @@ class LexicalIndex:
     def derive(self, connection: sqlite3.Connection, build: int | None) -> str:
         """The name of a new folder with both indexes of a build, which nobody searches yet."""
         name = uuid.uuid4().hex[:12]
+        with writable():
+            if self._folder.is_file():
+                self._folder.unlink()
         for level in LEVELS:
             create_index(self._folder / name / level, rows_of_build(connection, level, build))
         return name
@@ -137,30 +158,40 @@ class LexicalIndex:
     def adopt(self, name: str, state: State) -> None:
         """Search the indexes in the folder `name`, derived from `state`, and throw away all others."""
         self._publish(name, state, removed=0)
-        for other in self._folder.iterdir():
-            if other.is_dir() and other.name != name:
-                shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
+        with writable():
+            others = [path for path in self._folder.iterdir() if path.is_dir() and path.name != name]
+        for other in others:
+            shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
         self._verified = True
 
     def close(self) -> None:
         """Close the files."""
         with self._lock:
             self._searchers, self._opened = {}, None
+        self._verified = False
+
+    def counts(self) -> dict[Level, int]:
+        """How many nodes what is open has."""
+        with self._lock:
+            return {level: searcher.num_docs for level, searcher in self._searchers.items()}
 
     def _publish(self, name: str, state: State, *, removed: int) -> None:
         """Say that the folder `name` was derived from `state`, in one rename, and open it."""
-        derived = Derived(
-            format=LEXICAL_FORMAT,
-            store=state.store,
-            build=state.visible or 0,
-            generation=state.generation,
-            removed=removed,
-            folder=name,
-            files=_checksums(self._folder / name),
-        )
-        draft = self._folder / f"{CURRENT}.new"
-        draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
-        draft.replace(self._folder / CURRENT)
+        with writable():
+            derived = Derived(
+                format=LEXICAL_FORMAT,
+                store=state.store,
+                build=state.visible or 0,
+                generation=state.generation,
+                removed=removed,
+                folder=name,
+                files=_checksums(self._folder / name),
+            )
+            draft = self._folder / f"{CURRENT}.new"
+            draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
+            for file in (self._folder / name).rglob("*.json"):  # tantivy lets only their owner read them
+                shutil.copymode(draft, file)
+            draft.replace(self._folder / CURRENT)
         with self._lock:
             self._open()
 
@@ -173,25 +204,27 @@ class LexicalIndex:
             folder = self._folder / current.folder
             self._searchers = {level: open_searcher(folder / level) for level in LEVELS}
             self._opened = current
-        except (OSError, ValueError) as error:  # damaged, or just replaced: `update` mends it
+        except LexicalDamaged as error:  # or just replaced: `update` mends it
             _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
 
     def _is_sound(self, current: Derived, state: State) -> bool:
         """True where it can be caught up with `state`, no file has changed and tantivy can read them."""
         folder = self._folder / current.folder
-        if not current.precedes(state) or _checksums(folder) != current.files:
+        if not current.precedes(state):
             return False
         try:
+            if _checksums(folder) != current.files:
+                return False
             for level in LEVELS:
                 open_searcher(folder / level)
-        except (OSError, ValueError):
+        except (OSError, LexicalDamaged):
             return False
         return True
 
     def _read_current(self) -> Derived | None:
         try:
-            return Derived(**json.loads((self._folder / CURRENT).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):  # none yet, or damaged: rebuilt
+            return Derived.of(json.loads((self._folder / CURRENT).read_text(encoding="utf-8")))
+        except (OSError, ValueError, RecursionError):  # none yet, or damaged: rebuilt
             return None
 
     def _is_derived_from(self, state: State) -> bool:

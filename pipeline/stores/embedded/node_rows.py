@@ -1,48 +1,73 @@
-"""From rows to nodes: the queries, and what their columns mean."""
+"""From rows to nodes: the queries, what their columns mean, and whether a row is as it was written."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from pipeline.nodes import StoredNode
+from pipeline.stores.base import Level
+from pipeline.stores.embedded.checksums import Damaged, check_row, is_sound
 from pipeline.stores.embedded.metadata import read_section, read_sentence
+from pipeline.stores.embedded.schema import SECTION_CHECKED, SENTENCE_CHECKED
 
-SECTIONS_BY_ID = """
-    SELECT section.id, section.start, section.end, section.metadata, section.text,
-           document.id, section.number, document.metadata
+
+def _columns(table: str, checked: str) -> str:
+    """The columns that a checksum is of, and the checksum."""
+    return ", ".join(f"{table}.{name.strip()}" for name in (*checked.split(","), "checksum"))
+
+
+ROW: Mapping[Level, str] = {
+    "section": _columns("section", SECTION_CHECKED),
+    "sentence": _columns("sentence", SENTENCE_CHECKED),
+}
+"""What every query of nodes begins with."""
+
+_WIDTH: Mapping[Level, int] = {level: columns.count(",") + 1 for level, columns in ROW.items()}
+
+SECTIONS_BY_ID = f"""
+    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
     FROM section JOIN document ON document.number = section.document
     WHERE section.build = ? AND section.id IN (SELECT value FROM json_each(?))
 """
-SECTIONS_OF_DOCUMENT = """
-    SELECT section.id, section.start, section.end, section.metadata, section.text,
-           document.id, section.number, document.metadata
+SECTIONS_OF_DOCUMENT = f"""
+    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
     FROM section JOIN document ON document.number = section.document
     WHERE document.build = ? AND document.source = ? ORDER BY section.number
 """
 CHILDREN = """
     SELECT section, id FROM sentence WHERE section IN (SELECT value FROM json_each(?)) ORDER BY number
 """
-SENTENCES_BY_ID = """
-    SELECT sentence.id, sentence.start, sentence.end, sentence.metadata, sentence.text,
-           document.id, section.id, section.number
+SENTENCES_BY_ID = f"""
+    SELECT {ROW["sentence"]}, document.id, section.id
     FROM sentence
     JOIN section ON section.number = sentence.section
     JOIN document ON document.number = sentence.document
     WHERE sentence.build = ? AND sentence.id IN (SELECT value FROM json_each(?))
 """
-SENTENCES_OF_SECTIONS = """
-    SELECT sentence.id, sentence.start, sentence.end, sentence.metadata, sentence.text,
-           document.id, section.id, section.number
+SENTENCES_OF_SECTIONS = f"""
+    SELECT {ROW["sentence"]}, document.id, section.id
     FROM section
     JOIN sentence ON sentence.section = section.number
     JOIN document ON document.number = section.document
     WHERE section.build = ? AND section.id IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
 """
-METADATA_OF_SECTIONS = """
-    SELECT section.number, document.metadata, section.metadata
+_SECTIONS_BY_NUMBER = f"""
+    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
+    FROM section JOIN document ON document.number = section.document
+    WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number
+"""
+_SENTENCES_BY_SECTION = f"""
+    SELECT {ROW["sentence"]}, document.id, section.id
+    FROM sentence
+    JOIN section ON section.number = sentence.section
+    JOIN document ON document.number = sentence.document
+    WHERE sentence.section IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
+"""
+_SECTIONS_ABOVE = f"""
+    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
     FROM section JOIN document ON document.number = section.document
     WHERE section.number IN (SELECT value FROM json_each(?))
 """
@@ -50,36 +75,96 @@ METADATA_OF_SECTIONS = """
 NodeRow = tuple[Any, ...]
 
 
+def node_is_sound(level: Level, row: NodeRow) -> bool:
+    """True where a row that begins with `ROW` is as it was written."""
+    width = _WIDTH[level]
+    return is_sound(row[: width - 1], row[width - 1])
+
+
+def check_node(level: Level, row: NodeRow) -> None:
+    """Raise `Damaged` where a row that begins with `ROW` is not as it was written."""
+    if not node_is_sound(level, row):
+        raise Damaged(f"a row of the table '{level}' is not as it was written")
+
+
 def section_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow]) -> list[StoredNode]:
     """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences."""
     found = list(rows)
     sentences: dict[int, list[str]] = {}
-    numbers = json.dumps([row[6] for row in found])
+    numbers = json.dumps([row[0] for row in found])
     for section, sentence_id in connection.execute(CHILDREN, (numbers,)):
-        sentences.setdefault(section, []).append(sentence_id)
-    return [
-        _node(row, read_section(row[7], row[3]), sentence_ids=tuple(sentences.get(row[6], ())))
-        for row in found
-    ]
+        sentences.setdefault(section, []).append(text_of(sentence_id))
+    return [_section(row, tuple(sentences.get(row[0], ()))) for row in found]
 
 
 def sentence_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow]) -> list[StoredNode]:
     """Sentences of the rows of a `SENTENCES…` query, each with its document and its section."""
     found = list(rows)
-    sections = metadata_of_sections(connection, {row[7] for row in found})
-    return [_node(row, read_sentence(sections[row[7]], row[3]), section_id=row[6]) for row in found]
+    for row in found:
+        check_node("sentence", row)
+    sections = metadata_of_sections(connection, {row[3] for row in found})
+    return [_sentence(row, sections[row[3]]) for row in found]
 
 
 def metadata_of_sections(
     connection: sqlite3.Connection, numbers: Collection[int]
 ) -> dict[int, dict[str, Any]]:
-    """The metadata of some sections, by number."""
-    rows = connection.execute(METADATA_OF_SECTIONS, (json.dumps(list(numbers)),))
-    return {number: read_section(document, own) for number, document, own in rows}
+    """The metadata of some sections, by number; raises `Damaged` where one is not there."""
+    rows = connection.execute(_SECTIONS_ABOVE, (json.dumps(list(numbers)),))
+    found = {row[0]: _metadata(row) for row in rows}
+    if not found.keys() >= set(numbers):
+        raise Damaged("a sentence is there without its section")
+    return found
 
 
-def _node(
-    row: NodeRow, metadata: dict[str, Any], *, section_id: str = "", sentence_ids: tuple[str, ...] = ()
-) -> StoredNode:
-    node_id, start, end, _, text, document_id = row[:6]
-    return StoredNode(node_id, text, metadata, start, end, document_id, section_id, sentence_ids)
+def text_of(value: object) -> str:
+    """A value that was written as text; raises `Damaged` where it is none any more."""
+    if not isinstance(value, str):
+        raise Damaged(f"{value!r:.40} stands where an id was written")
+    return value
+
+
+class NumberedSection(NamedTuple):
+    """A section with its sentences, which are numbered from `first_sentence`."""
+
+    number: int
+    node: StoredNode
+    first_sentence: int
+    sentences: tuple[StoredNode, ...]
+
+
+def numbered_sections(connection: sqlite3.Connection, numbers: Iterable[int]) -> list[NumberedSection]:
+    """Sections by number, in that order, with their sentences."""
+    wanted = json.dumps(list(numbers))
+    rows: dict[int, list[NodeRow]] = {}
+    for row in connection.execute(_SENTENCES_BY_SECTION, (wanted,)):
+        rows.setdefault(row[3], []).append(row)
+    sections = connection.execute(_SECTIONS_BY_NUMBER, (wanted,)).fetchall()
+    return [
+        NumberedSection(
+            number=section[0],
+            node=_section(section, ()),
+            first_sentence=own[0][0] if (own := rows.get(section[0], [])) else section[0],
+            sentences=tuple(sentence_nodes(connection, own)),
+        )
+        for section in sections
+    ]
+
+
+def _section(row: NodeRow, sentence_ids: tuple[str, ...]) -> StoredNode:
+    metadata = _metadata(row)
+    _, _, _, node_id, start, end, _, text, _, document_id = row[:10]
+    return StoredNode(node_id, text, metadata, start, end, document_id, sentence_ids=sentence_ids)
+
+
+def _metadata(row: NodeRow) -> dict[str, Any]:
+    """The metadata of a section's row, whole; raises `Damaged`."""
+    check_node("section", row)
+    document, stored = row[-2:]
+    check_row("document", (document,), stored)
+    return read_section(document, row[6])
+
+
+def _sentence(row: NodeRow, section: Mapping[str, Any]) -> StoredNode:
+    _, _, _, _, node_id, start, end, own, text, _, document_id, section_id = row
+    return StoredNode(node_id, text, read_sentence(section, own), start, end, document_id, section_id)

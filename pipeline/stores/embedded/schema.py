@@ -123,9 +123,30 @@ EMBEDDING_COLUMNS = (
 
 SHARED_METADATA = ("ALTER TABLE document ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",)
 """What sections share is stored once (`pipeline/stores/embedded/metadata.py`)."""
+DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
+SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"
+SENTENCE_CHECKED = "number, build, document, section, id, start, end, metadata, text"
+EMBEDDING_CHECKED = "section, first_sentence, vectors"
+"""The columns that a row's `checksum` is of, in order; a document's text and metadata have their own."""
+
+CHECKSUM_COLUMNS = (
+    *(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER" for table in ("section", "sentence", "embedding")),
+    "ALTER TABLE document ADD COLUMN checksum INTEGER",
+    "ALTER TABLE document ADD COLUMN text_checksum INTEGER",
+    "ALTER TABLE document ADD COLUMN metadata_checksum INTEGER",
+    f"""
+    UPDATE document SET checksum = checksum({DOCUMENT_CHECKED}),
+        text_checksum = checksum(text), metadata_checksum = checksum(metadata)
+    """,
+    f"UPDATE section SET checksum = checksum({SECTION_CHECKED})",
+    f"UPDATE sentence SET checksum = checksum({SENTENCE_CHECKED})",
+    f"UPDATE embedding SET checksum = checksum({EMBEDDING_CHECKED})",
+)
+"""`checksum` is `pipeline.stores.embedded.checksums.checksum`."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
     SHARED_METADATA,
+    CHECKSUM_COLUMNS,
 )

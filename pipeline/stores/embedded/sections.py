@@ -8,7 +8,13 @@ from collections.abc import Collection
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
-from pipeline.stores.embedded.documents import find_info, list_infos, read_manifest, read_state
+from pipeline.stores.embedded.documents import (
+    find_info,
+    list_infos,
+    read_manifest,
+    read_state,
+    read_text,
+)
 from pipeline.stores.embedded.node_rows import SECTIONS_BY_ID, SECTIONS_OF_DOCUMENT, section_nodes
 
 
@@ -28,9 +34,7 @@ class EmbeddedSections:
         with self._pool.borrow() as connection, snapshot(connection):
             build = read_state(connection).visible
             info = find_info(connection, build, source)
-            text = connection.execute(
-                "SELECT text FROM document WHERE build = ? AND source = ?", (build, source)
-            ).fetchone()[0]
+            text = read_text(connection, build, source)
             sections = section_nodes(connection, connection.execute(SECTIONS_OF_DOCUMENT, (build, source)))
         return StoredDocument(info, text, tuple(sections))
 

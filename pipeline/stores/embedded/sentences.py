@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.analysis import analyse
 from pipeline.nodes import StoredNode, by_section
@@ -18,14 +19,26 @@ from pipeline.stores.base import (
     SearchResponse,
     Vector,
 )
+from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import Scored, State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
-from pipeline.stores.embedded.node_rows import SENTENCES_BY_ID, SENTENCES_OF_SECTIONS, sentence_nodes
-from pipeline.stores.embedded.vectors import VectorIndex
+from pipeline.stores.embedded.mending import SectionVectors, VectorMending
+from pipeline.stores.embedded.node_rows import (
+    SENTENCES_BY_ID,
+    SENTENCES_OF_SECTIONS,
+    sentence_nodes,
+    text_of,
+)
+from pipeline.stores.embedded.tantivy_index import LexicalDamaged
+from pipeline.stores.embedded.vectors import VectorIndex, vectors_of
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.vocabulary import KeptVocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # CROSS JOIN keeps SQLite from reading the whole build instead (12 ms at 100,000 sentences).
 _IDS: Mapping[Level, str] = {
@@ -42,19 +55,18 @@ _IDS: Mapping[Level, str] = {
         WHERE sentence.build = ?
     """,
 }
-# Rows of a section's vectors: 0 is its own, the others are its sentences', by number.
 _VECTOR_PLACES = """
-    SELECT id, number AS section, 0 AS row FROM section
+    SELECT id, number AS section, number FROM section
     WHERE build = :build AND id IN (SELECT value FROM json_each(:ids))
     UNION ALL
-    SELECT sentence.id, sentence.section, sentence.number - embedding.first_sentence + 1
-    FROM sentence JOIN embedding ON embedding.section = sentence.section
-    WHERE sentence.build = :build AND sentence.id IN (SELECT value FROM json_each(:ids))
+    SELECT id, section, number FROM sentence
+    WHERE build = :build AND id IN (SELECT value FROM json_each(:ids))
 """
-_VECTORS = "SELECT section, vectors FROM embedding WHERE section IN (SELECT value FROM json_each(?))"
-_COUNT = "SELECT total(sentences) FROM document WHERE build = ?"
+_COUNT = "SELECT count(*) FROM sentence WHERE build = ?"
 _TEXTS = "SELECT json_extract(metadata, '$.heading_path') || ' ' || text FROM section WHERE build = ?"
 _EMPTY = SearchResponse((), (), (), ())
+
+Found = TypeVar("Found")
 
 
 class EmbeddedSentences:
@@ -66,18 +78,23 @@ class EmbeddedSentences:
         lexical: LexicalIndex,
         *,
         manifest: Manifest | None,
+        mending: VectorMending,
         catch_up: Callable[[sqlite3.Connection], None],
     ) -> None:
         self._pool = pool
         self._lexical = lexical
         self._manifest = manifest
-        self._vectors = VectorIndex()
+        self._mending = mending
+        self._vectors = VectorIndex(mending)
         self._catch_up = catch_up
         self._counted: tuple[State | None, int] = None, 0
         self._vocabulary = KeptVocabulary()
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
+        return self._healing(lambda: self._searched(request))
+
+    def _searched(self, request: SearchRequest) -> SearchResponse:
         with self._pool.borrow() as connection:
             if request.text:
                 self._catch_up(connection)
@@ -115,12 +132,14 @@ class EmbeddedSentences:
                 return {}
             parameters = {"build": state.visible, "ids": json.dumps(list(node_ids))}
             places = connection.execute(_VECTOR_PLACES, parameters).fetchall()
-            sections = json.dumps(sorted({section for _, section, _ in places}))
-            packed = {
-                section: unpack(vectors, manifest.dimensions)
-                for section, vectors in connection.execute(_VECTORS, (sections,))
+            found = vectors_of(connection, {section for _, section, _ in places}, self._mending)
+            unpacked = {
+                section: unpack(stored.vectors, manifest.dimensions) for section, stored in found.items()
             }
-        return {node_id: packed[section][row].astype("float32") for node_id, section, row in places}
+            return {
+                node_id: _row_of(number, found[section], unpacked[section])
+                for node_id, section, number in places
+            }
 
     def count(self) -> int:
         """How many sentences are indexed."""
@@ -134,11 +153,7 @@ class EmbeddedSentences:
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """Those of some analysed terms that no node has."""
-        with self._pool.borrow() as connection:
-            self._catch_up(connection)
-            with snapshot(connection):
-                state = read_state(connection)
-        return self._lexical.lacking(state, terms)
+        return self._healing(lambda: self._lacking(terms))
 
     def vocabulary(self) -> Mapping[str, int]:
         """How often each word is written in the sections and their headings, in lower case."""
@@ -148,10 +163,26 @@ class EmbeddedSentences:
                 state, lambda: (text for (text,) in connection.execute(_TEXTS, (state.visible,)))
             )
 
-    def close(self) -> None:
-        """Free the vectors and words."""
-        self._vectors = VectorIndex()
+    def forget(self) -> None:
+        """Free what is in memory; what is needed of it is read again."""
+        self._vectors.forget()
+        self._counted = None, 0
         self._vocabulary = KeptVocabulary()
+
+    def _healing(self, ask: Callable[[], Found]) -> Found:
+        """What is asked for; a lexical index that was damaged since it was opened is looked at again."""
+        try:
+            return ask()
+        except LexicalDamaged:
+            self._lexical.close()
+            return ask()
+
+    def _lacking(self, terms: Collection[str]) -> frozenset[str]:
+        with self._pool.borrow() as connection:
+            self._catch_up(connection)
+            with snapshot(connection):
+                state = read_state(connection)
+        return self._lexical.lacking(state, terms)
 
     def _search(self, connection: sqlite3.Connection, state: State, request: SearchRequest) -> SearchResponse:
         limits: dict[Level, int] = {
@@ -180,10 +211,18 @@ def _hits(
     rankings = [by_level.get(level, []) for by_level in found]
     numbers = sorted({scored.number for ranking in rankings for scored in ranking})
     rows = connection.execute(_IDS[level], (json.dumps(numbers), state.visible))
-    ids = {number: (node_id, section_id) for number, node_id, section_id in rows}
+    ids = {number: (text_of(node_id), text_of(section_id)) for number, node_id, section_id in rows}
     return [
         tuple(Hit(*ids[number], score) for number, score in ranking if number in ids) for ranking in rankings
     ]
+
+
+def _row_of(number: int, stored: SectionVectors, rows: NDArray[np.float16]) -> Vector:
+    """A node's vector among those of its section: the first is the section's own."""
+    row = 0 if number == stored.section else number - stored.first_sentence + 1
+    if not 0 <= row < len(rows):
+        raise Damaged("a sentence is numbered otherwise than it was written")
+    return rows[row].astype("float32")
 
 
 def _documents(connection: sqlite3.Connection, state: State, glob: str | None) -> frozenset[int] | None:

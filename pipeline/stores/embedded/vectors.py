@@ -5,31 +5,42 @@ NumPy is imported with the first vector that is read: an ingest with nothing to 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
 
 from pipeline.stores.base import Level, Vector
+from pipeline.stores.embedded.checksums import checksum
 from pipeline.stores.embedded.documents import Changes, Scored, State, changes_since
+from pipeline.stores.embedded.mending import SectionVectors, VectorMending
 
 if TYPE_CHECKING:
     from pipeline.stores.embedded.vector_rows import VectorRows
 
-_COUNTS = "SELECT total(sections), total(sentences) FROM document WHERE build = ?"
+_COUNTS = """
+    SELECT (SELECT count(*) FROM section WHERE build = :build),
+           (SELECT count(*) FROM sentence WHERE build = :build)
+"""
 _VECTORS = """
-    SELECT section.number, section.document, embedding.first_sentence, embedding.vectors
-    FROM section JOIN embedding ON embedding.section = section.number
+    SELECT section.number, section.document,
+           embedding.section, embedding.first_sentence, embedding.vectors, embedding.checksum
+    FROM section LEFT JOIN embedding ON embedding.section = section.number
 """
 # The plus keeps SQLite from sorting what an index on the build brings in another order.
 _OF_BUILD = _VECTORS + "WHERE +section.build = ? ORDER BY section.number"
 _OF_DOCUMENT = _VECTORS + "WHERE section.document = ? ORDER BY section.number"
+_OF_SECTIONS = _VECTORS + "WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number"
+
+Parameter = int | str | None
 
 
 class VectorIndex:
     """The vectors of both levels; safe to use from several threads, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, mending: VectorMending) -> None:
+        self._mending = mending
         self._lock = threading.Lock()
         self._made_from: State | None = None
         self._levels: dict[Level, VectorRows] = {}
@@ -53,6 +64,11 @@ class VectorIndex:
                 level: rows.search(vector, limits[level], documents) for level, rows in self._levels.items()
             }
 
+    def forget(self) -> None:
+        """Free the memory; the next search reads everything again."""
+        with self._lock:
+            self._made_from, self._levels = None, {}
+
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
         made_from = self._made_from
         if made_from and made_from[:2] == state[:2] and made_from.generation >= state.generation:
@@ -71,25 +87,63 @@ class VectorIndex:
         from pipeline.stores.embedded.vector_rows import VectorRows
 
         self._levels = {}  # free the old ones first: there is not room for both
-        sections, sentences = connection.execute(_COUNTS, (state.visible,)).fetchone()
+        sections, sentences = connection.execute(_COUNTS, {"build": state.visible}).fetchone()
         self._levels = {
-            "section": VectorRows(int(sections), dimensions),
-            "sentence": VectorRows(int(sentences), dimensions),
+            "section": VectorRows(sections, dimensions),
+            "sentence": VectorRows(sentences, dimensions),
         }
-        self._append(connection.execute(_OF_BUILD, (state.visible,)), dimensions)
+        self._append(connection, _OF_BUILD, state.visible, dimensions)
 
     def _apply(self, connection: sqlite3.Connection, changes: Changes) -> None:
         for rows in self._levels.values():
             rows.remove(changes.removed)
         dimensions = self._levels["section"].dimensions
         for document in sorted(changes.added):
-            self._append(connection.execute(_OF_DOCUMENT, (document,)), dimensions)
+            self._append(connection, _OF_DOCUMENT, document, dimensions)
 
-    def _append(self, records: Iterable[tuple[int, int, int, bytes]], dimensions: int) -> None:
+    def _append(
+        self, connection: sqlite3.Connection, query: str, parameter: Parameter, dimensions: int
+    ) -> None:
         from pipeline.stores.embedded.vector_rows import unpack
 
         sections, sentences = self._levels["section"], self._levels["sentence"]
-        for section, document, first_sentence, packed in records:
-            vectors = unpack(packed, dimensions)
-            sections.append(section, document, vectors[:1])
-            sentences.append(first_sentence, document, vectors[1:])
+        for document, found in _sound(connection, query, parameter, self._mending):
+            vectors = unpack(found.vectors, dimensions)
+            sections.append(found.section, document, vectors[:1])
+            sentences.append(found.first_sentence, document, vectors[1:])
+
+
+def vectors_of(
+    connection: sqlite3.Connection, sections: Collection[int], mending: VectorMending
+) -> dict[int, SectionVectors]:
+    """The stored vectors of some sections, by number."""
+    numbers = json.dumps(sorted(sections))
+    return {found.section: found for _, found in _sound(connection, _OF_SECTIONS, numbers, mending)}
+
+
+def damaged_vectors(connection: sqlite3.Connection, build: int | None) -> list[int]:
+    """The sections of a build, by number, whose vectors are missing or not as they were written."""
+    return _damaged(connection, _OF_BUILD, build)
+
+
+def _sound(
+    connection: sqlite3.Connection, query: str, parameter: Parameter, mending: VectorMending
+) -> Iterator[tuple[int, SectionVectors]]:
+    """The document and the vectors of each section, in order; those that are damaged are mended."""
+    mended: dict[int, SectionVectors] = {}
+    for row in connection.execute(query, (parameter,)):
+        section, document, _, first_sentence, vectors, _ = row
+        if _is_sound(row):
+            yield document, SectionVectors(section, first_sentence, vectors)
+            continue
+        mended = mended or mending.mend(connection, _damaged(connection, query, parameter))
+        yield document, mended[section]
+
+
+def _damaged(connection: sqlite3.Connection, query: str, parameter: Parameter) -> list[int]:
+    return [row[0] for row in connection.execute(query, (parameter,)) if not _is_sound(row)]
+
+
+def _is_sound(row: tuple[Any, ...]) -> bool:
+    section, _, own, first_sentence, vectors, stored = row
+    return own == section and stored == checksum(own, first_sentence, vectors)

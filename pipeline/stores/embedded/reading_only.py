@@ -1,0 +1,73 @@
+"""A store that this user may only read: another user's, on a disk that is mounted so, or write-protected.
+
+To read a file in WAL mode, SQLite keeps others beside it. Where it cannot, it reads the file as one that
+nobody changes; `FileIdentity` tells when somebody has, and it is opened again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.errors import StoreError
+
+COPY = "Make it writable, or copy the folder and name the copy with --data-dir."
+
+
+def unreadable(path: Path, error: OSError) -> StoreError:
+    """The error for a file or folder that the operating system does not let us read."""
+    fix = "Make it readable, or name another folder with --data-dir."
+    return StoreError(f"Cannot read '{path}': {error.strerror or error}.", fix)
+
+
+def is_read_only(path: Path) -> bool:
+    """True where the SQLite file at `path` is there, but it or its folder cannot be written."""
+    return identity(path) is not None and not all(os.access(place, os.W_OK) for place in (path, path.parent))
+
+
+class FileIdentity(NamedTuple):
+    """Which file it is; of one that is only read, also in what state."""
+
+    device: int
+    inode: int
+    state: tuple[int, ...] = ()
+
+
+def identity(path: Path, *, read_only: bool = False) -> FileIdentity | None:
+    """The identity of the SQLite file at `path`; None where there is none. Raises `StoreError`."""
+    try:
+        found = path.stat()
+        state = (found.st_mtime_ns, found.st_size, _wal_size(path)) if read_only else ()
+        return FileIdentity(found.st_dev, found.st_ino, state)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def open_read_only(path: Path, *, timeout_s: float) -> sqlite3.Connection:
+    """A connection that only reads; raises `StoreError` where that is not possible either."""
+    live = _wal_size(path) > 0  # somebody is using it, or did not finish
+    uri = f"{path.resolve().as_uri()}?{'mode=ro' if live else 'immutable=1'}"
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        if live:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise StoreError(
+            f"Cannot read '{path}': it is read-only, and its last changes are not in it yet ({error}).",
+            f"Let its owner run `athena doctor` once. {COPY}",
+        ) from error
+    return connection
+
+
+def _wal_size(path: Path) -> int:
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0

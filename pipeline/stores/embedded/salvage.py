@@ -1,0 +1,190 @@
+"""What can still be read of a damaged store, copied row by row into a new one.
+
+Nothing is taken over that is not as it was written: a document with a damaged part is left out whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import StoreError
+from pipeline.stores.embedded.checksums import checksum
+from pipeline.stores.embedded.conversations import drop_damaged_turns
+from pipeline.stores.embedded.database import (
+    BUSY_TIMEOUT_S,
+    FILE_NAME,
+    open_database,
+    store_errors,
+    transaction,
+    unwritable,
+)
+from pipeline.stores.embedded.examining import damaged_documents
+from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
+from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, MIGRATIONS
+
+_TABLES = """
+    SELECT name FROM sqlite_master
+    WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'
+"""
+_LOST = """
+    SELECT source FROM document WHERE number NOT IN (SELECT number FROM whole)
+    UNION SELECT json_extract(metadata, '$.source') FROM section
+    WHERE document NOT IN (SELECT number FROM document) AND json_valid(metadata)
+          AND json_extract(metadata, '$.source') IS NOT NULL
+"""
+_LEFT_BEHIND = ("lexical", "writer.lock", "writer.pid")
+_LEAP_AFTER = 256  # rows in a row that cannot be read, after which ever more are left out at once
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage:
+    """What was saved, and the documents that are lost, by source, as far as these are known."""
+
+    documents: int
+    conversations: int
+    turns: int
+    lost: tuple[str, ...]
+
+
+def salvage(folder: Path, into: Path) -> Salvage:
+    """Copy what can be read of the store in `folder` into a new folder; the old one is left as it is.
+
+    Raises `StoreError` where there is no store, `into` is not new, or nothing at all can be read.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        raise StoreError(f"There is no store in '{folder}'.", "Name its folder with --data-dir.")
+    if into.exists():
+        raise StoreError(f"'{into}' is there already.", "Name a folder that does not exist yet.")
+    try:
+        shutil.copytree(folder, into, ignore=lambda *_: [*_LEFT_BEHIND, *_files_of(path)])
+    except OSError as error:
+        raise unwritable(into, error) from error
+    with (
+        store_errors(path),
+        closing(_opened(path)) as damaged,
+        closing(open_database(into / FILE_NAME)) as new,
+    ):
+        return _copy(damaged, new)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The damaged file, to be read only."""
+    if is_read_only(path):
+        return open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+def _files_of(path: Path) -> list[str]:
+    return [f"{path.name}{suffix}" for suffix in ("", "-wal", "-shm")]
+
+
+def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
+    new.execute("PRAGMA foreign_keys = OFF")
+    with transaction(new):
+        for (table,) in new.execute(_TABLES).fetchall():
+            _copy_table(damaged, new, table)
+        if damaged.execute("PRAGMA user_version").fetchone()[0] < len(MIGRATIONS):
+            _add_checksums(new)
+        lost = _drop_damaged(new)
+        _drop_orphans(new)
+        drop_damaged_turns(new)
+        _mend_state(new)
+    counts = (
+        new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for table in ("document", "conversation", "turn")
+    )
+    return Salvage(*counts, lost=lost)
+
+
+def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:
+    names = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
+    known = {row[1] for row in damaged.execute(f"PRAGMA table_info({table})")}
+    columns = [name for name in names if name in known]
+    if not columns:
+        return
+    write = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    for row in _readable_rows(damaged, table, ", ".join(columns)):
+        try:
+            new.execute(write, row)
+        except sqlite3.IntegrityError:  # a value that this column cannot have
+            continue
+
+
+def _readable_rows(
+    connection: sqlite3.Connection, table: str, columns: str
+) -> Iterator[tuple[str | int | float | bytes | None, ...]]:
+    """All rows that can be read; after one that cannot, the next are tried one by one, then in leaps."""
+    last, end, failures = 0, _last_number(connection, table), 0
+    query = f"SELECT rowid, {columns} FROM {table} WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
+    while last < end:
+        try:
+            for row in connection.execute(query, (last, end)):
+                last, failures = row[0], 0
+                yield row[1:]
+            return
+        except sqlite3.DatabaseError:
+            last += 1 << (failures // _LEAP_AFTER)
+            failures += 1
+
+
+def _last_number(connection: sqlite3.Connection, table: str) -> int:
+    """The highest row id, or one that no table of such a file reaches."""
+    try:
+        return int(connection.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)
+    except sqlite3.DatabaseError:
+        pages, size = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
+        )
+        return int(pages * size)
+
+
+def _add_checksums(new: sqlite3.Connection) -> None:
+    """Those of a store from before it had any: its rows are taken as they are."""
+    new.create_function("checksum", -1, checksum, deterministic=True)
+    for statement in CHECKSUM_COLUMNS:
+        if statement.startswith("UPDATE"):
+            new.execute(statement)
+
+
+def _drop_damaged(new: sqlite3.Connection) -> tuple[str, ...]:
+    """Delete the documents that are not whole; their sources."""
+    new.execute("CREATE TEMP TABLE whole AS SELECT number FROM document")
+    for (build,) in new.execute("SELECT DISTINCT build FROM document").fetchall():
+        broken = damaged_documents(new, build)
+        new.executemany("DELETE FROM whole WHERE number = ?", ((number,) for number in broken))
+    lost = tuple(sorted(str(source) for (source,) in new.execute(_LOST) if source))
+    new.execute("DELETE FROM document WHERE number NOT IN (SELECT number FROM whole)")
+    new.execute("DROP TABLE whole")
+    return lost
+
+
+def _drop_orphans(new: sqlite3.Connection) -> None:
+    """Delete the rows that belong to something that is not there."""
+    while orphans := new.execute("PRAGMA foreign_key_check").fetchall():
+        for table, number, _, _ in orphans:
+            new.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
+
+
+def _mend_state(new: sqlite3.Connection) -> None:
+    """The build with the most documents is the visible one, as a file of its own."""
+    new.execute("DELETE FROM state")
+    new.execute(
+        """
+        INSERT INTO state (id, store, visible, generation, next_number) VALUES (
+            1, lower(hex(randomblob(16))),
+            (SELECT build FROM document GROUP BY build ORDER BY count(*) DESC, build DESC),
+            1, 1 + max(
+                (SELECT coalesce(max(number), 0) FROM document),
+                (SELECT coalesce(max(number), 0) FROM section),
+                (SELECT coalesce(max(number), 0) FROM sentence)))
+        """
+    )
+    new.execute("DELETE FROM change")
+    new.execute("DELETE FROM document WHERE build IS NOT (SELECT visible FROM state)")
+    _drop_orphans(new)
