@@ -24,7 +24,9 @@ Item = TypeVar("Item")
 
 SELECTION_TIMEOUT_MS = 3000  # how long to wait for a dead server
 CONNECT_TIMEOUT_MS = 3000
+HEARTBEAT_MS = 1000  # how often we look whether it is there: calls to one that hangs end with the look
 SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection for a filter
+CLOSE_S = 1.0  # closing ends the sessions there, and would wait for a dead server to come back
 IDS_A_QUERY = 1000
 
 
@@ -73,7 +75,8 @@ class MongoServer:
         """Close all connections."""
         with self._lock:
             if self._client is not None:
-                self._client.close()
+                with pymongo.timeout(CLOSE_S):
+                    self._client.close()
             self._client = None
 
     def _opened(self) -> pymongo.MongoClient[Document]:
@@ -91,6 +94,7 @@ def _make_client(addresses: ServerAddresses) -> pymongo.MongoClient[Document]:
             tz_aware=True,
             serverSelectionTimeoutMS=SELECTION_TIMEOUT_MS,
             connectTimeoutMS=CONNECT_TIMEOUT_MS,
+            heartbeatFrequencyMS=HEARTBEAT_MS,
             socketTimeoutMS=SOCKET_TIMEOUT_MS,
         )
     except (OSError, ValueError) as error:  # files that it names; a port or password that is not one
