@@ -81,10 +81,14 @@ class ServerConversations:
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
-        with self._servers.mongo.database() as database:
-            done = database["conversations"].delete_one({"_id": conversation_id})
-            database["turns"].delete_many({"conversation": conversation_id})
-        if done.deleted_count == 0:
+
+        def change() -> int:
+            with self._servers.mongo.database() as database:
+                done = database["conversations"].delete_one({"_id": conversation_id})
+                database["turns"].delete_many({"conversation": conversation_id})
+            return done.deleted_count
+
+        if self._servers.mongo.atomically(change) == 0:
             raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
@@ -94,7 +98,7 @@ class ServerConversations:
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         written = {"status": answer.status, "answer": answer_json(answer)}
         if is_new or not self._write_over(answer, written, now):
-            self._write_new(answer, written, now)
+            self._servers.mongo.atomically(lambda: self._write_new(answer, written, now))
         return answer.turn_id
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
@@ -112,16 +116,17 @@ class ServerConversations:
         for turn in turns:
             turn["_id"] = turn.pop("id")
         kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
-        with self._servers.mongo.database() as database:
-            database["turns"].delete_many({"conversation": info.id})
-            if turns:
-                database["turns"].insert_many(turns)
-            # Last: a copy that is interrupted before this has no conversation yet, and is made again.
-            database["conversations"].replace_one(
-                {"_id": info.id},
-                {"_id": info.id, **kept, "begun": len(turns), "turns": len(turns)},
-                upsert=True,
-            )
+        whole = {"_id": info.id, **kept, "begun": len(turns), "turns": len(turns)}
+
+        def change() -> None:
+            with self._servers.mongo.database() as database:
+                database["turns"].delete_many({"conversation": info.id})
+                if turns:
+                    database["turns"].insert_many(turns)
+                # Last: a copy that is interrupted before this has no conversation yet, and is made again.
+                database["conversations"].replace_one({"_id": info.id}, whole, upsert=True)
+
+        self._servers.mongo.atomically(change)
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""
