@@ -1,4 +1,4 @@
-.PHONY: help setup run quick test test-servers check format bench bench-server pictures clean
+.PHONY: help setup run quick test test-servers check format lock images bench bench-server pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -41,6 +41,12 @@ test-servers: setup  ## the tests that need MongoDB, Weaviate and Ollama, which 
 format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
 	@.venv/bin/ruff check --fix --quiet $(paths)
+
+lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versions: options=--upgrade)
+	@scripts/lock.sh $(options)
+
+images:  ## look at the registry whether docker-compose.yml names the newest patch releases (network)
+	@$(python) scripts/containers/check_images.py
 
 bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
 	@$(python) -m bench.embedded $(options)
