@@ -3,7 +3,11 @@ FROM python:3.11.13-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 RUN python -m venv /opt/athena
-COPY pyproject.toml requirements.lock README.md LICENSE ./
+# Which packages: --build-arg LOCK=…, as docker-compose.yml gives for TruLens. `make lock` writes the files.
+ARG LOCK=image
+COPY requirements-image.lock requirements-trulens.lock ./
+RUN /opt/athena/bin/pip install --quiet --require-hashes --requirement requirements-${LOCK}.lock
+COPY pyproject.toml README.md LICENSE ./
 COPY athena athena
 COPY docs_corpus docs_corpus
 COPY evals evals
@@ -11,20 +15,19 @@ COPY mission mission
 COPY pipeline pipeline
 COPY readers readers
 COPY ui ui
-# Which extras: --build-arg EXTRAS=…, as docker-compose.yml gives for TruLens.
-ARG EXTRAS
-RUN /opt/athena/bin/pip install --quiet --constraint requirements.lock ".[${EXTRAS:-openai,server,tracing}]"
+RUN /opt/athena/bin/pip install --quiet --no-deps --no-build-isolation .
 
 FROM python:3.11.13-slim-bookworm
-RUN useradd --create-home --uid 10001 athena && install -d -o athena -g athena /data
+RUN useradd --create-home --uid 10001 athena && install -d -o athena -g athena /data /models
 COPY --from=build /opt/athena /opt/athena
 USER athena
 WORKDIR /home/athena
 # All addresses of the container; which of the machine's are published is up to whoever starts it.
-ENV PATH=/opt/athena/bin:$PATH ATHENA_HOST=0.0.0.0 ATHENA_PORT=8501 ATHENA_DATA_DIR=/data
-VOLUME /data
+ENV PATH=/opt/athena/bin:$PATH ATHENA_HOST=0.0.0.0 ATHENA_PORT=8501 ATHENA_DATA_DIR=/data \
+  ATHENA_MODEL_CACHE=/models HF_HOME=/models/huggingface
+VOLUME /data /models
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
-# Nothing is embedded where nothing has changed. A failed ingest is no reason not to show the app, which says why.
-CMD ["sh", "-c", "athena ingest; exec athena serve"]
+# The app answers at once, and indexes meanwhile: nothing is embedded again where nothing has changed.
+CMD ["athena", "serve", "--ingest"]

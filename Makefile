@@ -1,4 +1,4 @@
-.PHONY: help setup run quick test test-servers check format attack bench bench-server pictures clean
+.PHONY: help setup run quick test test-servers check format attack lock images bench bench-server pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -45,6 +45,11 @@ format: setup  ## put the code in order
 attack: setup  ## attack the program for ten minutes at most, and write the table in docs/security.md
 	@scripts/chromium.sh
 	@$(python) -m bench.attack $(options)
+lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versions: options=--upgrade)
+	@scripts/lock.sh $(options)
+
+images:  ## look at the registry whether docker-compose.yml names the newest patch releases (network)
+	@$(python) scripts/containers/check_images.py
 
 bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
 	@$(python) -m bench.embedded $(options)

@@ -94,8 +94,16 @@ def _by_pip(checkout: Path) -> Path:
         "--quiet",
         "--disable-pip-version-check",
     ]
-    _run([*pip, "--constraint", "requirements.lock", "."], cwd=checkout)
+    versions = environment / "versions.txt"
+    versions.write_text(_without_hashes((checkout / "requirements.lock").read_text()))
+    _run([*pip, "--constraint", versions, "."], cwd=checkout)
     return environment
+
+
+def _without_hashes(lock: str) -> str:
+    """The versions of a lock file; with their hashes, pip refuses to install a folder."""
+    lines = (line.removesuffix("\\") for line in lock.splitlines() if not line.lstrip().startswith("--hash"))
+    return "\n".join(lines)
 
 
 def _import_seconds(environment: Path, *, cwd: Path) -> float:

@@ -90,8 +90,10 @@ install() {
   elif [ -n "$group" ]; then
     "${pip[@]}" "pip>=25.1" || return # which knows --group
   fi
+  # Versions without hashes: with them, pip refuses to install this folder.
+  awk '!/^ *--hash/ { sub(/ *\\$/, ""); print }' requirements.lock >.venv/versions.txt
   # shellcheck disable=SC2086 # the group is two words or none
-  "${pip[@]}" -e ".[$extras]" $group -c requirements.lock
+  "${pip[@]}" -e ".[$extras]" $group -c .venv/versions.txt
 }
 
 # Bytecode of all that is imported; packages' own tests never are, and theirs would be 45 MB.

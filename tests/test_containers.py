@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,8 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 VARIABLE = re.compile(r"\$\{(\w+)")
 ONE_SHOT = "ollama-pull"
+KNOWN = {f"ATHENA_{name.upper()}" for name in Settings.model_fields}
+SECRETS = {"MONGODB_PASSWORD", "MONGODB_ROOT_PASSWORD", "WEAVIATE_API_KEY"}
 
 
 def test_compose_keeps_to_the_specification() -> None:
@@ -59,9 +64,19 @@ def test_phoenix_calls_nobody_and_keeps_its_traces() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - {"app", ONE_SHOT}))
 def test_servers_have_health_checks_and_named_volumes(name: str) -> None:
-    assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
+    assert SERVICES[name]["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
     for volume in SERVICES[name]["volumes"]:
-        assert volume.partition(":")[0] in COMPOSE["volumes"]
+        source = volume.partition(":")[0]
+        assert source in COMPOSE["volumes"] or (ROOT / source).is_file()
+
+
+def test_each_image_is_built_by_one_service_and_the_others_use_it() -> None:
+    """Two that build and tag the same image fail in parallel builds."""
+    built = [service["image"] for service in SERVICES.values() if "build" in service]
+    assert len(built) == len(set(built))
+    for service in SERVICES.values():
+        if "build" not in service and service["image"] in built:
+            assert service["pull_policy"] == "never"
 
 
 def test_the_app_waits_for_its_stores_and_not_for_the_model() -> None:
@@ -69,31 +84,157 @@ def test_the_app_waits_for_its_stores_and_not_for_the_model() -> None:
     assert waits == {name: {"condition": "service_healthy"} for name in ("mongodb", "weaviate")}
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_logs_are_limited(name: str) -> None:
+    options = SERVICES[name]["logging"]["options"]
+    assert options["max-size"] and options["max-file"]
+
+
+def test_only_the_app_reaches_the_stores() -> None:
+    inside = {name for name, service in SERVICES.items() if "stores" in service["networks"]}
+    assert inside == {"app", "mongodb", "weaviate"}
+    assert COMPOSE["networks"]["stores"]["internal"] is True
+    assert all(SERVICES[name]["networks"] == ["stores"] for name in ("mongodb", "weaviate"))
+
+
+def test_mongodb_lets_the_app_in_by_a_user_of_its_database_only() -> None:
+    mongodb = SERVICES["mongodb"]["environment"]
+    url = SERVICES["app"]["environment"]["ATHENA_MONGODB_URL"]
+    assert mongodb["MONGO_INITDB_ROOT_USERNAME"] != "athena"
+    assert url.endswith(f"/?authSource={mongodb['ATHENA_DATABASE']}")
+    assert SERVICES["app"]["environment"]["ATHENA_MONGODB_DATABASE"] == mongodb["ATHENA_DATABASE"]
+    (script,) = [path for path in SERVICES["mongodb"]["volumes"] if "docker-entrypoint-initdb.d" in path]
+    text = (ROOT / script.partition(":")[0]).read_text()
+    assert re.findall(r'role: "(\w+)", db: (\w+)', text) == [("readWrite", "database")]
+    assert set(re.findall(r"process\.env\.(\w+)", text)) <= set(mongodb)
+
+
 def test_every_setting_of_the_app_is_one() -> None:
-    known = {f"ATHENA_{name.upper()}" for name in Settings.model_fields}
-    assert set(SERVICES["app"]["environment"]) <= known
-    assert set(re.findall(r"\b(ATHENA_\w+)=", DOCKERFILE)) <= known
+    assert {name for name in SERVICES["app"]["environment"] if name.startswith("ATHENA_")} <= KNOWN
+    assert set(re.findall(r"\b(ATHENA_\w+)=", DOCKERFILE)) <= KNOWN
+
+
+def test_every_documented_setting_in_the_env_file_reaches_the_app() -> None:
+    """But those that the containers decide, which are listed in the compose file."""
+    documented = set(re.findall(r"^\| `(ATHENA_\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert documented == KNOWN
+    written = {name: f"mine-{name}" for name in documented | SECRETS}
+    decided = {
+        name: value
+        for name, value in arriving(written).items()
+        if name in documented and value != written[name]
+    }
+    assert set(decided) == {
+        "ATHENA_STORE",
+        "ATHENA_MONGODB_URL",
+        "ATHENA_MONGODB_DATABASE",
+        "ATHENA_WEAVIATE_URL",
+        "ATHENA_WEAVIATE_GRPC_HOST",
+        "ATHENA_WEAVIATE_GRPC_PORT",
+        "ATHENA_WEAVIATE_API_KEY",
+        "ATHENA_CORPUS",
+        "ATHENA_DATA_DIR",
+        "ATHENA_MODEL_CACHE",
+        "ATHENA_HOST",
+        "ATHENA_PORT",
+    }
+    assert "mine-MONGODB_PASSWORD" in decided["ATHENA_MONGODB_URL"]
+    assert decided["ATHENA_WEAVIATE_API_KEY"] == "mine-WEAVIATE_API_KEY"
+
+
+def test_what_arrives_makes_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = env_file((ROOT / ".env.example").read_text()) | dict.fromkeys(SECRETS, "secret")
+    written |= {"ATHENA_TOP_K": "5", "ATHENA_HYDE": "off"}
+    for name, value in arriving(written).items():
+        monkeypatch.setenv(name, value)
+    settings = Settings(_env_file=None)
+    assert (settings.store, settings.top_k, settings.hyde) == ("server", 5, "off")
+    assert settings.mongodb_url == "mongodb://athena:secret@mongodb:27017/?authSource=athena"
+    assert os.environ["MONGODB_ROOT_PASSWORD"] == ""
+
+
+def env_file(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
+
+
+def arriving(written: dict[str, str]) -> dict[str, str]:
+    """What the app's environment holds, as compose makes it of an .env with these lines."""
+
+    def filled(match: re.Match[str]) -> str:
+        name, default = match[1], match[3] or ""
+        return written.get(name) or (default if match[2] == ":-" else "")
+
+    service = SERVICES["app"]
+    assert service["env_file"] == [{"path": ".env", "required": False}]
+    given = {
+        name: re.sub(r"\$\{(\w+)(:[-?])?([^}]*)\}", filled, value)
+        for name, value in service["environment"].items()
+    }
+    return written | given
 
 
 def test_every_variable_is_in_the_example() -> None:
-    example = (ROOT / ".env.example").read_text()
-    named = set(re.findall(r"^(\w+)=", example, re.MULTILINE))
-    assert set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text())) == named
+    named = set(env_file((ROOT / ".env.example").read_text()))
+    variables = set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text()))
+    assert variables <= named
+    assert named - variables <= KNOWN  # the app gets them by its env_file
 
 
 def test_secrets_are_not_in_the_files() -> None:
-    example = (ROOT / ".env.example").read_text()
-    for secret in ("MONGODB_PASSWORD", "WEAVIATE_API_KEY"):
-        assert re.search(rf"^{secret}=$", example, re.MULTILINE)
+    example = env_file((ROOT / ".env.example").read_text())
+    for secret in SECRETS:
+        assert example[secret] == ""
         assert f"${{{secret}:?" in (ROOT / "docker-compose.yml").read_text()
 
 
-def test_the_servers_are_those_of_the_tests() -> None:
+def test_an_env_file_is_made_with_secrets_of_its_own(tmp_path: Path) -> None:
+    script = tmp_path / "scripts/containers/make_env.sh"
+    script.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/containers/make_env.sh", script)
+    shutil.copy(ROOT / ".env.example", tmp_path)
+    subprocess.run([script], check=True, capture_output=True)
+    made = env_file((tmp_path / ".env").read_text())
+    secrets = {made[name] for name in SECRETS}
+    assert len(secrets) == len(SECRETS)
+    assert all(re.fullmatch(r"[0-9a-f]{48}", secret) for secret in secrets)
+    assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
+    subprocess.run([script], check=True, capture_output=True)
+    assert env_file((tmp_path / ".env").read_text()) == made
+    example = env_file((tmp_path / ".env.example").read_text())
+    assert {name: value for name, value in made.items() if name not in SECRETS} == {
+        name: value for name, value in example.items() if name not in SECRETS
+    }
+
+
+def test_the_example_for_a_graphics_card_fits_in(tmp_path: Path) -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    plain = re.search(r"    deploy: .*\n(?=    # With an NVIDIA card)", text)
+    assert plain is not None
+    lines = text.replace(plain[0], "").splitlines()
+    start = next(number for number, line in enumerate(lines) if "# With an NVIDIA card" in line) + 1
+    end = next(number for number in range(start, len(lines)) if not lines[number].startswith("    # "))
+    lines[start:end] = [line.replace("# ", "", 1) for line in lines[start:end]]
+    changed = tmp_path / "docker-compose.yml"
+    changed.write_text("\n".join(lines))
+    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(changed)]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    resources = yaml.safe_load(changed.read_text())["services"]["ollama"]["deploy"]["resources"]
+    assert resources["reservations"]["devices"][0]["capabilities"] == ["gpu"]
+    assert resources["limits"] == SERVICES["ollama"]["deploy"]["resources"]["limits"]
+
+
+def test_the_servers_are_those_of_the_tests_with_their_patches() -> None:
     versions = dict(
         re.findall(r"^(\w+)_VERSION=(.+)$", (ROOT / "scripts/servers/versions.sh").read_text(), re.M)
     )
-    assert SERVICES["weaviate"]["image"].endswith(f":{versions['WEAVIATE']}")
-    assert SERVICES["ollama"]["image"].endswith(f":{versions['OLLAMA']}")
+    tested, started = numbers(versions["WEAVIATE"]), numbers(SERVICES["weaviate"]["image"])
+    assert tested[:2] == started[:2] and tested <= started
+    assert numbers(versions["OLLAMA"]) <= numbers(SERVICES["ollama"]["image"])
+
+
+def numbers(image: str) -> list[int]:
+    return [int(number) for number in image.rpartition(":")[2].split(".")]
 
 
 def test_what_the_image_copies_is_there_and_not_ignored() -> None:
@@ -132,10 +273,11 @@ def test_the_steps_of_the_image_make_an_app_that_serves(tmp_path: Path) -> None:
         DOCKERFILE.split("\nFROM ")[0] if DOCKERFILE.startswith("FROM") else DOCKERFILE.split("\nFROM ")[1]
     )
     steps = re.findall(r"^RUN (.+)$", build, re.MULTILINE)
-    assert len(steps) == 2
+    assert len(steps) == 3
+    arguments = dict(re.findall(r"^ARG (\w+)=(\w+)$", build, re.MULTILINE))
     for step in steps:
         command = step.replace("/opt/athena", str(installed)).replace("python -m", f"{sys.executable} -m", 1)
-        subprocess.run(command, shell=True, cwd=context, check=True, timeout=400)
+        subprocess.run(command, shell=True, cwd=context, check=True, timeout=400, env=os.environ | arguments)
     shutil.rmtree(context)
     _assert_serves(installed, tmp_path)
 
@@ -158,19 +300,31 @@ def _assert_serves(installed: Path, folder: Path) -> None:
         "ATHENA_LLM": "none",
         "ATHENA_CROSS_ENCODER": "none",
     }
-    start = re.search(r'^CMD \["sh", "-c", "(.+)"\]$', DOCKERFILE, re.MULTILINE)
+    start = re.search(r"^CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
     assert start is not None
-    process = subprocess.Popen(["sh", "-c", start[1]], env=environment, cwd=folder)
+    process = subprocess.Popen(json.loads(start[1]), env=environment, cwd=folder)
     try:
         deadline = time.monotonic() + 120
         while not _healthy(port):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.5)
+        while not _indexed(folder / "data" / "athena.sqlite"):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
     finally:
         process.terminate()
         process.wait(20)
-    assert (folder / "data" / "athena.sqlite").exists()
+
+
+def _indexed(file: Path) -> int:
+    """How many documents there are."""
+    try:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM document").fetchone()[0])
+    except sqlite3.OperationalError:  # not made yet
+        return 0
 
 
 def _healthy(port: int) -> bool:

@@ -22,8 +22,10 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     return options
 
 
-def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
+def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = False) -> None:
     """Serve the app until it is interrupted, whatever the working folder; `say` is told its address.
+
+    With `ingest` the corpus is indexed meanwhile.
 
     Raises:
         ConfigurationError: the port is taken, or cannot be listened on.
@@ -35,7 +37,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
     from ui.shared import process
 
     process.use_settings(settings)
-    app = streamlit.App(APP_FILE, **serving(settings))
+    app = streamlit.App(APP_FILE, **serving(settings, ingest=ingest))
     say(f"Athena is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
     app.run(config=streamlit_options(settings))
 

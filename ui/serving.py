@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TypedDict
 
@@ -25,13 +27,29 @@ class Serving(TypedDict):
 
     middleware: list[Middleware]
     routes: list[Route]
+    lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]] | None
 
 
-def serving(settings: Settings | None = None) -> Serving:
-    """The guard, by these settings or those of the environment, and the address that names the program."""
+def serving(settings: Settings | None = None, *, ingest: bool = False) -> Serving:
+    """The guard, by these settings or those of the environment, and the address that names the program.
+
+    With `ingest` the corpus is indexed as soon as the app listens.
+    """
     settings = settings or load_settings()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(INDEX))
-    return {"middleware": [guard], "routes": [Route(IDENTITY, _identity)]}
+    return {
+        "middleware": [guard],
+        "routes": [Route(IDENTITY, _identity)],
+        "lifespan": _indexing if ingest else None,
+    }
+
+
+@asynccontextmanager
+async def _indexing(_: streamlit.App) -> AsyncIterator[None]:
+    from ui.documents.indexing import index_corpus
+
+    index_corpus()
+    yield
 
 
 async def _identity(_: Request) -> JSONResponse:

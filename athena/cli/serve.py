@@ -13,10 +13,13 @@ from athena.cli.running import failing_clearly, out, settings_with
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; loopback unless told.")] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
+    ingest: Annotated[
+        bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
+    ] = False,
     data_dir: DataDir = None,
 ) -> None:
     """Open the chat in a browser: runs the Streamlit app."""
     from ui.launch import serve as serve_app
 
     with failing_clearly():
-        serve_app(settings_with(data_dir, host=host, port=port), say=out.print)
+        serve_app(settings_with(data_dir, host=host, port=port), say=out.print, ingest=ingest)

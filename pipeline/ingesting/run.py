@@ -161,6 +161,7 @@ class IngestRun:
         def encode(batch: Batch) -> Sequence[Vector]:
             def report(done: int) -> None:
                 self._check_stop()
+                self._writing.check()
                 self._tell("embedding", self._embedded + done, self._embedded + len(batch))
 
             rows = batch.encode(encoder, on_progress=report)

@@ -198,6 +198,9 @@ class Writing(Protocol):
     def delete(self, source: str) -> None:
         """Remove a document from what is being written; raises `UnknownDocument`."""
 
+    def check(self) -> None:
+        """Raise `StoreError` where nothing more can be written; quick, and from any thread."""
+
     def publish(self) -> None:
         """Put the rebuilt index in the place of the old one, at once; nothing to do outside of a rebuild."""
 

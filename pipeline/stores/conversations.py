@@ -62,8 +62,13 @@ class Conversations(Protocol):
     def create(self, title: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
 
-    def list(self) -> list[ConversationInfo]:
-        """All conversations, the latest used first."""
+    def list(
+        self, *, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """The latest used first: all, or the first `limit` of those that come after `before`.
+
+        `before` is the last one of the page that was read before: it comes, by its time of use, before these.
+        """
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""

@@ -1,3 +1,4 @@
-# The servers that tests run against; docker-compose.yml starts the same Weaviate. FerretDB's is in its go.mod.
-WEAVIATE_VERSION=1.36.0
+# The servers that tests run against, as far as they can be built: docker-compose.yml starts the same minor version
+# of Weaviate with its patches, and a current Ollama. FerretDB's version is in its go.mod.
+WEAVIATE_VERSION=1.38.0
 OLLAMA_VERSION=0.9.6

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
     from ui.shared.jobs import JobState
 
+SESSION_LOG = "streamlit.runtime.scriptrunner_utils.script_run_context"
 UPLOADS = "uploads"  # the folder's name in the data folder
 STAGES = {
     "renewing": "Embedding everything again, as the index is outdated:",
@@ -48,6 +50,17 @@ def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False
     )
     if not started:
         st.toast("Indexing is still running. Wait for it, or cancel it first.")
+
+
+def index_corpus() -> None:
+    """Index the corpus in the background, before anybody has opened a page."""
+
+    def work(**watched: Any) -> IngestReport:
+        logging.getLogger(SESSION_LOG).disabled = True  # it would warn that there is no session to draw in
+        athena = process.opened()
+        return athena.ingest([athena.settings.corpus], **watched)
+
+    jobs().start("Indexing the documents", work)
 
 
 def progress(busy: bool) -> None:

@@ -32,7 +32,7 @@ def use_settings(settings: Settings) -> None:
 
 def athena() -> Athena:
     """The Athena of this process, opened at first use, or the one that the session was given."""
-    return kept(GivenAthena).athena or _open()
+    return kept(GivenAthena).athena or opened()
 
 
 def settings() -> Settings:
@@ -48,12 +48,13 @@ def _settings() -> Settings:
 
 
 @st.cache_resource(show_spinner="Opening the manuals …")
-def _open() -> Athena:
+def opened() -> Athena:
+    """The Athena of this process, for what runs outside of any session."""
     from athena import open_athena
 
-    opened = open_athena(_settings())
-    opened.warm_up(serving=True)
-    return opened
+    athena = open_athena(_settings())
+    athena.warm_up(serving=True)
+    return athena
 
 
 def persona() -> Persona:

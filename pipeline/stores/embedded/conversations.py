@@ -26,10 +26,8 @@ from pipeline.stores.conversations import (
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, transaction
 
-_INFO = """
-    SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id)
-    FROM conversation LEFT JOIN turn ON turn.conversation_id = conversation.id
-"""
+_INFO = "SELECT id, title, created_at, updated_at, turns FROM conversation"
+_INSERT = "INSERT INTO conversation (id, title, created_at, updated_at) VALUES (?, ?, ?, ?)"
 _TURNS = """
     SELECT id, question, answer, created_at, feedback, feedback_text
     FROM turn WHERE conversation_id = ? ORDER BY position
@@ -47,21 +45,24 @@ class EmbeddedConversations:
         now = time.time()
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
         with self._pool.borrow() as connection:
-            connection.execute("INSERT INTO conversation VALUES (?, ?, ?, ?)", (info.id, title, now, now))
+            connection.execute(_INSERT, (info.id, title, now, now))
         return Conversation(info, ())
 
-    def list(self) -> list[ConversationInfo]:
-        """All conversations, the latest used first."""
+    def list(
+        self, *, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """The latest used first: all, or the first `limit` of those that come after `before`."""
+        where = "WHERE (updated_at, id) < (?, ?)" if before else ""
+        last = (before.updated_at, before.id) if before else ()
+        listed = f"{_INFO} {where} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
-            rows = connection.execute(f"{_INFO} GROUP BY conversation.id ORDER BY updated_at DESC").fetchall()
+            rows = connection.execute(listed, (*last, -1 if limit is None else limit)).fetchall()
             return [_info(*row) for row in rows]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
-            row = connection.execute(
-                f"{_INFO} WHERE conversation.id = ? GROUP BY conversation.id", (conversation_id,)
-            ).fetchone()
+            row = connection.execute(f"{_INFO} WHERE id = ?", (conversation_id,)).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
             turns = connection.execute(_TURNS, (conversation_id,)).fetchall()
@@ -96,8 +97,8 @@ class EmbeddedConversations:
             connection.execute(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at)
-                VALUES (:id, :conversation, (SELECT count(*) FROM turn WHERE conversation_id = :conversation),
-                        :question, :status, :answer, :now)
+                SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now
+                FROM turn WHERE conversation_id = :conversation
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
                 """,
                 {
@@ -129,10 +130,7 @@ class EmbeddedConversations:
         info = conversation.info
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
-            connection.execute(
-                "INSERT INTO conversation VALUES (?, ?, ?, ?)",
-                (info.id, info.title, info.created_at, info.updated_at),
-            )
+            connection.execute(_INSERT, (info.id, info.title, info.created_at, info.updated_at))
             connection.executemany(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,

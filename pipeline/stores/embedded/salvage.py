@@ -25,7 +25,7 @@ from pipeline.stores.embedded.database import (
 )
 from pipeline.stores.embedded.examining import damaged_documents
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, MIGRATIONS
+from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS
 
 _TABLES = """
     SELECT name FROM sqlite_master
@@ -89,11 +89,12 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
     with transaction(new):
         for (table,) in new.execute(_TABLES).fetchall():
             _copy_table(damaged, new, table)
-        if damaged.execute("PRAGMA user_version").fetchone()[0] < len(MIGRATIONS):
+        if "checksum" not in _columns(damaged, "section"):
             _add_checksums(new)
         lost = _drop_damaged(new)
         _drop_orphans(new)
         drop_damaged_turns(new)
+        new.execute(COUNT_TURNS)
         _mend_state(new)
     counts = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
@@ -103,9 +104,8 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
 
 
 def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:
-    names = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
-    known = {row[1] for row in damaged.execute(f"PRAGMA table_info({table})")}
-    columns = [name for name in names if name in known]
+    known = _columns(damaged, table)
+    columns = [name for name in _columns(new, table) if name in known]
     if not columns:
         return
     write = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
@@ -114,6 +114,10 @@ def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str
             new.execute(write, row)
         except sqlite3.IntegrityError:  # a value that this column cannot have
             continue
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
 def _readable_rows(
@@ -148,7 +152,7 @@ def _add_checksums(new: sqlite3.Connection) -> None:
     """Those of a store from before it had any: its rows are taken as they are."""
     new.create_function("checksum", -1, checksum, deterministic=True)
     for statement in CHECKSUM_COLUMNS:
-        if statement.startswith("UPDATE"):
+        if statement.lstrip().startswith("UPDATE"):
             new.execute(statement)
 
 

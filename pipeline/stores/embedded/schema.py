@@ -123,6 +123,7 @@ EMBEDDING_COLUMNS = (
 
 SHARED_METADATA = ("ALTER TABLE document ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",)
 """What sections share is stored once (`pipeline/stores/embedded/metadata.py`)."""
+
 DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
 SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"
 SENTENCE_CHECKED = "number, build, document, section, id, start, end, metadata, text"
@@ -144,9 +145,41 @@ CHECKSUM_COLUMNS = (
 )
 """`checksum` is `pipeline.stores.embedded.checksums.checksum`."""
 
+COUNT_TURNS = (
+    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)"
+)
+TURN_COUNTS = (
+    # Positions were unique already, but nothing said so: a file that has two of the same is put in order.
+    """
+    UPDATE turn SET position = ordered.position
+    FROM (
+        SELECT id, row_number() OVER (PARTITION BY conversation_id ORDER BY position, rowid) - 1 AS position
+        FROM turn
+    ) AS ordered
+    WHERE turn.id = ordered.id AND turn.position <> ordered.position
+    """,
+    "DROP INDEX turn_conversation",
+    "CREATE UNIQUE INDEX turn_conversation ON turn (conversation_id, position)",
+    "ALTER TABLE conversation ADD COLUMN turns INTEGER NOT NULL DEFAULT 0",
+    COUNT_TURNS,
+    """
+    CREATE TRIGGER turn_begun AFTER INSERT ON turn BEGIN
+        UPDATE conversation SET turns = turns + 1 WHERE id = NEW.conversation_id;
+    END
+    """,
+    """
+    CREATE TRIGGER turn_deleted AFTER DELETE ON turn BEGIN
+        UPDATE conversation SET turns = turns - 1 WHERE id = OLD.conversation_id;
+    END
+    """,
+    "CREATE INDEX conversation_used ON conversation (updated_at, id)",
+)
+"""How many turns a conversation has is kept beside it: a page of the list reads no turns."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
     SHARED_METADATA,
     CHECKSUM_COLUMNS,
+    TURN_COUNTS,
 )

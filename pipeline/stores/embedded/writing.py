@@ -62,6 +62,9 @@ class EmbeddedWriting:
             if self._is_visible():
                 log_change(self._connection, removed=number, added=None)
 
+    def check(self) -> None:
+        """Nothing to look at: a file that cannot be written says so when it is."""
+
     def publish(self) -> None:
         """Put a rebuilt index in the place of the old one; its words first, so that none are missing."""
         if self._is_visible():

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
@@ -30,6 +31,9 @@ from pipeline.stores.server.servers import Servers
 
 # Turns in the order in which they were begun.
 _ORDER = [("position", 1), ("created_at", 1)]
+_LATEST = [("updated_at", -1), ("_id", -1)]
+
+PLACES_TRIED = 50
 
 
 class ServerConversations:
@@ -45,17 +49,19 @@ class ServerConversations:
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
         with self._servers.mongo.collection("conversations") as conversations:
             conversations.insert_one(
-                {"_id": info.id, "title": title, "created_at": now, "updated_at": now, "begun": 0}
+                {"_id": info.id, "title": title, "created_at": now, "updated_at": now, "begun": 0, "turns": 0}
             )
         return Conversation(info, ())
 
-    def list(self) -> list[ConversationInfo]:
-        """All conversations, the latest used first."""
-        count = {"$group": {"_id": "$conversation", "turns": {"$sum": 1}}}
-        with self._servers.mongo.database() as database:
-            found = [*database["conversations"].find({}).sort("updated_at", -1)]
-            turns = {item["_id"]: item["turns"] for item in database["turns"].aggregate([count])}
-        return [_info(record, turns.get(record["_id"], 0)) for record in found]
+    def list(
+        self, *, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """The latest used first: all, or the first `limit` of those that come after `before`."""
+        if limit == 0:
+            return []  # to MongoDB it would mean all
+        with self._servers.mongo.collection("conversations") as conversations:
+            found = [*conversations.find(_used_before(before)).sort(_LATEST).limit(limit or 0)]
+        return [_info(record, self._turns_of(record)) for record in found]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -75,10 +81,14 @@ class ServerConversations:
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
-        with self._servers.mongo.database() as database:
-            done = database["conversations"].delete_one({"_id": conversation_id})
-            database["turns"].delete_many({"conversation": conversation_id})
-        if done.deleted_count == 0:
+
+        def change() -> int:
+            with self._servers.mongo.database() as database:
+                done = database["conversations"].delete_one({"_id": conversation_id})
+                database["turns"].delete_many({"conversation": conversation_id})
+            return done.deleted_count
+
+        if self._servers.mongo.atomically(change) == 0:
             raise unknown_conversation(conversation_id)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
@@ -88,7 +98,7 @@ class ServerConversations:
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         written = {"status": answer.status, "answer": answer_json(answer)}
         if is_new or not self._write_over(answer, written, now):
-            self._write_new(answer, written, now)
+            self._servers.mongo.atomically(lambda: self._write_new(answer, written, now))
         return answer.turn_id
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
@@ -106,14 +116,17 @@ class ServerConversations:
         for turn in turns:
             turn["_id"] = turn.pop("id")
         kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
-        with self._servers.mongo.database() as database:
-            database["turns"].delete_many({"conversation": info.id})
-            if turns:
-                database["turns"].insert_many(turns)
-            # Last: a copy that is interrupted before this has no conversation yet, and is made again.
-            database["conversations"].replace_one(
-                {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
-            )
+        whole = {"_id": info.id, **kept, "begun": len(turns), "turns": len(turns)}
+
+        def change() -> None:
+            with self._servers.mongo.database() as database:
+                database["turns"].delete_many({"conversation": info.id})
+                if turns:
+                    database["turns"].insert_many(turns)
+                # Last: a copy that is interrupted before this has no conversation yet, and is made again.
+                database["conversations"].replace_one({"_id": info.id}, whole, upsert=True)
+
+        self._servers.mongo.atomically(change)
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""
@@ -135,16 +148,23 @@ class ServerConversations:
     def _write_new(self, answer: Answer, written: Document, now: float) -> None:
         """Write a turn of which nothing is stored."""
         begun = {
+            "_id": answer.turn_id,
             "conversation": answer.conversation_id,
-            "position": self._use(answer, now, begun=1),
             "question": answer.question,
             "created_at": now,
             "feedback_text": "",
+            **written,
         }
-        with self._servers.mongo.database() as database:
-            database["turns"].insert_one({"_id": answer.turn_id, **begun, **written})
-            if database["conversations"].find_one({"_id": answer.conversation_id}, {"_id": 1}) is None:
-                database["turns"].delete_one({"_id": answer.turn_id})
+        with self._servers.mongo.collection("turns") as turns:
+            for attempt in range(PLACES_TRIED):
+                try:
+                    turns.insert_one({**begun, "position": self._use(answer, now, begun=1)})
+                    break
+                except DuplicateKeyError:  # MongoDB gives a number once, FerretDB 1.24 now and then twice
+                    if attempt == PLACES_TRIED - 1:
+                        raise
+            if self._count_turns(answer.conversation_id) is None:
+                turns.delete_one({"_id": answer.turn_id})
                 raise unknown_conversation(answer.conversation_id)
 
     def _use(self, answer: Answer, now: float, *, begun: int = 0) -> int:
@@ -166,6 +186,29 @@ class ServerConversations:
                     {"$set": {"title": title_of(answer.question)}},
                 )
         return int(record["begun"])
+
+    def _turns_of(self, record: Document) -> int:
+        """How many turns a listed conversation has; those of earlier versions are counted once."""
+        kept = record.get("turns")
+        return int(kept) if kept is not None else self._count_turns(record["_id"]) or 0
+
+    def _count_turns(self, conversation_id: str) -> int | None:
+        """Count the turns of a conversation, and keep their number; None where it is gone.
+
+        The largest number stays: of two that are written at once, either may be counted last.
+        """
+        with self._servers.mongo.database() as database:
+            number = database["turns"].count_documents({"conversation": conversation_id})
+            done = database["conversations"].update_one({"_id": conversation_id}, {"$max": {"turns": number}})
+        return number if done.matched_count else None
+
+
+def _used_before(last: ConversationInfo | None) -> Document:
+    """The filter for conversations that are listed after one."""
+    if last is None:
+        return {}
+    older = {"updated_at": {"$lt": last.updated_at}}
+    return {"$or": [older, {"updated_at": last.updated_at, "_id": {"$lt": last.id}}]}
 
 
 def _info(record: Document, turns: int) -> ConversationInfo:

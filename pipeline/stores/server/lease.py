@@ -6,6 +6,7 @@ Times are the server's. A writer that lost its lease finds its next update refus
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -18,14 +19,18 @@ from pathlib import Path
 import pymongo
 from pymongo import ReturnDocument
 
-from pipeline.errors import StoreError
+from pipeline.errors import AthenaError, StoreError
 from pipeline.stores.server.addresses import MONGODB_SETTING, without_password
 from pipeline.stores.server.mongo import Document, MongoServer
 from pipeline.stores.server.state import STATE_ID, State, state_of
 
 LEASE_S = 10.0
+RENEW_S = 2.0
+END_S = 1.0  # an error of what was done with it must not wait for longer
 WAIT_S = 15.0  # longer than a lease: a dead writer's has run out by then
 POLL_S = 0.1
+
+log = logging.getLogger(__name__)
 
 _NOBODY: Document = {"owner": "", "machine": "", "pid": 0, "expires_at": 0.0}
 
@@ -38,7 +43,11 @@ class WriterLease:
         self._owner = owner
         self._renewed = time.monotonic()
         self._lost = False
+        self._failure: AthenaError | None = None  # of the last attempt to renew it
         self._ended = threading.Event()
+        # MongoDB changes a record in one piece. FerretDB 1.24 reads, changes and writes it: there, a
+        # renewal beside a change of the state took the change back, and readers kept versions that were gone.
+        self._one_at_a_time = threading.Lock()
 
     def update_state(self, changes: Document) -> None:
         """Change the state, in one update that is refused where the place was lost."""
@@ -50,31 +59,48 @@ class WriterLease:
             self.check()
 
     def check(self) -> None:
-        """Raise `StoreError` where the place was lost, or may have been."""
-        if self._lost or time.monotonic() - self._renewed > LEASE_S:
+        """Raise where the place was lost, or may have been, or cannot be kept: then with the reason."""
+        failure = self._failure
+        if self._lost:
             raise StoreError(
                 "Another process has taken the writer's place: this one was stopped for too long.",
                 "What it had stored is whole; ingest again.",
             )
+        if failure is not None:
+            raise type(failure)(failure.problem, failure.fix) from failure
+        if time.monotonic() - self._renewed > LEASE_S:
+            raise StoreError(
+                f"This process was stopped for over {LEASE_S:.0f} s and may have lost the writer's place.",
+                "What it had stored is whole; ingest again.",
+            )
 
     def keep(self) -> None:
-        """Renew it until `end`; runs in a thread of its own."""
-        while not self._ended.wait(LEASE_S / 4):
+        """Renew it until `end`; runs in a thread of its own, whose failures `check` raises."""
+        while not self._ended.wait(RENEW_S):
             started = time.monotonic()
-            with suppress(StoreError):  # no answer: `check` knows when it is too late
+            try:
                 held = self._set({"writer.expires_at": self._mongo.now() + LEASE_S})
-                self._lost = self._lost or not held
-                self._renewed = started
+            except AthenaError as error:
+                self._failure = error
+                continue
+            self._lost = self._lost or not held
+            self._failure = None
+            self._renewed = started
 
     def end(self) -> None:
         """Give up the place; where the server does not answer, the lease runs out by itself."""
         self._ended.set()
-        with suppress(StoreError):
-            self._set({"writer": _NOBODY})
+        if self._failure is not None:
+            return
+        try:
+            with pymongo.timeout(END_S):
+                self._set({"writer": _NOBODY})
+        except StoreError as error:
+            log.info("The writer's place is free in %.0f s only: %s", LEASE_S, error)
 
     def _set(self, changes: Document) -> bool:
         """Change the state's record while the place is ours; False where it is not."""
-        with self._mongo.collection("state") as states:
+        with self._one_at_a_time, self._mongo.collection("state") as states:
             done = states.update_one({"_id": STATE_ID, "writer.owner": self._owner}, {"$set": changes})
         return bool(done.matched_count)
 

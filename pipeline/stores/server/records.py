@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pymongo.errors import BulkWriteError, DuplicateKeyError
+from pymongo.errors import BulkWriteError
 
 from pipeline.errors import StoreError
 from pipeline.nodes import StoredNode, metadata_json
@@ -53,16 +53,16 @@ def visible_records(records: Iterable[Record]) -> dict[str, Record]:
 
 def append_records(mongo: MongoServer, records: Sequence[Record]) -> None:
     """Add to the log, each record on its own and in order; raises `StoreError` where a number is taken."""
-    try:
-        with mongo.collection("documents") as documents:
+    with mongo.collection("documents") as documents:
+        try:
             documents.insert_many([_stored(record) for record in records], ordered=True)
-    except StoreError as error:
-        if _is_duplicate(error.__cause__):
+        except BulkWriteError as error:
+            if not _is_duplicate(error):
+                raise
             raise StoreError(
                 f"Cannot store '{records[0].source}': another process has taken the writer's place.",
                 "Wait until it has finished and ingest again.",
             ) from error
-        raise
 
 
 def delete_records(mongo: MongoServer, numbers: Iterable[int]) -> None:
@@ -207,7 +207,5 @@ def _stored(record: Record) -> Document:
     }
 
 
-def _is_duplicate(error: BaseException | None) -> bool:
-    if isinstance(error, BulkWriteError):
-        return any(item.get("code") == DUPLICATE for item in (error.details or {}).get("writeErrors", ()))
-    return isinstance(error, DuplicateKeyError)
+def _is_duplicate(error: BulkWriteError) -> bool:
+    return any(item.get("code") == DUPLICATE for item in (error.details or {}).get("writeErrors", ()))

@@ -80,6 +80,10 @@ class ServerWriting:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena search` shows what is.")
         self._append([Record(self._next_number, self._build, source)])
 
+    def check(self) -> None:
+        """Raise `StoreError` where the writer's place was lost, or MongoDB does not answer any more."""
+        self._builds.lease.check()
+
     def publish(self) -> None:
         """Put a rebuilt index in the place of the old one."""
         self.finish()

@@ -46,7 +46,9 @@ def test_a_new_file_has_all_tables_and_the_newest_version(path: Path) -> None:
 
 def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
     connection = open_database(path)
-    connection.execute("INSERT INTO conversation VALUES ('c', 'Title', 1, 1)")
+    connection.execute(
+        "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', 'Title', 1, 1)"
+    )
     connection.execute(
         "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
         "VALUES ('t', 'c', 0, 'Why?', 'complete', '{}', 1)"
@@ -79,6 +81,30 @@ def test_an_index_from_before_fingerprints_is_of_an_unknown_file_and_recipe(path
     connection.close()
 
 
+def test_turns_of_an_earlier_file_are_counted_and_put_in_order(path: Path) -> None:
+    path.parent.mkdir()
+    before = sqlite3.connect(path)
+    for statement in (*MIGRATIONS[0], *MIGRATIONS[1]):
+        before.execute(statement)
+    before.execute("PRAGMA user_version = 2")
+    before.executemany("INSERT INTO conversation VALUES (?, '', 0, 0)", [("a",), ("b",), ("c",)])
+    turns = [("a1", "a", 0), ("a2", "a", 1), ("b1", "b", 0), ("b2", "b", 0), ("b3", "b", 1)]
+    before.executemany("INSERT INTO turn VALUES (?, ?, ?, '', 'complete', '{}', 0, NULL, '')", turns)
+    before.commit()
+    before.close()
+    connection = open_database(path)
+    assert connection.execute("SELECT id, turns FROM conversation ORDER BY id").fetchall() == [
+        ("a", 2), ("b", 3), ("c", 0)
+    ]  # fmt: skip
+    placed = connection.execute("SELECT id, position FROM turn ORDER BY conversation_id, position")
+    assert placed.fetchall() == [
+        ("a1", 0), ("a2", 1), ("b1", 0), ("b2", 1), ("b3", 2)
+    ]  # fmt: skip
+    with pytest.raises(sqlite3.IntegrityError):
+        connection.execute("INSERT INTO turn VALUES ('x', 'a', 1, '', 'complete', '{}', 0, NULL, '')")
+    connection.close()
+
+
 def test_a_newer_file_is_refused(path: Path) -> None:
     connection = open_database(path)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
@@ -100,11 +126,16 @@ def test_a_damaged_file_is_named(path: Path, content: bytes) -> None:
 
 def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
     connection = open_database(path)
-    connection.execute("INSERT INTO conversation VALUES ('before', '', 1, 1)")
+    connection.execute(
+        "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('before', '', 1, 1)"
+    )
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 5}")
     with pytest.raises(StoreError, match="disk is full"), store_errors(path), transaction(connection):
-        connection.execute("INSERT INTO conversation VALUES ('after', ?, 1, 1)", ("x" * 100_000,))
+        connection.execute(
+            "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('after', ?, 1, 1)",
+            ("x" * 100_000,),
+        )
     assert connection.execute("SELECT id FROM conversation").fetchall() == [("before",)]
     assert not connection.in_transaction
     connection.close()
@@ -151,7 +182,9 @@ def test_other_errors_name_the_file(path: Path) -> None:
 def test_a_transaction_that_fails_is_undone(path: Path) -> None:
     connection = open_database(path)
     with pytest.raises(KeyError), transaction(connection):
-        connection.execute("INSERT INTO conversation VALUES ('c', '', 1, 1)")
+        connection.execute(
+            "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', '', 1, 1)"
+        )
         raise KeyError
     assert connection.execute("SELECT count(*) FROM conversation").fetchone() == (0,)
     connection.close()
@@ -162,7 +195,7 @@ def test_a_snapshot_sees_one_state(path: Path) -> None:
     count = "SELECT count(*) FROM conversation"
     with snapshot(reader):
         assert reader.execute(count).fetchone() == (0,)
-        writer.execute("INSERT INTO conversation VALUES ('c', '', 1, 1)")
+        writer.execute("INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', '', 1, 1)")
         assert reader.execute(count).fetchone() == (0,)
     assert reader.execute(count).fetchone() == (1,)
     reader.close()
