@@ -24,10 +24,7 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.embedded.database import ConnectionPool, transaction
 
-_INFO = """
-    SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id), user, assistant
-    FROM conversation LEFT JOIN turn ON turn.conversation_id = conversation.id
-"""
+_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
 _TURN = """
     SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
 """
@@ -50,12 +47,18 @@ class EmbeddedConversations:
             connection.execute(_INSERT, (info.id, title, now, now, user, assistant))
         return Conversation(info, ())
 
-    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
-        """All conversations, or those of one user, the latest used first."""
-        query = f"""{_INFO} WHERE :user IS NULL OR user = :user
-            GROUP BY conversation.id ORDER BY updated_at DESC"""
+    def list(
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
+        where, given = ["1"], []
+        if user is not None:
+            where, given = [*where, "user = ?"], [user]
+        if before is not None:
+            where, given = [*where, "(updated_at, id) < (?, ?)"], [*given, before.updated_at, before.id]
+        listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
-            rows = connection.execute(query, {"user": user}).fetchall()
+            rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
         return [ConversationInfo(*row) for row in rows]
 
     def users(self) -> Sequence[str]:
@@ -75,9 +78,7 @@ class EmbeddedConversations:
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
-            row = connection.execute(
-                f"{_INFO} WHERE conversation.id = ? GROUP BY conversation.id", (conversation_id,)
-            ).fetchone()
+            row = connection.execute(f"{_INFO} WHERE id = ?", (conversation_id,)).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
             turns = connection.execute(
@@ -115,8 +116,9 @@ class EmbeddedConversations:
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
                                   remembered)
-                VALUES (:id, :conversation, (SELECT count(*) FROM turn WHERE conversation_id = :conversation),
-                        :question, :status, :answer, :now, 0)
+                SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now,
+                       0
+                FROM turn WHERE conversation_id = :conversation
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
                 """,
                 {

@@ -123,10 +123,38 @@ EMBEDDING_COLUMNS = (
 )
 """What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
 
+TURN_COUNTS = (
+    # Positions were unique already, but nothing said so: a file that has two of the same is put in order.
+    """
+    UPDATE turn SET position = ordered.position
+    FROM (
+        SELECT id, row_number() OVER (PARTITION BY conversation_id ORDER BY position, rowid) - 1 AS position
+        FROM turn
+    ) AS ordered
+    WHERE turn.id = ordered.id AND turn.position <> ordered.position
+    """,
+    "DROP INDEX turn_conversation",
+    "CREATE UNIQUE INDEX turn_conversation ON turn (conversation_id, position)",
+    "ALTER TABLE conversation ADD COLUMN turns INTEGER NOT NULL DEFAULT 0",
+    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)",
+    """
+    CREATE TRIGGER turn_begun AFTER INSERT ON turn BEGIN
+        UPDATE conversation SET turns = turns + 1 WHERE id = NEW.conversation_id;
+    END
+    """,
+    """
+    CREATE TRIGGER turn_deleted AFTER DELETE ON turn BEGIN
+        UPDATE conversation SET turns = turns - 1 WHERE id = OLD.conversation_id;
+    END
+    """,
+    "CREATE INDEX conversation_used ON conversation (updated_at, id)",
+)
+"""How many turns a conversation has is kept beside it: a page of the list reads no turns."""
+
 OWNER_COLUMNS = (
     f"ALTER TABLE conversation ADD COLUMN user TEXT NOT NULL DEFAULT '{DEFAULT_USER}'",
     "ALTER TABLE conversation ADD COLUMN assistant TEXT NOT NULL DEFAULT ''",
-    "CREATE INDEX conversation_user ON conversation (user)",
+    "CREATE INDEX conversation_user ON conversation (user, updated_at, id)",
     # Turns from before there were memories are not looked at.
     "ALTER TABLE turn ADD COLUMN remembered INTEGER NOT NULL DEFAULT 1 CHECK (remembered IN (0, 1))",
     "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
@@ -136,5 +164,6 @@ OWNER_COLUMNS = (
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
+    TURN_COUNTS,
     OWNER_COLUMNS,
 )
