@@ -32,6 +32,21 @@ _INSERT = """
     INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
 """
 
+# Memories outlive the conversation that they come from; what they say of it then names no turn.
+_TURNS_OF = "SELECT id FROM turn WHERE conversation_id = ?1"
+_LEAVE_MEMORIES = (
+    f"""
+    UPDATE memory_user SET version = version + 1 WHERE user IN (
+        SELECT user FROM memory_source WHERE turn_id IN ({_TURNS_OF})
+        UNION SELECT user FROM mention WHERE turn_id IN ({_TURNS_OF})
+        UNION SELECT user FROM relation WHERE turn_id IN ({_TURNS_OF})
+    )
+    """,  # noqa: S608
+    f"UPDATE memory_source SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",  # noqa: S608
+    f"UPDATE mention SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",  # noqa: S608
+    f"UPDATE relation SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",  # noqa: S608
+)
+
 
 class EmbeddedConversations:
     """Fulfils `Conversations` on one SQLite database."""
@@ -97,7 +112,9 @@ class EmbeddedConversations:
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
-        with self._pool.borrow() as connection:
+        with self._pool.borrow() as connection, transaction(connection):
+            for statement in _LEAVE_MEMORIES:
+                connection.execute(statement, (conversation_id,))
             done = connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
