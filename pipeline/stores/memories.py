@@ -1,7 +1,7 @@
 """Memories: what is remembered about each user. One set of records that every preset writes and reads.
 
-A store keeps rows and nothing else: what is remembered, recalled, merged or forgotten is decided in `memory/`,
-which reads all of a user's rows into the process (`load`) and searches them there.
+A store keeps rows and nothing else: what is remembered, recalled, merged or forgotten is decided in
+`memory/`, which reads all of a user's rows into the process (`load`) and searches them there.
 """
 
 from __future__ import annotations

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pipeline.answer import Answer
+from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
@@ -23,12 +25,14 @@ from pipeline.stores.conversations import (
 from pipeline.stores.embedded.database import ConnectionPool, transaction
 
 _INFO = """
-    SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id)
+    SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id), user, assistant
     FROM conversation LEFT JOIN turn ON turn.conversation_id = conversation.id
 """
-_TURNS = """
-    SELECT id, question, answer, created_at, feedback, feedback_text
-    FROM turn WHERE conversation_id = ? ORDER BY position
+_TURN = """
+    SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
+"""
+_INSERT = """
+    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
 """
 
 
@@ -38,19 +42,35 @@ class EmbeddedConversations:
     def __init__(self, path: Path) -> None:
         self._pool = ConnectionPool(path)
 
-    def create(self, title: str = "") -> Conversation:
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
         now = time.time()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._pool.borrow() as connection:
-            connection.execute("INSERT INTO conversation VALUES (?, ?, ?, ?)", (info.id, title, now, now))
+            connection.execute(_INSERT, (info.id, title, now, now, user, assistant))
         return Conversation(info, ())
 
-    def list(self) -> list[ConversationInfo]:
-        """All conversations, the latest used first."""
+    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
+        """All conversations, or those of one user, the latest used first."""
+        query = f"""{_INFO} WHERE :user IS NULL OR user = :user
+            GROUP BY conversation.id ORDER BY updated_at DESC"""
         with self._pool.borrow() as connection:
-            rows = connection.execute(f"{_INFO} GROUP BY conversation.id ORDER BY updated_at DESC").fetchall()
+            rows = connection.execute(query, {"user": user}).fetchall()
         return [ConversationInfo(*row) for row in rows]
+
+    def users(self) -> Sequence[str]:
+        """All users that have a conversation, by name."""
+        with self._pool.borrow() as connection:
+            rows = connection.execute("SELECT DISTINCT user FROM conversation ORDER BY user").fetchall()
+        return [name for (name,) in rows]
+
+    def unremembered(self, user: str) -> Sequence[Turn]:
+        """The turns of a user that nobody has looked at yet, oldest first."""
+        query = f"""{_TURN} JOIN conversation ON conversation.id = conversation_id
+            WHERE remembered = 0 AND user = ? ORDER BY turn.created_at, position"""
+        with self._pool.borrow() as connection:
+            rows = connection.execute(query, (user,)).fetchall()
+        return [_turn(*row) for row in rows]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -60,7 +80,9 @@ class EmbeddedConversations:
             ).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
-            turns = connection.execute(_TURNS, (conversation_id,)).fetchall()
+            turns = connection.execute(
+                f"{_TURN} WHERE conversation_id = ? ORDER BY position", (conversation_id,)
+            ).fetchall()
         return Conversation(ConversationInfo(*row), tuple(_turn(*turn) for turn in turns))
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -91,9 +113,10 @@ class EmbeddedConversations:
                 raise unknown_conversation(conversation_id)
             connection.execute(
                 """
-                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at)
+                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
+                                  remembered)
                 VALUES (:id, :conversation, (SELECT count(*) FROM turn WHERE conversation_id = :conversation),
-                        :question, :status, :answer, :now)
+                        :question, :status, :answer, :now, 0)
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
                 """,
                 {
@@ -126,15 +149,14 @@ class EmbeddedConversations:
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
             connection.execute(
-                "INSERT INTO conversation VALUES (?, ?, ?, ?)",
-                (info.id, info.title, info.created_at, info.updated_at),
+                _INSERT, (info.id, info.title, info.created_at, info.updated_at, info.user, info.assistant)
             )
             connection.executemany(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
-                                  feedback, feedback_text)
+                                  feedback, feedback_text, remembered)
                 VALUES (:id, :conversation, :position, :question, :status, :answer, :created_at,
-                        :feedback, :feedback_text)
+                        :feedback, :feedback_text, :remembered)
                 """,
                 [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
             )
@@ -145,6 +167,13 @@ class EmbeddedConversations:
 
 
 def _turn(
-    turn_id: str, question: str, answer: str, created_at: float, feedback: int | None, feedback_text: str
+    turn_id: str,
+    question: str,
+    answer: str,
+    created_at: float,
+    feedback: int | None,
+    feedback_text: str,
+    remembered: int,
 ) -> Turn:
-    return Turn(turn_id, question, answer_from(json.loads(answer)), created_at, feedback, feedback_text)
+    stored = answer_from(json.loads(answer))
+    return Turn(turn_id, question, stored, created_at, feedback, feedback_text, bool(remembered))

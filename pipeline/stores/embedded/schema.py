@@ -8,6 +8,8 @@ an index derived from an older generation cannot take one node for another.
 
 from __future__ import annotations
 
+from pipeline.options import DEFAULT_USER
+
 INDEX_TABLES = (
     """
     CREATE TABLE manifest (
@@ -121,4 +123,18 @@ EMBEDDING_COLUMNS = (
 )
 """What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*INDEX_TABLES, *CONVERSATION_TABLES), EMBEDDING_COLUMNS)
+OWNER_COLUMNS = (
+    f"ALTER TABLE conversation ADD COLUMN user TEXT NOT NULL DEFAULT '{DEFAULT_USER}'",
+    "ALTER TABLE conversation ADD COLUMN assistant TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX conversation_user ON conversation (user)",
+    # Turns from before there were memories are not looked at.
+    "ALTER TABLE turn ADD COLUMN remembered INTEGER NOT NULL DEFAULT 1 CHECK (remembered IN (0, 1))",
+    "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
+)
+"""Whose a conversation is, and which of its turns were looked at for what is to be remembered."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (*INDEX_TABLES, *CONVERSATION_TABLES),
+    EMBEDDING_COLUMNS,
+    OWNER_COLUMNS,
+)

@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from pymongo import ReturnDocument
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
+from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
@@ -38,24 +40,37 @@ class ServerConversations:
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
 
-    def create(self, title: str = "") -> Conversation:
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
         self._servers.mongo.ensure_indexes()
         now = time.time()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._servers.mongo.collection("conversations") as conversations:
-            conversations.insert_one(
-                {"_id": info.id, "title": title, "created_at": now, "updated_at": now, "begun": 0}
-            )
+            conversations.insert_one({"_id": info.id, **_kept(info), "begun": 0})
         return Conversation(info, ())
 
-    def list(self) -> list[ConversationInfo]:
-        """All conversations, the latest used first."""
+    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
+        """All conversations, or those of one user, the latest used first."""
         count = {"$group": {"_id": "$conversation", "turns": {"$sum": 1}}}
         with self._servers.mongo.database() as database:
-            found = [*database["conversations"].find({}).sort("updated_at", -1)]
+            found = [*database["conversations"].find(of_user(user)).sort("updated_at", -1)]
             turns = {item["_id"]: item["turns"] for item in database["turns"].aggregate([count])}
         return [_info(record, turns.get(record["_id"], 0)) for record in found]
+
+    def users(self) -> Sequence[str]:
+        """All users that have a conversation, by name."""
+        with self._servers.mongo.collection("conversations") as conversations:
+            return sorted({_user(record) for record in conversations.find({}, {"user": 1})})
+
+    def unremembered(self, user: str) -> Sequence[Turn]:
+        """The turns of a user that nobody has looked at yet, oldest first."""
+        with self._servers.mongo.database() as database:
+            turns = [*database["turns"].find({"remembered": False})]
+            asked_in = {turn["conversation"] for turn in turns}
+            where = {"_id": {"$in": [*asked_in]}, **of_user(user)}
+            own = {record["_id"] for record in database["conversations"].find(where, {"_id": 1})}
+        turns.sort(key=lambda turn: (turn["created_at"], turn["position"]))
+        return [_turn(turn) for turn in turns if turn["conversation"] in own]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -105,14 +120,13 @@ class ServerConversations:
         turns = [record_of(turn, info.id, number) for number, turn in enumerate(conversation.turns, start=1)]
         for turn in turns:
             turn["_id"] = turn.pop("id")
-        kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
         with self._servers.mongo.database() as database:
             database["turns"].delete_many({"conversation": info.id})
             if turns:
                 database["turns"].insert_many(turns)
             # Last: a copy that is interrupted before this has no conversation yet, and is made again.
             database["conversations"].replace_one(
-                {"_id": info.id}, {"_id": info.id, **kept, "begun": len(turns)}, upsert=True
+                {"_id": info.id}, {"_id": info.id, **_kept(info), "begun": len(turns)}, upsert=True
             )
 
     def close(self) -> None:
@@ -140,6 +154,7 @@ class ServerConversations:
             "question": answer.question,
             "created_at": now,
             "feedback_text": "",
+            "remembered": False,
         }
         with self._servers.mongo.database() as database:
             database["turns"].insert_one({"_id": answer.turn_id, **begun, **written})
@@ -168,8 +183,37 @@ class ServerConversations:
         return int(record["begun"])
 
 
+def of_user(user: str | None) -> Document:
+    """The filter for the conversations of a user; those of older versions are the default user's."""
+    if user is None:
+        return {}
+    return {"user": {"$in": [user, None]} if user == DEFAULT_USER else user}
+
+
+def _kept(info: ConversationInfo) -> Document:
+    return {
+        "title": info.title,
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+        "user": info.user,
+        "assistant": info.assistant,
+    }
+
+
 def _info(record: Document, turns: int) -> ConversationInfo:
-    return ConversationInfo(record["_id"], record["title"], record["created_at"], record["updated_at"], turns)
+    return ConversationInfo(
+        id=record["_id"],
+        title=record["title"],
+        created_at=record["created_at"],
+        updated_at=record["updated_at"],
+        turns=turns,
+        user=_user(record),
+        assistant=record.get("assistant", ""),
+    )
+
+
+def _user(record: Document) -> str:
+    return str(record.get("user", DEFAULT_USER))
 
 
 def _turn(record: dict[str, Any]) -> Turn:
@@ -183,4 +227,5 @@ def _turn(record: dict[str, Any]) -> Turn:
         created_at=record["created_at"],
         feedback=record.get("feedback"),
         feedback_text=record.get("feedback_text", ""),
+        remembered=record.get("remembered", True),  # from before there were memories: not looked at
     )

@@ -31,8 +31,8 @@ INDEXES: dict[str, Sequence[Sequence[str]]] = {
     "pending": (("build",),),
     "sections": (("build", "node"), ("version", "order")),
     "texts": (("build",),),
-    "conversations": (("updated_at",),),
-    "turns": (("conversation", "position"),),
+    "conversations": (("updated_at",), ("user",)),
+    "turns": (("conversation", "position"), ("remembered",)),
 }
 
 

@@ -55,3 +55,17 @@ def test_a_turn_that_is_gone_is_written_again_under_its_id(addresses: ServerAddr
         assert [(kept.id, kept.answer.status) for kept in conversations.get(id_).turns] == [
             (turn, "complete")
         ]
+
+
+def test_conversations_from_before_users_are_the_default_users(addresses: ServerAddresses) -> None:
+    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
+        id_ = conversations.create(user="ann").info.id
+        conversations.save_turn(id_, answer())
+        with servers.mongo.database() as database:
+            database["conversations"].update_one({"_id": id_}, {"$unset": {"user": "", "assistant": ""}})
+            database["turns"].update_many({}, {"$unset": {"remembered": ""}})
+        (info,) = conversations.list(user="local")
+        assert (info.id, info.user, info.assistant) == (id_, "local", "")
+        assert (conversations.list(user="ann"), list(conversations.users())) == ([], ["local"])
+        assert conversations.get(id_).turns[0].remembered
+        assert conversations.unremembered("local") == []
