@@ -125,6 +125,14 @@ class Remembering:
         step = self._written(step, self._embedded(candidates), said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
+    def meaning(self, text: str) -> Memory:
+        """A text as the memory that it would become, if it were kept."""
+        said = Said(turn_id="", question=text, at=self.clock())
+        found = self._extracted(text, said_at=said.at).statements
+        if len(found) == 1:
+            return self._candidate(found[0], said).memory
+        return self._verbatim(text, said, start=0, end=len(text)).memory
+
     def document(self, *, source: str, text: str, at: float, file_hash: str) -> RememberStep:
         """Keep whom and what a document's text names, and what relates them; no facts."""
         step = RememberStep(preset=self.preset.name, started_at=time.time(), by="rules")
