@@ -115,6 +115,8 @@ def agree(found: Stated, labelled: Stated) -> bool:
 
 
 def _contains(one: str, other: str) -> bool:
+    if normalised(one) == normalised(other):
+        return True
     first, second = set(content_terms(normalised(one))), set(content_terms(normalised(other)))
     return bool(first and second) and (first <= second or second <= first)
 
