@@ -27,6 +27,7 @@ _ASIDE = re.compile(r"\([^()\n]{1,60}\)")
 _DEFINED = re.compile(r"\s*(?:the |an? )?([^\W\d_][\w-]*(?: [a-z][\w-]*){0,2})\s*: +(?=(?:an?|the) |[a-z])")
 _AMOUNT = re.compile(r"(?:about |some |only )?\d[\d.,]*\b")
 _GERUND = re.compile(r"(?!ring|string|spring|wing)[a-z]{3,}ing\b")
+_ONLY_IF = re.compile(r"[\s,]*(?:only |just )?(?:if|unless)\b")
 _KINDS = {
     "name": {EntityKind.ID, EntityKind.TERM},
     "person": {EntityKind.PERSON},
@@ -114,6 +115,8 @@ def _stated(rule: _Rule, match: re.Match[str], text: str, start: int, last: _Sta
     if not left or not right:
         return None
     subject, denied = left
+    if _ONLY_IF.match(text, right.end):
+        return None
     if rule.object == "thing" and _AMOUNT.match(text, right.start):
         return None
     if rule.passive and _GERUND.match(text, right.start):
@@ -138,7 +141,7 @@ def _left(text: str, start: int, end: int, last: _Stated | None) -> tuple[_Phras
     while tokens and not _opens(_word(tokens[-1])):
         clause.insert(0, tokens.pop())
     opener = _word(tokens[-1]) if tokens else ""
-    if opener in words["supposes"] | words["relates"]:
+    if opener in words["supposes"] | words["conditions"] | words["relates"]:
         return None
     if not clause:
         return _subject_before(tokens, last, denied)
@@ -189,7 +192,13 @@ def _phrase(text: str, start: int) -> _Phrase | None:
         word = _word(token)
         if not taken and (word in words["articles"] or word in {"both", "exactly", "about"}):
             continue
-        stops = words["prepositions"] | words["relates"] | words["begins_clause"] | words["supposes"]
+        stops = (
+            words["prepositions"]
+            | words["relates"]
+            | words["begins_clause"]
+            | words["supposes"]
+            | words["conditions"]
+        )
         if word in stops | words["verbs"] | words["pronouns"] or not _is_word(token):
             break
         taken.append(token)
@@ -226,9 +235,8 @@ def _defined(view: Shown, text: str, start: int) -> Iterator[_Stated]:
 
 def _opens(word: str) -> bool:
     words = grammar()
-    return word in words["begins_clause"] | words["supposes"] | words["relates"] or not (
-        word[0].isalnum() or word[0] == "`"
-    )
+    stops = words["begins_clause"] | words["supposes"] | words["conditions"] | words["relates"]
+    return word in stops or not (word[0].isalnum() or word[0] == "`")
 
 
 def _is_supposed(text: str, start: int, at: int) -> bool:
