@@ -16,6 +16,7 @@ from pipeline.stores.manifest import FORMAT
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore
 
@@ -48,6 +49,19 @@ def open_conversations(settings: Settings) -> Conversations:
     from pipeline.stores.embedded.database import FILE_NAME
 
     return EmbeddedConversations(settings.data_dir / FILE_NAME)
+
+
+def open_memories(settings: Settings) -> Memories:
+    """What is remembered of each user, in the same store."""
+    if settings.store == "server":
+        _server_store()
+        from pipeline.stores.server.memories import ServerMemories
+
+        return ServerMemories(server_addresses(settings))
+    from pipeline.stores.embedded.database import FILE_NAME
+    from pipeline.stores.embedded.memories import EmbeddedMemories
+
+    return EmbeddedMemories(settings.data_dir / FILE_NAME)
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:

@@ -63,9 +63,9 @@ class RememberingChat:
         left = summary_of_left(history) if preset.history else ""
         static = tuple(_named(item) for item in memory.static) if preset.name != "none" else ()
         if not preset.recalls:
-            return Recollection(static=static, left=left, detail=NOTHING_KEPT)
+            return Recollection(preset=preset.name, static=static, left=left, detail=NOTHING_KEPT)
         if preset.skips_tools and about_tools(message):
-            return Recollection(static=static, left=left, detail=TOOLS)
+            return Recollection(preset=preset.name, static=static, left=left, detail=TOOLS)
         found, reading = memory.read(message)
         around = self._around(reading)
         tokens = memory.options.memory_tokens
@@ -74,6 +74,7 @@ class RememberingChat:
         )
         spare = max(0, fitting - len(static) - len(found))
         return Recollection(
+            preset=preset.name,
             static=static,
             memories=tuple(item.recalled for item in found),
             graph=around[:spare],

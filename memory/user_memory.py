@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory import documents, forgetting, graph, recall, transfer
-from memory.deciding import resolved
+from memory.deciding import Candidate, Deciding, resolved
 from memory.extracting import normalised, reads_as_instruction, secrets_in
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
@@ -20,6 +20,7 @@ from memory.presets import PRESETS, Preset
 from memory.recall import Found, Reading
 from memory.remember import Complete, Remembering
 from memory.times import Moment, now
+from memory.upkeep import migrating, planning, rating, reflecting, summarizing
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from memory.documents import Documents
     from memory.index import UserIndex
     from memory.indexes import Indexes
-    from memory.upkeep.planning import Plan
     from pipeline.steps.records import RememberStep
+    from pipeline.stores.conversations import Conversation
 
 SEARCHED = 10  # memories that a search shows
 LEAST = 0.5  # share of the threshold that a search which is asked for is content with
@@ -45,7 +46,7 @@ class UserMemory:
     user: str
     options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
     static: tuple[Memory, ...] = ()
-    complete: Complete | None = None  # asks a language model
+    find_model: Callable[[], Complete | None] = lambda: None  # what asks a language model, where there is one
     documents: Documents | None = None
     zone: tzinfo = UTC
     clock: Callable[[], float] = now
@@ -54,6 +55,11 @@ class UserMemory:
     def preset(self) -> Preset:
         """What is kept, and how it is read."""
         return PRESETS[self.options.memory]
+
+    @property
+    def complete(self) -> Complete | None:
+        """Asks a language model; None where none is connected."""
+        return self.find_model()
 
     @property
     def index(self) -> UserIndex:
@@ -335,7 +341,6 @@ class UserMemory:
     def import_(self, data: str) -> int:
         """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
         read = transfer.read_import(data, user=self.user, now=self.clock())
-        self._refuse_others(memory.id for memory in read.memories)
         index = self.index
         with index.lock:
             read = transfer.without_known(read, index)
@@ -347,16 +352,85 @@ class UserMemory:
         )
         return len(changes.memories)
 
-    def _refuse_others(self, ids: Iterable[str]) -> None:
-        given = set(ids)
-        for user in self.indexes.memories.users():
-            if user == self.user:
-                continue
-            if given & self.indexes.of(user).memories.keys():
-                raise AthenaError(
-                    f"These memories are kept of '{user}' already.",
-                    f"Import them with --user {user}, or forget them there first.",
-                )
+    # -- upkeep -------------------------------------------------------------------------------------
+
+    def rate(self, ids: Iterable[str] = ()) -> Sequence[Memory]:
+        """Rate memories 1 to 10, all of them or some; those whose rating changed."""
+        chosen = [self._changeable(given) for given in ids] or [
+            memory for memory in self.list() if memory.tier != "static"
+        ]
+        found = rating.rated(chosen, now=self.clock(), complete=self.complete)
+        values = {memory.id: memory for memory in found.memories}
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            kept = [
+                replace(index.memories[known], importance=memory.importance, why=memory.why)
+                for known, memory in values.items()
+                if known in index.memories
+            ]
+            return replace(found, memories=tuple(kept)) if kept else MemoryChanges()
+
+        return self.indexes.change(self.user, decide).memories
+
+    def migrate(self) -> Sequence[Memory]:
+        """Move what matters of too many short-term memories to long-term; what moved."""
+        changes = self.indexes.change(self.user, partial(migrating.migrated, now=self.clock()))
+        return [memory for memory in changes.memories if memory.tier == "long_term"]
+
+    def reflect(self) -> Sequence[Memory]:
+        """Reflect on the latest memories; what came of it."""
+        made = reflecting.reflect(self.index, complete=self.complete, recall=self._recalled)
+        if made is None:
+            return []
+        return self._made(reflecting.as_memory(made, user=self.user, now=self.clock()))
+
+    def plan(self) -> Sequence[Memory]:
+        """Plan the rest of the day; the plan takes the place of the one before. Raises without a model."""
+        chosen, at = planning.matters_most(self.index), self.clock()
+        if not chosen:
+            raise AthenaError(
+                "There is nothing to plan from.", f"A plan rests on memories above {planning.LEAST}."
+            )
+        goals = planning.make_plan(chosen, complete=self.complete, now=at, zone=self.zone)
+        return self._made(planning.as_memory(goals, chosen, user=self.user, now=at))
+
+    def summarize(self) -> Sequence[Memory]:
+        """Put two lines in the place of the five memories that matter least; the summary, if there is one."""
+        chosen = summarizing.least_important(self.index)
+        if not chosen:
+            return []
+        text = summarizing.two_lines(chosen, complete=self.complete)
+        changes = summarizing.summarized(
+            chosen, text, now=self.clock(), embed=self.indexes.embedded
+        )
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            same = all(index.memories.get(memory.id) == memory for memory in chosen)
+            return changes if same else MemoryChanges()
+
+        return self.indexes.change(self.user, decide).memories[:1]
+
+    def summarize_conversation(self, conversation: Conversation) -> Sequence[Memory]:
+        """Keep a past conversation in at most 50 words, its topics as tags; longer again, it is replaced."""
+        made = summarizing.conversation_summary(
+            conversation, user=self.user, now=self.clock(), complete=self.complete
+        )
+        return self._made(made) if made else []
+
+    def _recalled(self, question: str) -> Sequence[Memory]:
+        return [found.memory for found in self.read(question)[0]]
+
+    def _made(self, memory: Memory) -> Sequence[Memory]:
+        """Keep what was made of other memories, in the place of what was made like it before."""
+        [memory] = self.indexes.embedded([memory])
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            deciding = Deciding(index, self.clock())
+            deciding.decide(Candidate(memory=memory, single_valued=True))
+            return deciding.changes
+
+        written = self.indexes.change(self.user, decide).memories
+        return [item for item in written if item.id == memory.id]
 
     # -- documents and turns ------------------------------------------------------------------------
 
