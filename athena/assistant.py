@@ -7,7 +7,8 @@ for what it needs: an ingest that has nothing to do imports neither LlamaIndex n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from athena.loading import part
 from athena.models import Models
 from athena.once import made_once
 from athena.settings import Settings
+from pipeline.answering.remembering import filled_in, memories_named
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
@@ -313,6 +315,15 @@ class Athena:
             store=lambda: self.store,
             find_llm=lambda: self.language_model()[0],
         )
+
+    def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
+        """The answer with what the memories say that its text names, and what was recalled for it, by id."""
+        ids = (*answer.recalled, *memories_named(answer.text))
+        if not ids:
+            return answer, {}
+        texts = self.memory_of(user).texts(ids)
+        shown = replace(answer, text=filled_in(answer.text, texts))
+        return shown, {known: texts[known] for known in answer.recalled if known in texts}
 
     @made_once
     def _memory_indexes(self) -> Indexes:

@@ -180,7 +180,7 @@ class Remembering:
 
     def _candidate(self, item: Statement, said: Said, *, asked: bool = False) -> Candidate:
         asked = asked or item.asked_for
-        why = " ".join(filter(None, [ASKED_FOR if asked else STATED, item.importance_why]))
+        why = _why(ASKED_FOR if asked else STATED, item.importance_why)
         kept = Memory(
             id=new_id(),
             user=self.user,
@@ -223,7 +223,7 @@ class Remembering:
                 user=self.user,
                 text=text,
                 importance=rating.rating / 10,
-                why=f"{ASKED_FOR} {rating.explanation}" if trusted else INSTRUCTION_NOTE,
+                why=_why(ASKED_FOR, rating.explanation) if trusted else INSTRUCTION_NOTE,
                 trusted=trusted,
                 valid_at=said.at,
                 created_at=self.clock(),
@@ -432,6 +432,12 @@ class _Graph:
         for item in names:
             self._names[item] = known
         return known
+
+
+def _why(kept: str, rated: str) -> str:
+    """Why it was kept, and why it is this important, as sentences."""
+    rated = rated.strip().rstrip(".")
+    return f"{kept} Importance: {rated}." if rated else kept
 
 
 def _bound(said: Said, start: int, end: int) -> tuple[MemorySource, ...]:

@@ -101,7 +101,7 @@ def add(
         step = memory.add(text)
         kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
         shapes = [memory_shape(item) for item in kept]
-        shape = {**(shapes[0] if shapes else {}), "memories": shapes, **_done(step)}
+        shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": _done(step)}
         show(as_json, shape, lambda: added_text(step, kept))
 
 

@@ -20,3 +20,6 @@ Llm = Annotated[str | None, typer.Option("--llm", help="auto, none, ollama/NAME 
 User = Annotated[
     str | None, typer.Option("--user", help="Whose conversations and memories; a name, no protection.")
 ]
+Private = Annotated[
+    bool, typer.Option("--private", help="Keep nothing: no conversation, no memory, no trace.")
+]
