@@ -89,20 +89,26 @@ def copy_to(
     force: bool = False,
     report: Callable[[str, int, int], None] | None = None,
 ) -> Migration:
-    """Copy index and conversations from the other store into this one: "embedded" or "server"."""
+    """Copy index, conversations and memories from the other store into this one: "embedded" or "server"."""
     from pipeline.stores.migration import migrate
 
     with ExitStack() as opened:
 
-        def both_of(name: str) -> tuple[DocumentStore, Conversations]:
+        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories]:
             chosen = settings.model_copy(update={"store": name})
             store = opened.enter_context(closing(open_store(chosen, manifest)))
-            return store, opened.enter_context(closing(open_conversations(chosen)))
+            conversations = opened.enter_context(closing(open_conversations(chosen)))
+            return store, conversations, opened.enter_context(closing(open_memories(chosen)))
 
-        store, conversations = both_of("server" if target == "embedded" else "embedded")
-        into, into_conversations = both_of(target)
+        store, conversations, memories = all_of("server" if target == "embedded" else "embedded")
+        into, into_conversations, into_memories = all_of(target)
         return migrate(
-            store, into, conversations=(conversations, into_conversations), force=force, report=report
+            store,
+            into,
+            conversations=(conversations, into_conversations),
+            memories=(memories, into_memories),
+            force=force,
+            report=report,
         )
 
 

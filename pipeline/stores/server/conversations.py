@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import uuid
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,8 +27,10 @@ from pipeline.stores.conversations import (
     unknown_turn,
 )
 from pipeline.stores.server.addresses import ServerAddresses
+from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.turns import of_user, stored_answer
 
 # Turns in the order in which they were begun.
 _ORDER = [("position", 1), ("created_at", 1)]
@@ -43,6 +44,7 @@ class ServerConversations:
 
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
+        self._memories = ServerMemories(addresses)
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
@@ -98,6 +100,11 @@ class ServerConversations:
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._servers.mongo.database() as database:
+            turns = [
+                turn["_id"] for turn in database["turns"].find({"conversation": conversation_id}, {"_id": 1})
+            ]
+            for user in database["memories"].distinct("user", {"turns": {"$in": turns}}) if turns else ():
+                self._memories.leave_turns(user, turns)
             done = database["conversations"].delete_one({"_id": conversation_id})
             database["turns"].delete_many({"conversation": conversation_id})
         if done.deleted_count == 0:
@@ -140,6 +147,7 @@ class ServerConversations:
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""
+        self._memories.close()
         self._servers.close()
 
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
@@ -222,13 +230,6 @@ def _used_before(last: ConversationInfo | None) -> Document:
     return {"$or": [older, {"updated_at": last.updated_at, "_id": {"$lt": last.id}}]}
 
 
-def of_user(user: str | None) -> Document:
-    """The filter for the conversations of a user; those of older versions are the default user's."""
-    if user is None:
-        return {}
-    return {"user": {"$in": [user, None]} if user == DEFAULT_USER else user}
-
-
 def _kept(info: ConversationInfo) -> Document:
     return {
         "title": info.title,
@@ -257,8 +258,7 @@ def _user(record: Document) -> str:
 
 def _turn(record: dict[str, Any]) -> Turn:
     """A turn, also of versions that packed the answer, and kept its text beside it until it was whole."""
-    stored = record["answer"]
-    answer = answer_from(json.loads(stored if isinstance(stored, str) else zlib.decompress(stored)))
+    answer = answer_from(json.loads(stored_answer(record)))
     return Turn(
         id=record["_id"],
         question=record["question"],

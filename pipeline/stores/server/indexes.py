@@ -18,6 +18,10 @@ INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "texts": (("build",),),
     "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
     "turns": (("remembered",),),
+    "memories": (("user", "gone"), ("user", "live"), ("turns",)),
+    "memory_events": (("user", "memory_id"),),
+    "memory_changes": (("settled",),),
+    "memory_parts": (("user", "version"),),
 }
 
 _POSITION = [("conversation", pymongo.ASCENDING), ("position", pymongo.ASCENDING)]
