@@ -6,8 +6,19 @@ from typing import Annotated
 
 import typer
 
-from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Private, Rerank, User, Verbatim
-from athena.cli.running import as_set, err, flush, opened, show
+from athena.cli.options import (
+    AsJson,
+    Conversation,
+    DataDir,
+    Hyde,
+    Llm,
+    PathGlob,
+    Private,
+    Rerank,
+    User,
+    Verbatim,
+)
+from athena.cli.running import as_set, check_private, err, flush, opened, show
 
 
 def ask(
@@ -29,6 +40,7 @@ def ask(
 
     if not any(map(str.isalnum, question)):
         raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
+    check_private(private, conversation)
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
