@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.answering.remembering import NAMED
 from pipeline.stores.conversations import title_of
 
 BLOCK = "█"
@@ -23,6 +24,7 @@ MADE = frozenset(
     {
         *("name", "status", "mode", "verdict", "model", "by", "role", "kind", "finish_reason", "persona"),
         *("id", "turn_id", "conversation_id", "section_id", "node_id", "memory_id", "ids", "recalled"),
+        *("static", "graph", "added", "touched", "known", "replaced", "disputed", "untrusted", "secrets"),
         *("source", "heading_path", "file_hash", "quote_hash", "section_text", "quote", "paths", "preset"),
         *(
             "bm25_sections",
@@ -74,7 +76,8 @@ class Erasing:
         loose = {_BETWEEN.join(map(re.escape, parts)) for one in spelled if (parts := _PART.findall(one))}
         forms = [*sorted(literal, key=len, reverse=True), *sorted(loose, key=len, reverse=True)]
         parts = tuple(tuple(_PART.findall(said)) for said in kept)
-        return cls(re.compile("|".join(forms), re.IGNORECASE), parts, tuple(map(_hint, kept)))
+        pattern = "|".join([f"(?P<kept>{NAMED.pattern})", *forms])
+        return cls(re.compile(pattern, re.IGNORECASE), parts, tuple(map(_hint, kept)))
 
     def __bool__(self) -> bool:
         return self.pattern is not None
@@ -88,7 +91,7 @@ class Erasing:
         """A text with the words overwritten, as long as before."""
         if self.pattern is None:
             return text
-        return self._cut_short(self.pattern.sub(lambda found: BLOCK * len(found[0]), text))
+        return self._cut_short(self.pattern.sub(_overwritten, text))
 
     def title(self, title: str, questions: Sequence[str]) -> str:
         """A conversation's title: made again where it was made of one of the questions."""
@@ -128,6 +131,11 @@ def written_forms(words: Sequence[str]) -> list[str]:
     """The words as they may stand in a file: as they are, and as JSON writes them."""
     kept = [said for said in dict.fromkeys(words) if said.strip()]
     return list(dict.fromkeys(form for said in kept for form in (said, *_json(said))))
+
+
+def _overwritten(found: re.Match[str]) -> str:
+    """The words as blocks; the id of a memory that is named stays, whatever it has in common with them."""
+    return found["kept"] or BLOCK * len(found[0])
 
 
 def _spelled(said: str) -> set[str]:

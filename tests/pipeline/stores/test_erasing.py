@@ -19,6 +19,8 @@ from pipeline.steps.records import (
     CorrectStep,
     HydeStep,
     PromptStep,
+    RecallStep,
+    RememberStep,
     SearchStep,
     SelectStep,
 )
@@ -116,6 +118,19 @@ def test_every_field_that_takes_only_certain_words_is_left_alone() -> None:
         for name, hint in typing.get_type_hints(kind).items():
             if typing.get_origin(hint) is typing.Literal or name.endswith(("_id", "_hash")):
                 assert name in MADE, f"{kind.__name__}.{name}"
+
+
+def test_memories_are_still_named() -> None:
+    named = "[memory 4711aaaa-0000-4711-8000-0123456789ab]"
+    assert erased(f"4711 is {named}.", "4711") == f"{BLOCK * 4} is {named}."
+    steps = (
+        RecallStep(static=("a4711",), graph=("b4711",)),
+        RememberStep(added=("c4711",), known=("d4711",)),
+    )
+    done = answer_from(
+        json.loads(Erasing.of(["4711"]).answer(answer_json(answer(steps=steps, recalled=("4711",)))))
+    )
+    assert (done.steps, done.recalled) == (steps, ("4711",))
 
 
 def test_a_title_is_made_again_of_its_question() -> None:
