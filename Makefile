@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
-paths := app.py athena pipeline readers mission ui evals bench tests scripts
+paths := app.py athena memory pipeline readers mission ui evals bench tests scripts
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14

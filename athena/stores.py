@@ -17,6 +17,7 @@ from pipeline.stores.manifest import FORMAT
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded.mending import Embed
+    from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore
 
@@ -45,11 +46,13 @@ def open_conversations(settings: Settings) -> Conversations:
         from pipeline.stores.server.conversations import ServerConversations
 
         return ServerConversations(server_addresses(settings))
-    from pipeline.stores.embedded.conversations import EmbeddedConversations, PassingConversations
+    from pipeline.stores.embedded.conversations import EmbeddedConversations
     from pipeline.stores.embedded.database import FILE_NAME
 
     if not keeps_conversations(settings):
-        return PassingConversations()
+        from pipeline.stores.private import PrivateConversations
+
+        return PrivateConversations()
     return EmbeddedConversations(settings.data_dir / FILE_NAME)
 
 
@@ -61,6 +64,19 @@ def keeps_conversations(settings: Settings) -> bool:
     from pipeline.stores.embedded.reading_only import is_read_only
 
     return not is_read_only(settings.data_dir / FILE_NAME)
+
+
+def open_memories(settings: Settings) -> Memories:
+    """What is remembered of each user, in the same store."""
+    if settings.store == "server":
+        _server_store()
+        from pipeline.stores.server.memories import ServerMemories
+
+        return ServerMemories(server_addresses(settings))
+    from pipeline.stores.embedded.database import FILE_NAME
+    from pipeline.stores.embedded.memories import EmbeddedMemories
+
+    return EmbeddedMemories(settings.data_dir / FILE_NAME)
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:
@@ -88,20 +104,26 @@ def copy_to(
     force: bool = False,
     report: Callable[[str, int, int], None] | None = None,
 ) -> Migration:
-    """Copy index and conversations from the other store into this one: "embedded" or "server"."""
+    """Copy index, conversations and memories from the other store into this one: "embedded" or "server"."""
     from pipeline.stores.migration import migrate
 
     with ExitStack() as opened:
 
-        def both_of(name: str) -> tuple[DocumentStore, Conversations]:
+        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories]:
             chosen = settings.model_copy(update={"store": name})
             store = opened.enter_context(closing(open_store(chosen, manifest)))
-            return store, opened.enter_context(closing(open_conversations(chosen)))
+            conversations = opened.enter_context(closing(open_conversations(chosen)))
+            return store, conversations, opened.enter_context(closing(open_memories(chosen)))
 
-        store, conversations = both_of("server" if target == "embedded" else "embedded")
-        into, into_conversations = both_of(target)
+        store, conversations, memories = all_of("server" if target == "embedded" else "embedded")
+        into, into_conversations, into_memories = all_of(target)
         return migrate(
-            store, into, conversations=(conversations, into_conversations), force=force, report=report
+            store,
+            into,
+            conversations=(conversations, into_conversations),
+            memories=(memories, into_memories),
+            force=force,
+            report=report,
         )
 
 

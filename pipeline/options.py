@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 OPENAI_URL = "https://api.openai.com/v1"
+DEFAULT_USER = "local"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -15,23 +15,45 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("athena", "pipeline", "readers", "mission", "ui", "evals", "bench")
-SHIPPED = ("athena", "pipeline", "readers", "mission", "ui", "evals")
+PACKAGES = ("athena", "memory", "pipeline", "readers", "mission", "ui", "evals", "bench")
+SHIPPED = ("athena", "memory", "pipeline", "readers", "mission", "ui", "evals")
 
 # Who may import whom among what is ours. The command line, which shows what `athena` assembles, is a part
 # of its own.
 ALLOWED = {
     "app": {"ui"},
-    "ui": {"ui", "athena", "pipeline", "readers", "mission"},
-    "athena.cli": {"athena.cli", "athena", "ui", "pipeline", "mission", "evals"},
-    "athena": {"athena", "pipeline", "readers", "mission"},
-    "evals": {"evals", "athena", "pipeline", "readers"},
-    "bench": {"bench", "evals", "athena", "pipeline", "readers"},
+    "ui": {"ui", "athena", "memory", "pipeline", "readers", "mission"},
+    "athena.cli": {"athena.cli", "athena", "ui", "memory", "pipeline", "mission", "evals"},
+    "athena": {"athena", "memory", "pipeline", "readers", "mission"},
+    "evals": {"evals", "athena", "memory", "pipeline", "readers"},
+    "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
+    "memory": {"memory", "pipeline", "pipeline.markup"},
     "pipeline": {"pipeline", "pipeline.markup"},
     "pipeline.markup": {"pipeline.markup"},
     "readers": {"readers", "pipeline.markup"},
     "mission": {"mission"},
 }
+# Of the pipeline, memory knows records, protocols, errors and the analysis of texts; no recipe, no driver.
+KNOWN_TO_MEMORY = (
+    "pipeline.analysis",
+    "pipeline.answer",
+    "pipeline.answering.citations",
+    "pipeline.answering.remembering",
+    "pipeline.answering.turn",
+    "pipeline.asking",
+    "pipeline.errors",
+    "pipeline.markup",
+    "pipeline.messages",
+    "pipeline.models.base",
+    "pipeline.nodes",
+    "pipeline.options",
+    "pipeline.steps.records",
+    "pipeline.stores.base",
+    "pipeline.stores.conversations",
+    "pipeline.stores.memories",
+    "pipeline.terms",
+    "pipeline.words",
+)
 PARTS = sorted(ALLOWED, key=len, reverse=True)
 
 # Drivers of stores, and where they may be.
@@ -141,6 +163,18 @@ def test_arrows_point_inwards() -> None:
         if name != "athena/__main__.py"  # starts the command line
         for module in imported_modules(name)
         if part_of(module) not in ALLOWED[part_of(module_of(ROOT / name))]
+    ]
+    assert not wrong, wrong
+
+
+def test_memory_knows_what_passes_between_the_recipes_and_not_how_they_work() -> None:
+    wrong = [
+        f"{name} must not import {module}"
+        for name in NAMES
+        if name.startswith("memory/")
+        for module in imported_modules(name)
+        if part_of(module).startswith("pipeline")
+        and not any(module == known or module.startswith(f"{known}.") for known in KNOWN_TO_MEMORY)
     ]
     assert not wrong, wrong
 

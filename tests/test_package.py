@@ -20,7 +20,7 @@ from ui.ports import is_athena
 pytestmark = [pytest.mark.package, pytest.mark.xdist_group("package"), pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parent.parent
-SHIPPED = {"athena", "pipeline", "readers", "mission", "ui", "evals", "docs_corpus"}
+SHIPPED = {"athena", "memory", "pipeline", "readers", "mission", "ui", "evals", "docs_corpus"}
 QUESTION = "What does the cabin fan do?"
 
 

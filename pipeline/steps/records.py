@@ -74,6 +74,16 @@ class Corrected(NamedTuple):
     right: str
 
 
+class RecalledId(NamedTuple):
+    """One recalled memory by its id, with what its score is made of; no importance = it has none."""
+
+    memory_id: str
+    score: float
+    recency: float
+    importance: float | None
+    relevance: float
+
+
 @dataclass(frozen=True, slots=True)
 class FetchedSection:
     """One fetched section: how many of its sentences were found, and whether it replaced them."""
@@ -335,8 +345,47 @@ class VerifyStep(Step):
     WORKING: ClassVar[str] = "Checking the citations"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallStep(Step):
+    """It was looked up what is remembered; memories by id, never by text."""
+
+    name: Literal["recall"] = "recall"
+    preset: str = ""
+    threshold: float = 0.0  # of relevance
+    considered: int = 0
+    static: tuple[str, ...] = ()  # ids, of what the persona brings
+    recalled: tuple[RecalledId, ...] = ()  # best first
+    graph: tuple[str, ...] = ()  # ids of relations and entities
+    tokens: int = 0
+    WORKING: ClassVar[str] = "Remembering"
+    INPUTS: ClassVar[tuple[str, ...]] = ("preset", "threshold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberStep(Step):
+    """What is worth it was kept, after the answer was shown; memories by id, never by text."""
+
+    name: Literal["remember"] = "remember"
+    preset: str = ""
+    added: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()  # said again, in other words
+    known: tuple[str, ...] = ()  # said again
+    replaced: tuple[str, ...] = ()  # those that took another's place
+    disputed: tuple[str, ...] = ()
+    forgotten: int = 0
+    untrusted: tuple[str, ...] = ()  # those that read like an instruction
+    secrets: tuple[str, ...] = ()  # kinds of what was left out
+    entities: int = 0
+    relations: int = 0
+    by: str = ""  # "rules", "model"
+    pending: bool = False  # not done yet: the answer does not wait for it
+    WORKING: ClassVar[str] = "Keeping what to remember"
+    INPUTS: ClassVar[tuple[str, ...]] = ("preset",)
+
+
 KINDS: Mapping[str, type[Step]] = {
     "condense": CondenseStep,
+    "recall": RecallStep,
     "correct": CorrectStep,
     "hyde": HydeStep,
     "wait": WaitStep,
@@ -353,6 +402,7 @@ KINDS: Mapping[str, type[Step]] = {
     "generate": GenerateStep,
     "quote": QuoteStep,
     "verify": VerifyStep,
+    "remember": RememberStep,
 }
 
 

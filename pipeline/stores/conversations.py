@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers
 from pipeline.errors import UnknownConversation
+from pipeline.options import DEFAULT_USER
 from pipeline.steps.stored import read_steps
 
 TITLE_CHARACTERS = 60
@@ -20,13 +21,18 @@ TITLE_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class ConversationInfo:
-    """One conversation in a list; times in seconds since the epoch."""
+    """One conversation in a list; times in seconds since the epoch.
+
+    It belongs to a user and to an assistant, whose persona's name it was begun with; "" is not known.
+    """
 
     id: str
     title: str
     created_at: float
     updated_at: float
     turns: int
+    user: str = DEFAULT_USER
+    assistant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class Turn:
     created_at: float
     feedback: int | None = None
     feedback_text: str = ""
+    remembered: bool = False  # it was looked at for what is to be remembered of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +66,24 @@ class Conversation:
 class Conversations(Protocol):
     """All conversations of one store; safe to use from several threads."""
 
-    def create(self, title: str = "") -> Conversation:
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
 
     def list(
-        self, *, limit: int | None = None, before: ConversationInfo | None = None
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
     ) -> list[ConversationInfo]:
-        """The latest used first: all, or the first `limit` of those that come after `before`.
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`.
 
         `before` is the last one of the page that was read before: it comes, by its time of use, before these.
+        """
+
+    def users(self) -> Sequence[str]:
+        """All users that have a conversation, by name."""
+
+    def unremembered(self, user: str) -> Sequence[Turn]:
+        """The turns of a user that nobody has looked at yet for what is to be remembered, oldest first.
+
+        A turn that is being answered at this moment is among them; `MemoryChanges.remembered` takes them out.
         """
 
     def get(self, conversation_id: str) -> Conversation:
@@ -110,6 +126,7 @@ def record_of(turn: Turn, conversation_id: str, position: int) -> dict[str, Any]
         "created_at": turn.created_at,
         "feedback": turn.feedback,
         "feedback_text": turn.feedback_text,
+        "remembered": turn.remembered,
     }
 
 
@@ -160,6 +177,14 @@ def unknown_conversation(conversation_id: str) -> UnknownConversation:
     """The error for a conversation that is not stored."""
     return UnknownConversation(
         f"No conversation '{conversation_id}' is stored; it may have been deleted.", "Start a new one."
+    )
+
+
+def not_of(user: str, info: ConversationInfo) -> UnknownConversation:
+    """The error for a conversation of somebody else."""
+    return UnknownConversation(
+        f"Conversation '{info.id}' belongs to '{info.user}', not to '{user}'.",
+        f"Go on as that user, with --user '{info.user}' or ATHENA_USER.",
     )
 
 

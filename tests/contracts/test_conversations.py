@@ -16,12 +16,13 @@ from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.private import PrivateConversations
 from tests.contracts.conftest import BACKENDS
 from tests.pipeline.answering.test_provenance import citing
 from tests.server_stores import server_addresses
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=[*BACKENDS, "private"])
 def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conversations]:
     """No conversations, on each backend in turn."""
     match request.param:
@@ -29,6 +30,8 @@ def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Co
             embedded = EmbeddedConversations(tmp_path / "athena.sqlite")
             yield embedded
             embedded.close()
+        case "private":
+            yield PrivateConversations()
         case "server":
             from pipeline.stores.server.conversations import ServerConversations
 
@@ -163,3 +166,40 @@ class TestConversations:
         conversations.save_turn(id_, given)
         (kept,) = conversations.get(id_).turns
         assert replace(kept.answer, turn_id="", conversation_id="") == given
+
+    def test_each_belongs_to_a_user_and_an_assistant(self, conversations: Conversations) -> None:
+        mine = conversations.create("Mine", user="Zoë", assistant="Selene").info
+        theirs = conversations.create("Theirs").info
+        assert (mine.user, mine.assistant, theirs.user, theirs.assistant) == ("Zoë", "Selene", "local", "")
+        assert [info.id for info in conversations.list(user="Zoë")] == [mine.id]
+        assert [info.id for info in conversations.list(user="local")] == [theirs.id]
+        assert conversations.list(user="zoë") == []
+        assert len(conversations.list()) == 2
+        assert list(conversations.users()) == ["Zoë", "local"]
+        assert conversations.get(mine.id).info == mine
+        kept = conversations.get(mine.id)
+        conversations.delete(mine.id)
+        conversations.restore(kept)
+        assert conversations.get(mine.id).info == mine
+
+
+def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversations) -> None:
+    mine, theirs = conversations.create(user="ann").info.id, conversations.create(user="bob").info.id
+    first = conversations.save_turn(mine, answer("One?"))
+    second = conversations.save_turn(conversations.create(user="ann").info.id, answer("Two?"))
+    conversations.save_turn(theirs, answer("Three?"))
+    found = conversations.unremembered("ann")
+    if isinstance(conversations, PrivateConversations):
+        assert found == ()  # nothing is remembered of these
+        return
+    assert (found[0].id, found[0].answer.conversation_id) == (first, mine)
+    assert [turn.id for turn in found] == [first, second]
+    assert not found[0].remembered
+    conversations.restore(
+        Conversation(
+            conversations.get(mine).info, (replace(conversations.get(mine).turns[0], remembered=True),)
+        )
+    )
+    assert [turn.id for turn in conversations.unremembered("ann")] == [second]
+    conversations.save_turn(mine, answer("One?", "More [1].", turn_id=first))
+    assert conversations.get(mine).turns[0].remembered  # also once it is written over

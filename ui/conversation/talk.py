@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
+from ui.conversation import whose
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
@@ -45,7 +46,7 @@ def turns(conversation: Conversation, run: Run | None, *, working: bool, on_ask:
         finished = stored[:-1]
     place = Place(conversation.info.id, on_ask, working=working)
     for position, turn in enumerate(finished):
-        _show(_view_of(turn), place, position)
+        _show(_view_of(turn, conversation.info.user), place, position)
     every = DRAIN_EVERY if working else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
 
@@ -77,17 +78,23 @@ def _draw_last_turn(place: Place, position: int) -> None:
 
 
 def _last_view(place: Place, run: Run | None, position: int) -> View:
-    turns = () if place.working else process.athena().conversations.get(place.conversation_id).turns
+    conversation = None if place.working else whose.store_of(place.conversation_id).get(place.conversation_id)
+    turns = conversation.turns if conversation else ()
     snapshot = run.snapshot() if run else None
-    if len(turns) <= position and snapshot is not None:
+    if conversation is None or (len(turns) <= position and snapshot is not None):
+        assert snapshot is not None  # noqa: S101  (who works has a run)
         return running_view(snapshot)
-    view = _view_of(turns[-1])
+    view = _view_of(turns[-1], conversation.info.user)
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
 
 
-def _view_of(turn: Turn) -> View:
-    return stored_view(turn.answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text)
+def _view_of(turn: Turn, user: str) -> View:
+    """A stored turn, with what the memories say now that it names."""
+    answer, recalled = process.athena().with_memories(turn.answer, user=user)
+    return stored_view(
+        answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text, recalled=recalled
+    )
 
 
 def _show(view: View, place: Place, position: int) -> None:
@@ -101,7 +108,7 @@ def _show(view: View, place: Place, position: int) -> None:
         on_stop_change=lambda: _stop(place.conversation_id),
         on_ask_change=lambda: _ask(key, place.on_ask),
         on_inspect_change=lambda: None,
-        on_feedback_change=lambda: _rate(key),
+        on_feedback_change=lambda: _rate(key, place.conversation_id),
     )
     if clicked.ask:
         st.rerun()  # the whole page: it has one more turn
@@ -126,11 +133,11 @@ def _stop(conversation_id: str) -> None:
         run.stop.set()
 
 
-def _rate(key: str) -> None:
+def _rate(key: str, conversation_id: str) -> None:
     if given := sent(key, "feedback"):
         value = int(given["value"]) or None
         word = str(given["word"])[:300] if value else ""
         try:
-            process.athena().conversations.set_feedback(str(given["turn"]), value, word)
+            whose.store_of(conversation_id).set_feedback(str(given["turn"]), value, word)
         except UnknownConversation as error:  # deleted in another window
             st.toast(str(error))

@@ -6,12 +6,13 @@ import json
 import sqlite3
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipeline.answer import Answer
+from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
@@ -24,14 +25,31 @@ from pipeline.stores.conversations import (
     unknown_turn,
 )
 from pipeline.stores.embedded.checksums import Damaged
-from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, transaction
+from pipeline.stores.embedded.database import ConnectionPool, transaction
 
-_INFO = "SELECT id, title, created_at, updated_at, turns FROM conversation"
-_INSERT = "INSERT INTO conversation (id, title, created_at, updated_at) VALUES (?, ?, ?, ?)"
-_TURNS = """
-    SELECT id, question, answer, created_at, feedback, feedback_text
-    FROM turn WHERE conversation_id = ? ORDER BY position
+_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
+_TURN = """
+    SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
 """
+_TURNS = f"{_TURN} WHERE conversation_id = ? ORDER BY position"
+_INSERT = """
+    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
+"""
+
+# Memories outlive the conversation that they come from; what they say of it then names no turn.
+_TURNS_OF = "SELECT id FROM turn WHERE conversation_id = ?1"
+_LEAVE_MEMORIES = (
+    f"""
+    UPDATE memory_user SET version = version + 1 WHERE user IN (
+        SELECT user FROM memory_source WHERE turn_id IN ({_TURNS_OF})
+        UNION SELECT user FROM mention WHERE turn_id IN ({_TURNS_OF})
+        UNION SELECT user FROM relation WHERE turn_id IN ({_TURNS_OF})
+    )
+    """,
+    f"UPDATE memory_source SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",
+    f"UPDATE mention SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",
+    f"UPDATE relation SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",
+)
 
 
 class EmbeddedConversations:
@@ -40,24 +58,41 @@ class EmbeddedConversations:
     def __init__(self, path: Path) -> None:
         self._pool = ConnectionPool(path)
 
-    def create(self, title: str = "") -> Conversation:
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
         now = time.time()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._pool.borrow() as connection:
-            connection.execute(_INSERT, (info.id, title, now, now))
+            connection.execute(_INSERT, (info.id, title, now, now, user, assistant))
         return Conversation(info, ())
 
     def list(
-        self, *, limit: int | None = None, before: ConversationInfo | None = None
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
     ) -> list[ConversationInfo]:
-        """The latest used first: all, or the first `limit` of those that come after `before`."""
-        where = "WHERE (updated_at, id) < (?, ?)" if before else ""
-        last = (before.updated_at, before.id) if before else ()
-        listed = f"{_INFO} {where} ORDER BY updated_at DESC, id DESC LIMIT ?"
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
+        where, given = ["1"], []
+        if user is not None:
+            where, given = [*where, "user = ?"], [user]
+        if before is not None:
+            where, given = [*where, "(updated_at, id) < (?, ?)"], [*given, before.updated_at, before.id]
+        listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
-            rows = connection.execute(listed, (*last, -1 if limit is None else limit)).fetchall()
+            rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
             return [_info(*row) for row in rows]
+
+    def users(self) -> Sequence[str]:
+        """All users that have a conversation, by name."""
+        with self._pool.borrow() as connection:
+            rows = connection.execute("SELECT DISTINCT user FROM conversation ORDER BY user").fetchall()
+        return [name for (name,) in rows]
+
+    def unremembered(self, user: str) -> Sequence[Turn]:
+        """The turns of a user that nobody has looked at yet, oldest first."""
+        query = f"""{_TURN} JOIN conversation ON conversation.id = conversation_id
+            WHERE remembered = 0 AND user = ? ORDER BY turn.created_at, position"""
+        with self._pool.borrow() as connection:
+            rows = connection.execute(query, (user,)).fetchall()
+        return [_turn(*row) for row in rows]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -79,7 +114,9 @@ class EmbeddedConversations:
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
-        with self._pool.borrow() as connection:
+        with self._pool.borrow() as connection, transaction(connection):
+            for statement in _LEAVE_MEMORIES:
+                connection.execute(statement, (conversation_id,))
             done = connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -96,8 +133,10 @@ class EmbeddedConversations:
                 raise unknown_conversation(conversation_id)
             connection.execute(
                 """
-                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at)
-                SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now
+                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
+                                  remembered)
+                SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now,
+                       0
                 FROM turn WHERE conversation_id = :conversation
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
                 """,
@@ -130,13 +169,15 @@ class EmbeddedConversations:
         info = conversation.info
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
-            connection.execute(_INSERT, (info.id, info.title, info.created_at, info.updated_at))
+            connection.execute(
+                _INSERT, (info.id, info.title, info.created_at, info.updated_at, info.user, info.assistant)
+            )
             connection.executemany(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
-                                  feedback, feedback_text)
+                                  feedback, feedback_text, remembered)
                 VALUES (:id, :conversation, :position, :question, :status, :answer, :created_at,
-                        :feedback, :feedback_text)
+                        :feedback, :feedback_text, :remembered)
                 """,
                 [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
             )
@@ -144,19 +185,6 @@ class EmbeddedConversations:
     def close(self) -> None:
         """Release the file."""
         self._pool.close()
-
-
-class PassingConversations(EmbeddedConversations):
-    """Conversations that end with the process: the data folder may only be read."""
-
-    def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="athena-")
-        super().__init__(Path(self._folder.name) / FILE_NAME)
-
-    def close(self) -> None:
-        """Delete them."""
-        super().close()
-        self._folder.cleanup()
 
 
 def drop_damaged_turns(connection: sqlite3.Connection) -> None:
@@ -171,19 +199,26 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
 
 
 def _info(*row: Any) -> ConversationInfo:
-    if [type(value) for value in row] != [str, str, float, float, int]:
+    if [type(value) for value in row] != [str, str, float, float, int, str, str]:
         raise Damaged("a row of the table 'conversation' is not as it was written")
     return ConversationInfo(*row)
 
 
 def _turn(
-    turn_id: Any, question: Any, answer: Any, created_at: Any, feedback: Any, feedback_text: Any
+    turn_id: Any,
+    question: Any,
+    answer: Any,
+    created_at: Any,
+    feedback: Any,
+    feedback_text: Any,
+    remembered: Any,
 ) -> Turn:
     texts = turn_id, question, feedback_text
     sound = all(isinstance(text, str) for text in texts) and isinstance(created_at, float)
-    if not sound or feedback not in (None, 1, -1):
+    if not sound or feedback not in (None, 1, -1) or remembered not in (0, 1):
         raise Damaged("a row of the table 'turn' is not as it was written")
     try:
-        return Turn(turn_id, question, answer_from(json.loads(answer)), created_at, feedback, feedback_text)
+        stored = answer_from(json.loads(answer))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise Damaged(f"the answer of turn '{turn_id}' is not as it was written") from error
+    return Turn(turn_id, question, stored, created_at, feedback, feedback_text, bool(remembered))

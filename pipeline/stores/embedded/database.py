@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.errors import StoreDamaged, StoreError
+from pipeline.stores.embedded import erasing
 from pipeline.stores.embedded.checksums import Damaged, checksum
 from pipeline.stores.embedded.reading_only import (
     COPY,
@@ -107,6 +108,9 @@ class ConnectionPool:
         self._idle = [open_database(path)]
         self.read_only = is_read_only(path)
         self._file = identity(path, read_only=self.read_only)
+        if not self.read_only:
+            with store_errors(path):
+                erasing.go_on(self._idle[0], path)
         self._guard = threading.Lock()
         self._closed = False
 

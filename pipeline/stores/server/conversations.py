@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from pymongo.errors import DuplicateKeyError
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
+from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
@@ -26,8 +27,10 @@ from pipeline.stores.conversations import (
     unknown_turn,
 )
 from pipeline.stores.server.addresses import ServerAddresses
+from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.turns import of_user, stored_answer
 
 # Turns in the order in which they were begun.
 _ORDER = [("position", 1), ("created_at", 1)]
@@ -41,27 +44,42 @@ class ServerConversations:
 
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
+        self._memories = ServerMemories(addresses)
 
-    def create(self, title: str = "") -> Conversation:
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
         self._servers.mongo.ensure_indexes()
         now = time.time()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._servers.mongo.collection("conversations") as conversations:
-            conversations.insert_one(
-                {"_id": info.id, "title": title, "created_at": now, "updated_at": now, "begun": 0, "turns": 0}
-            )
+            conversations.insert_one({"_id": info.id, **_kept(info), "begun": 0, "turns": 0})
         return Conversation(info, ())
 
     def list(
-        self, *, limit: int | None = None, before: ConversationInfo | None = None
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
     ) -> list[ConversationInfo]:
-        """The latest used first: all, or the first `limit` of those that come after `before`."""
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         if limit == 0:
             return []  # to MongoDB it would mean all
+        where = of_user(user) | _used_before(before)
         with self._servers.mongo.collection("conversations") as conversations:
-            found = [*conversations.find(_used_before(before)).sort(_LATEST).limit(limit or 0)]
+            found = [*conversations.find(where).sort(_LATEST).limit(limit or 0)]
         return [_info(record, self._turns_of(record)) for record in found]
+
+    def users(self) -> Sequence[str]:
+        """All users that have a conversation, by name."""
+        with self._servers.mongo.collection("conversations") as conversations:
+            return sorted({_user(record) for record in conversations.find({}, {"user": 1})})
+
+    def unremembered(self, user: str) -> Sequence[Turn]:
+        """The turns of a user that nobody has looked at yet, oldest first."""
+        with self._servers.mongo.database() as database:
+            turns = [*database["turns"].find({"remembered": False})]
+            asked_in = {turn["conversation"] for turn in turns}
+            where = {"_id": {"$in": [*asked_in]}, **of_user(user)}
+            own = {record["_id"] for record in database["conversations"].find(where, {"_id": 1})}
+        turns.sort(key=lambda turn: (turn["created_at"], turn["position"]))
+        return [_turn(turn) for turn in turns if turn["conversation"] in own]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -81,6 +99,12 @@ class ServerConversations:
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
+        with self._servers.mongo.database() as database:
+            found = database["turns"].find({"conversation": conversation_id}, {"_id": 1})
+            turns = [turn["_id"] for turn in found]
+            users = database["memories"].distinct("user", {"turns": {"$in": turns}}) if turns else ()
+            for user in users:
+                self._memories.leave_turns(user, turns)
 
         def change() -> int:
             with self._servers.mongo.database() as database:
@@ -115,8 +139,7 @@ class ServerConversations:
         turns = [record_of(turn, info.id, number) for number, turn in enumerate(conversation.turns, start=1)]
         for turn in turns:
             turn["_id"] = turn.pop("id")
-        kept = {"title": info.title, "created_at": info.created_at, "updated_at": info.updated_at}
-        whole = {"_id": info.id, **kept, "begun": len(turns), "turns": len(turns)}
+        whole = {"_id": info.id, **_kept(info), "begun": len(turns), "turns": len(turns)}
 
         def change() -> None:
             with self._servers.mongo.database() as database:
@@ -130,6 +153,7 @@ class ServerConversations:
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""
+        self._memories.close()
         self._servers.close()
 
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
@@ -153,6 +177,7 @@ class ServerConversations:
             "question": answer.question,
             "created_at": now,
             "feedback_text": "",
+            "remembered": False,
             **written,
         }
         with self._servers.mongo.collection("turns") as turns:
@@ -211,14 +236,35 @@ def _used_before(last: ConversationInfo | None) -> Document:
     return {"$or": [older, {"updated_at": last.updated_at, "_id": {"$lt": last.id}}]}
 
 
+def _kept(info: ConversationInfo) -> Document:
+    return {
+        "title": info.title,
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+        "user": info.user,
+        "assistant": info.assistant,
+    }
+
+
 def _info(record: Document, turns: int) -> ConversationInfo:
-    return ConversationInfo(record["_id"], record["title"], record["created_at"], record["updated_at"], turns)
+    return ConversationInfo(
+        id=record["_id"],
+        title=record["title"],
+        created_at=record["created_at"],
+        updated_at=record["updated_at"],
+        turns=turns,
+        user=_user(record),
+        assistant=record.get("assistant", ""),
+    )
+
+
+def _user(record: Document) -> str:
+    return str(record.get("user", DEFAULT_USER))
 
 
 def _turn(record: dict[str, Any]) -> Turn:
     """A turn, also of versions that packed the answer, and kept its text beside it until it was whole."""
-    stored = record["answer"]
-    answer = answer_from(json.loads(stored if isinstance(stored, str) else zlib.decompress(stored)))
+    answer = answer_from(json.loads(stored_answer(record)))
     return Turn(
         id=record["_id"],
         question=record["question"],
@@ -226,4 +272,5 @@ def _turn(record: dict[str, Any]) -> Turn:
         created_at=record["created_at"],
         feedback=record.get("feedback"),
         feedback_text=record.get("feedback_text", ""),
+        remembered=record.get("remembered", True),  # from before there were memories: not looked at
     )

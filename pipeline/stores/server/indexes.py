@@ -16,7 +16,12 @@ INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "pending": (("build",),),
     "sections": (("build", "node"), ("version", "order")),
     "texts": (("build",),),
-    "conversations": (("updated_at", "_id"),),
+    "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
+    "turns": (("remembered",),),
+    "memories": (("user", "gone"), ("user", "live"), ("turns",)),
+    "memory_events": (("user", "memory_id"),),
+    "memory_changes": (("settled",),),
+    "memory_parts": (("user", "version"),),
 }
 
 _POSITION = [("conversation", pymongo.ASCENDING), ("position", pymongo.ASCENDING)]

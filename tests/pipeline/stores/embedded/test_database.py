@@ -9,6 +9,8 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.stores.base import Manifest
+from pipeline.stores.conversations import answer_json
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import (
     ConnectionPool,
     describe,
@@ -19,7 +21,9 @@ from pipeline.stores.embedded.database import (
 )
 from pipeline.stores.embedded.documents import read_manifest
 from pipeline.stores.embedded.schema import MIGRATIONS
+from tests.contracts.test_conversations import answer
 
+INSERT = "INSERT INTO conversation (id, title, created_at, updated_at) VALUES"
 OPEN_MANY_TIMES = """
 import sys
 from pathlib import Path
@@ -46,9 +50,7 @@ def test_a_new_file_has_all_tables_and_the_newest_version(path: Path) -> None:
 
 def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
     connection = open_database(path)
-    connection.execute(
-        "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', 'Title', 1, 1)"
-    )
+    connection.execute(f"{INSERT} ('c', 'Title', 1, 1)")
     connection.execute(
         "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
         "VALUES ('t', 'c', 0, 'Why?', 'complete', '{}', 1)"
@@ -81,6 +83,31 @@ def test_an_index_from_before_fingerprints_is_of_an_unknown_file_and_recipe(path
     connection.close()
 
 
+def test_conversations_from_before_users_are_the_default_users_and_their_turns_are_not_looked_at(
+    path: Path,
+) -> None:
+    path.parent.mkdir()
+    before = sqlite3.connect(path)
+    for statement in (*MIGRATIONS[0], *MIGRATIONS[1]):
+        before.execute(statement)
+    before.execute("PRAGMA user_version = 2")
+    before.execute("INSERT INTO conversation VALUES ('c', 'Title', 1, 2)")
+    stored = answer_json(answer(turn_id="t", conversation_id="c"))
+    before.execute(
+        "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
+        "VALUES ('t', 'c', 0, 'Why?', 'complete', ?, 1)",
+        (stored,),
+    )
+    before.commit()
+    before.close()
+    conversations = EmbeddedConversations(path)
+    (info,) = conversations.list(user="local")
+    assert (info.id, info.title, info.user, info.assistant, info.turns) == ("c", "Title", "local", "", 1)
+    assert conversations.get("c").turns[0].remembered
+    assert conversations.unremembered("local") == []
+    conversations.close()
+
+
 def test_turns_of_an_earlier_file_are_counted_and_put_in_order(path: Path) -> None:
     path.parent.mkdir()
     before = sqlite3.connect(path)
@@ -101,7 +128,7 @@ def test_turns_of_an_earlier_file_are_counted_and_put_in_order(path: Path) -> No
         ("a1", 0), ("a2", 1), ("b1", 0), ("b2", 1), ("b3", 2)
     ]  # fmt: skip
     with pytest.raises(sqlite3.IntegrityError):
-        connection.execute("INSERT INTO turn VALUES ('x', 'a', 1, '', 'complete', '{}', 0, NULL, '')")
+        connection.execute("INSERT INTO turn VALUES ('x', 'a', 1, '', 'complete', '{}', 0, NULL, '', 0)")
     connection.close()
 
 
@@ -126,16 +153,11 @@ def test_a_damaged_file_is_named(path: Path, content: bytes) -> None:
 
 def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
     connection = open_database(path)
-    connection.execute(
-        "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('before', '', 1, 1)"
-    )
+    connection.execute(f"{INSERT} ('before', '', 1, 1)")
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 5}")
     with pytest.raises(StoreError, match="disk is full"), store_errors(path), transaction(connection):
-        connection.execute(
-            "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('after', ?, 1, 1)",
-            ("x" * 100_000,),
-        )
+        connection.execute(f"{INSERT} ('after', ?, 1, 1)", ("x" * 100_000,))
     assert connection.execute("SELECT id FROM conversation").fetchall() == [("before",)]
     assert not connection.in_transaction
     connection.close()
@@ -182,9 +204,7 @@ def test_other_errors_name_the_file(path: Path) -> None:
 def test_a_transaction_that_fails_is_undone(path: Path) -> None:
     connection = open_database(path)
     with pytest.raises(KeyError), transaction(connection):
-        connection.execute(
-            "INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', '', 1, 1)"
-        )
+        connection.execute(f"{INSERT} ('c', '', 1, 1)")
         raise KeyError
     assert connection.execute("SELECT count(*) FROM conversation").fetchone() == (0,)
     connection.close()
@@ -195,7 +215,7 @@ def test_a_snapshot_sees_one_state(path: Path) -> None:
     count = "SELECT count(*) FROM conversation"
     with snapshot(reader):
         assert reader.execute(count).fetchone() == (0,)
-        writer.execute("INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', '', 1, 1)")
+        writer.execute(f"{INSERT} ('c', '', 1, 1)")
         assert reader.execute(count).fetchone() == (0,)
     assert reader.execute(count).fetchone() == (1,)
     reader.close()

@@ -58,6 +58,20 @@ def test_a_turn_that_is_gone_is_written_again_under_its_id(addresses: ServerAddr
         ]
 
 
+def test_conversations_from_before_users_are_the_default_users(addresses: ServerAddresses) -> None:
+    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
+        id_ = conversations.create(user="ann").info.id
+        conversations.save_turn(id_, answer())
+        with servers.mongo.database() as database:
+            database["conversations"].update_one({"_id": id_}, {"$unset": {"user": "", "assistant": ""}})
+            database["turns"].update_many({}, {"$unset": {"remembered": ""}})
+        (info,) = conversations.list(user="local")
+        assert (info.id, info.user, info.assistant) == (id_, "local", "")
+        assert (conversations.list(user="ann"), list(conversations.users())) == ([], ["local"])
+        assert conversations.get(id_).turns[0].remembered
+        assert conversations.unremembered("local") == []
+
+
 def test_conversations_of_earlier_versions_are_counted_and_put_in_order(addresses: ServerAddresses) -> None:
     """They kept no number of turns, and their index let two turns have one place."""
     with closing(Servers(addresses)) as servers, servers.mongo.database() as database:

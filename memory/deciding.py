@@ -1,0 +1,251 @@
+"""What becomes of a new memory, by rule: kept, known already, in the place of another, or disputed.
+
+| what is there | what happens |
+|---|---|
+| the same text, live; or in history, at that time | nothing |
+| the same statement in other words | it is touched |
+| another object of the same subject and single-valued predicate, or what a correction names | it ends |
+| a contradiction of which nothing says who is right | both stay, disputed |
+| anything else, however similar | both stay |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from memory.ids import new_id
+from memory.index import plain
+from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
+
+if TYPE_CHECKING:
+    from memory.index import UserIndex
+
+SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
+SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
+
+Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
+
+_TELLING = re.compile(
+    r"\d[\w.,:-]*|\b(?:not|never|no longer|none|without|isn['’]t|don['’]t|doesn['’]t)\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory that may be kept, with what its words say of others."""
+
+    memory: Memory
+    single_valued: bool = False
+    corrects: bool = False  # something said before is wrong
+    replaces: str = ""  # the object that is, where it is named
+    ends: bool = False  # it was true and is no longer
+    negated: bool = False
+
+
+@dataclass(slots=True)
+class Deciding:
+    """Decisions on one user's memories, taken one after the other, as one set of changes."""
+
+    index: UserIndex
+    now: float
+    memories: dict[str, Memory] = field(default_factory=dict)  # written or replaced
+    events: list[MemoryEvent] = field(default_factory=list)
+    outcomes: list[tuple[Outcome, str]] = field(default_factory=list)  # with ids of memories
+
+    @property
+    def changes(self) -> MemoryChanges:
+        """All of it, as one write."""
+        return MemoryChanges(memories=tuple(self.memories.values()), events=tuple(self.events))
+
+    def decide(self, candidate: Candidate) -> None:
+        """Decide on one more."""
+        new = candidate.memory
+        if known := self._said_before(new):
+            self.outcomes.append(("known", known.id))
+            return
+        if reworded := self._reworded(candidate):
+            self._write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
+            self.outcomes.append(("touched", reworded.id))
+            return
+        contradicted = self._contradicted(candidate) if new.trusted else []
+        if candidate.corrects and candidate.replaces and not new.predicate and len(contradicted) == 1:
+            new = replace(new, subject=contradicted[0].subject, predicate=contradicted[0].predicate)
+        if contradicted and not self._decides(candidate, contradicted):
+            self._dispute(new, contradicted)
+            return
+        ended = [old for old in contradicted if _begun(old) <= _begun(new)]
+        later = [old for old in contradicted if _begun(old) > _begun(new)]
+        if later and new.invalid_at is None:  # told afterwards: it was true until then
+            new = replace(new, invalid_at=min(map(_begun, later)))
+        self._write("ADD", new)
+        for old in ended:
+            self._end(old, by=new, wrong=candidate.corrects)
+        if unsure := self._at_odds(candidate):
+            self._dispute(new, unsure)
+        else:
+            self.outcomes.append(("replaced" if ended else "added", new.id))
+
+    # -- what is there ----------------------------------------------------------------------------------
+
+    def _live(self, found: Iterable[Memory], new: Memory) -> list[Memory]:
+        """Those of the found and of the added that are believed and not over."""
+        everything = {memory.id: memory for memory in found} | self.memories
+        return [
+            memory
+            for memory in everything.values()
+            if memory.id != new.id
+            and memory.tier != "static"
+            and memory.expired_at is None
+            and (memory.invalid_at is None or memory.invalid_at > self.now)
+        ]
+
+    def _said_before(self, new: Memory) -> Memory | None:
+        """The memory that says the same, live, or true when this was said."""
+        same = {memory.id: memory for memory in self.index.with_text(new.text)}
+        same |= {key: item for key, item in self.memories.items() if plain(item.text) == plain(new.text)}
+        for memory in same.values():
+            memory = self.memories.get(memory.id, memory)
+            if memory.expired_at is None and memory.invalid_at is None:
+                return memory
+            if memory.invalid_at is not None and _begun(memory) <= _begun(new) < memory.invalid_at:
+                return memory
+        return None
+
+    def _reworded(self, candidate: Candidate) -> Memory | None:
+        new = candidate.memory
+        if not new.predicate or candidate.ends or candidate.corrects:
+            return None
+        for old in self._live(self.index.about(new.subject, new.predicate), new):
+            if (old.subject, old.predicate) != (new.subject, new.predicate) or old.trusted != new.trusted:
+                continue
+            same_object = bool(new.object) and plain(old.object) == plain(new.object)
+            alike = not (new.object and old.object) and cosine(old, new) >= SAME_STATEMENT
+            if (same_object or alike) and _telling(old) == _telling(new):
+                return old
+        return None
+
+    def _contradicted(self, candidate: Candidate) -> list[Memory]:
+        """What can no longer be true once this is."""
+        new = candidate.memory
+        if candidate.replaces:
+            return [old for old in self._live(self.index.memories.values(), new) if _names(old, candidate)]
+        if not new.predicate or not (candidate.single_valued or candidate.ends or candidate.negated):
+            return []
+        same = [
+            old
+            for old in self._live(self.index.about(new.subject, new.predicate), new)
+            if (old.subject, old.predicate) == (new.subject, new.predicate)
+        ]
+        if candidate.ends or candidate.negated:
+            about = [old for old in same if not new.object or plain(old.object) == plain(new.object)]
+            return [old for old in about if _telling(old) != _telling(new) or candidate.ends]
+        return [old for old in same if plain(old.object) != plain(new.object)]
+
+    def _decides(self, candidate: Candidate, contradicted: Sequence[Memory]) -> bool:
+        """Whether a rule says that the new one is right: a later word of the same kind of speaker."""
+        new = candidate.memory
+        if new.origin != "user" and any(old.origin == "user" for old in contradicted):
+            return False
+        if candidate.replaces:
+            return len({(old.subject, old.predicate) for old in contradicted}) == 1
+        if candidate.corrects or candidate.ends or candidate.negated:
+            return True
+        return not any(_same_turn(old, new) and _begun(old) == _begun(new) for old in contradicted)
+
+    def _at_odds(self, candidate: Candidate) -> list[Memory]:
+        """Statements on the same matter that differ in numbers or in a "not", where no predicate says more."""
+        new = candidate.memory
+        if new.predicate or not new.trusted or candidate.corrects or new.kind != "fact":
+            return []
+        return [
+            old
+            for old in self._live(self.index.about(new.subject, ""), new)
+            if not old.predicate
+            and old.trusted
+            and old.kind == "fact"
+            and old.subject == new.subject
+            and _telling(old) != _telling(new)
+            and cosine(old, new) >= SAME_MATTER
+        ]
+
+    # -- what is written ----------------------------------------------------------------------------------
+
+    def _write(self, action: Action, memory: Memory, *, other: str = "") -> None:
+        self.memories[memory.id] = memory
+        self.events.append(
+            MemoryEvent(
+                id=new_id(), user=memory.user, memory_id=memory.id, action=action, at=self.now, other_id=other
+            )
+        )
+
+    def _end(self, old: Memory, *, by: Memory, wrong: bool) -> None:
+        """The old one stays as history: until the new one was true, or as never true where it was wrong."""
+        until = _begun(old) if wrong else _begun(by)
+        expired = self.now if until <= self.now else None
+        self._write("INVALIDATE", replace(old, invalid_at=until, expired_at=expired), other=by.id)
+
+    def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
+        group = next((old.disputed for old in others if old.disputed), "") or new_id()
+        for side in (new, *others):
+            other = others[0].id if side is new else new.id
+            action: Action = "DISPUTE" if side.id in self.memories or side is not new else "ADD"
+            self._write(action, replace(side, disputed=group), other=other)
+        self.outcomes.append(("disputed", new.id))
+
+
+def cosine(one: Memory, other: Memory) -> float:
+    """The cosine of two memories' embeddings; 0 where they have none of one model."""
+    if not one.embedding or not other.embedding or one.embedded_by != other.embedded_by:
+        return 0.0
+    first, second = (np.frombuffer(memory.embedding, dtype=np.float32) for memory in (one, other))
+    return float(first @ second)
+
+
+def resolved(index: UserIndex, keep: Memory, *, now: float, believe: bool) -> MemoryChanges:
+    """A dispute decided by the user: `keep` is right and the other sides were wrong, or the other way round."""
+    sides = [side for side in index.memories.values() if side.disputed == keep.disputed]
+    written, events = [], []
+    for side in sides:
+        right = (side.id == keep.id) == believe
+        end = {} if right else {"invalid_at": _begun(side), "expired_at": now}
+        written.append(replace(side, disputed="", **end))  # type: ignore[arg-type]
+        events.append(
+            MemoryEvent(
+                id=new_id(),
+                user=side.user,
+                memory_id=side.id,
+                action="RESOLVE" if right else "INVALIDATE",
+                at=now,
+                other_id=keep.id if side.id != keep.id else "",
+            )
+        )
+    return MemoryChanges(memories=tuple(written), events=tuple(events))
+
+
+def _begun(memory: Memory) -> float:
+    return memory.created_at if memory.valid_at is None else memory.valid_at
+
+
+def _telling(memory: Memory) -> frozenset[str]:
+    """The numbers and the negations of a statement."""
+    return frozenset(found.casefold().rstrip(".,:") for found in _TELLING.findall(memory.text))
+
+
+def _names(old: Memory, candidate: Candidate) -> bool:
+    """Whether a memory is what a correction calls wrong."""
+    new, wrong = candidate.memory, plain(candidate.replaces)
+    if new.predicate and (old.subject, old.predicate) != (new.subject, new.predicate):
+        return False
+    if plain(old.object) == wrong:
+        return True
+    return bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text))) and not old.object
+
+
+def _same_turn(one: Memory, other: Memory) -> bool:
+    turns = {source.turn_id for source in one.sources if source.turn_id}
+    return bool(turns & {source.turn_id for source in other.sources if source.turn_id})

@@ -1,0 +1,162 @@
+"""What is found in a text, as plain records. Every `start` and `end` counts code points of that text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class EntityKind(StrEnum):
+    """What an entity is."""
+
+    ID = "id"  # W-202, GNC-IMU-1, E0382
+    VERSION = "version"
+    PATH = "path"
+    CODE = "code"  # a function, a type, a command, a setting
+    PLACE = "place"
+    PERSON = "person"
+    ORGANISATION = "organisation"
+    PRODUCT = "product"
+    PART = "part"  # a thing with a name of common words: the cabin fan, fan 1
+    TERM = "term"  # a word that the text defines or shortens
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One mention of something that has a name."""
+
+    name: str  # as the text has it, without marks
+    normalised: str  # equal for equal things: "fan one" and "Fan 1" are both "fan 1"
+    kind: EntityKind
+    start: int
+    end: int
+    aliases: tuple[str, ...] = ()  # other names that the text gives it, normalised
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One relation that a text states between two things."""
+
+    subject: str  # as the text has it, without article and marks
+    label: str  # one of the labels in relations.toml: "causes", "part of", …
+    object: str
+    start: int  # of the words that state it, both ends included
+    end: int
+
+    @property
+    def negated(self) -> bool:
+        """True where the text says that it does not hold; such labels begin with "not"."""
+        return self.label.startswith("not ")
+
+
+class Category(StrEnum):
+    """What a statement is about."""
+
+    PREFERENCE = "preference"
+    WORK = "work"
+    PERSONAL = "personal"
+    GENERAL = "general"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that a user said and that is worth keeping.
+
+    `subject` is `user` for the user, `user's dog` for what belongs to the user, else a normalised name.
+    `predicate` is normalised (`home`, `likes`); "" in a correction that does not say of what ("not zsh, but
+    fish"): then `replaces` has the object that no longer holds.
+    """
+
+    text: str  # the message's own words: message[start:end]
+    subject: str
+    predicate: str
+    object: str
+    category: Category
+    start: int
+    end: int
+    valid_at: float  # epoch seconds: since when it is true; when it was said, unless it says otherwise
+    invalid_at: float | None = None  # until when it is true; None = it still is
+    tags: tuple[str, ...] = ()
+    preferences: tuple[tuple[str, str], ...] = ()  # key and value: ("shell", "zsh")
+    importance: int = 5  # 1 to 10
+    importance_why: str = ""
+    single_valued: bool = False  # another object replaces this one
+    negated: bool = False  # "I no longer work at X": what says X ends; "I do not like X": is false
+    ends: bool = False  # it was true and is no longer
+    corrects: bool = False  # it says that something said before is wrong
+    replaces: str = ""  # the object that it says is wrong, where it names it
+    asked_for: bool = False  # "remember that …"
+    trusted: bool = True  # False: it reads like an instruction, and must never act as one
+
+
+class Command(StrEnum):
+    """What a message asks of the memory."""
+
+    REMEMBER = "remember"  # the query is what to remember
+    KNOWN = "known"  # what do you know about me? "" or a topic
+    SAID = "said"  # what did I say about …?
+    FORGET = "forget"  # the query is what to search for; "" means what was last said
+    FORGET_ALL = "forget_all"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCommand:
+    """One request to the memory."""
+
+    kind: Command
+    query: str = ""
+    start: int = 0  # of the query in the message
+    end: int = 0
+
+
+class SecretKind(StrEnum):
+    """What must not be kept."""
+
+    PRIVATE_KEY = "private key"
+    KEY = "key"
+    TOKEN = "token"  # noqa: S105 (a name)
+    PASSWORD = "password"  # noqa: S105
+    CARD = "card number"
+    ACCOUNT = "account number"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Where a secret stands; never what it is."""
+
+    kind: SecretKind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """When something is true: from `valid_at`, up to and without `invalid_at` (None = open), epoch seconds.
+
+    `start` and `end` are where the text names the time; both None where it names none.
+    """
+
+    valid_at: float
+    invalid_at: float | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """How much something matters, 1 to 10, and why."""
+
+    rating: int
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """All that was found in one message."""
+
+    statements: tuple[Statement, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    secrets: tuple[SecretKind, ...] = ()  # the kinds of what was left out
+    by: str = "rules"  # or "model"
+    problem: str = ""  # why a model's output could not be used

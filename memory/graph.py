@@ -1,0 +1,142 @@
+"""The graph of whom and what was spoken of: neighbourhoods, the stream, what is known best, what changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pipeline.stores.memories import Entity, Memory, Mention, Relation
+
+MOST_ENTITIES = 20
+MOST_NEIGHBOURS = 200  # of a neighbourhood: more is no help to anybody
+
+
+class Graph(Protocol):
+    """Entities and what relates them, wherever they are kept; by id."""
+
+    entities: dict[str, Entity]
+    mentions: dict[str, Mention]
+    relations: dict[str, Relation]
+
+    def relations_of(self, entity_id: str) -> Iterable[Relation]:
+        """Those that an entity is the subject or the object of."""
+
+    def mentions_of(self, entity_id: str) -> Iterable[Mention]:
+        """When it was spoken of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """What is around some entities: with the distance of each, and what says so."""
+
+    entities: tuple[Entity, ...] = ()  # nearest first
+    distances: dict[str, int] = field(default_factory=dict)  # by id of entity; 0 = asked for
+    relations: tuple[Relation, ...] = ()  # latest first
+    direct: tuple[str, ...] = ()  # ids of memories that name what was asked for
+    memories: tuple[str, ...] = ()  # ids of memories that name any of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One entity, how often it was spoken of, and when last."""
+
+    entity: Entity
+    mentions: int
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What two periods have said of one entity."""
+
+    entity: Entity
+    before: int
+    after: int
+
+
+def neighbourhood(graph: Graph, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
+    """Everything within `depth` relations of any of the entities, in either direction."""
+    distances = {known: 0 for known in entity_ids if known in graph.entities}
+    edge, relations = list(distances), {}
+    for distance in range(1, depth + 1):
+        further: list[str] = []
+        for here in edge:
+            for relation in graph.relations_of(here):
+                relations[relation.id] = relation
+                for there in (relation.subject_id, relation.object_id):
+                    if there not in distances and len(distances) < MOST_NEIGHBOURS:
+                        distances[there] = distance
+                        further.append(there)
+        edge = further
+    speaking = {
+        known: [mention.memory_id for mention in graph.mentions_of(known) if mention.memory_id]
+        for known in distances
+    }
+    direct = [memory for known, distance in distances.items() if distance == 0 for memory in speaking[known]]
+    return Neighbourhood(
+        entities=tuple(graph.entities[known] for known in distances if known in graph.entities),
+        distances=distances,
+        relations=tuple(sorted(relations.values(), key=lambda item: (-item.at, item.id))),
+        direct=tuple(dict.fromkeys(direct)),
+        memories=tuple(dict.fromkeys(memory for found in speaking.values() for memory in found)),
+    )
+
+
+def stream(graph: Graph, *, entity_id: str = "", since: float = 0.0) -> list[Mention]:
+    """What was spoken of and when, latest first."""
+    found = (
+        item for item in graph.mentions.values() if item.at >= since and entity_id in ("", item.entity_id)
+    )
+    return sorted(found, key=lambda item: (-item.at, item.id))
+
+
+def entity_knowledge(
+    graph: Graph, *, most: int = MOST_ENTITIES, since: float = 0.0, until: float = float("inf")
+) -> list[Known]:
+    """The entities spoken of most, the most frequent first, then the latest."""
+    counts: Counter[str] = Counter()
+    last: dict[str, float] = {}
+    for mention in graph.mentions.values():
+        if since <= mention.at < until and mention.entity_id in graph.entities:
+            counts[mention.entity_id] += 1
+            last[mention.entity_id] = max(last.get(mention.entity_id, 0.0), mention.at)
+    known = [
+        Known(entity=graph.entities[entity], mentions=count, last_at=last[entity])
+        for entity, count in counts.items()
+    ]
+    known.sort(key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
+    return known[:most]
+
+
+def themes(memories: Iterable[Memory], *, most: int = 10) -> list[tuple[str, int]]:
+    """The tags and categories of what is remembered, with their counts, the most frequent first."""
+    counts = Counter(
+        theme for memory in memories for theme in dict.fromkeys((*memory.tags, memory.category)) if theme
+    )
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+
+
+def changes(graph: Graph, *, before: tuple[float, float], after: tuple[float, float]) -> list[Change]:
+    """The entities that two periods have spoken of differently often; the greatest change first."""
+    everything = len(graph.entities)
+    first, second = (
+        {
+            known.entity.id: known.mentions
+            for known in entity_knowledge(graph, most=everything, since=begun, until=ended)
+        }
+        for begun, ended in (before, after)
+    )
+    found = [
+        Change(entity=graph.entities[entity], before=first.get(entity, 0), after=second.get(entity, 0))
+        for entity in first.keys() | second.keys()
+        if first.get(entity, 0) != second.get(entity, 0)
+    ]
+    return sorted(found, key=lambda item: (-abs(item.after - item.before), item.entity.name))
+
+
+def sentence(graph: Graph, relation: Relation) -> str:
+    """A relation in words."""
+    subject, thing = graph.entities.get(relation.subject_id), graph.entities.get(relation.object_id)
+    return f"{subject.name if subject else '?'} {relation.label} {thing.name if thing else '?'}"

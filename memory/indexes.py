@@ -1,0 +1,100 @@
+"""The users' indexes in this process: each as new as the store, whoever wrote to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memory.index import UserIndex
+from pipeline.errors import MemoriesChanged
+from pipeline.stores.memories import Memories, Memory, MemoryChanges
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.models.base import Encoder
+
+TRIES = 8
+MOST_USERS = 64  # whose indexes are kept; a user of 10,000 memories takes some 40 MB
+
+
+class Indexes:
+    """Indexes by user; safe to use from several threads."""
+
+    def __init__(self, memories: Memories, *, encoder: Callable[[], Encoder]) -> None:
+        self.memories = memories
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._of: dict[str, UserIndex] = {}
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self._encoder()
+
+    def of(self, user: str) -> UserIndex:
+        """The index of a user, read again where somebody else has written."""
+        index = self._of.get(user)
+        if index is not None and index.version == self.memories.version(user):
+            return index
+        with self._lock:
+            index = self._of.get(user)
+            if index is None or index.version != self.memories.version(user):
+                index = UserIndex(self.memories.load(user), encoder=self.encoder)
+                while len(self._of) >= MOST_USERS:
+                    self._of.pop(next(iter(self._of)))
+                self._of[user] = index
+        if missing := index.unembedded:
+            self._embed(user, index, missing)
+        return index
+
+    def _embed(self, user: str, index: UserIndex, missing: Sequence[Memory]) -> None:
+        """Embed what was stored without this model, once for all processes."""
+        changes = MemoryChanges(memories=tuple(self.embedded(missing)))
+        with index.lock:
+            try:
+                version = self.memories.apply(user, changes, expected=index.version)
+            except MemoriesChanged:
+                version = index.version  # written by another: read again at the next use
+            index.follow(changes, version=version)
+
+    def embedded(self, memories: Sequence[Memory]) -> list[Memory]:
+        """The same memories with their vectors."""
+        if not memories:
+            return []
+        encoder = self.encoder
+        vectors = encoder.encode_passages([memory.text for memory in memories])
+        return [
+            replace(memory, embedding=vector.astype("float32").tobytes(), embedded_by=encoder.name)
+            for memory, vector in zip(memories, vectors, strict=True)
+        ]
+
+    def change(self, user: str, decide: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
+        """Decide on a user's rows and write it; again, where somebody else was first.
+
+        Raises `MemoriesChanged` where others are first every time.
+        """
+        for left in reversed(range(TRIES)):
+            index = self.of(user)
+            with index.lock:
+                expected = index.version
+                changes = decide(index)
+                if not changes:
+                    return changes
+                try:
+                    version = self.memories.apply(user, changes, expected=expected)
+                except MemoriesChanged:
+                    self.forget_index(user)
+                    if not left:
+                        raise
+                    continue
+                index.follow(changes, version=version)
+            return changes
+        raise MemoriesChanged("Others write to these memories without a pause.", "Try again.")
+
+    def forget_index(self, user: str) -> None:
+        """Drop what the process holds of a user; the store is read at the next use."""
+        with self._lock:
+            self._of.pop(user, None)

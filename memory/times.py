@@ -1,0 +1,97 @@
+"""Times: seconds since the epoch, to the microsecond; as ISO 8601 in UTC outside; and which rows a time sees."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from pipeline.errors import AthenaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pipeline.stores.memories import Memory
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DATE_FIX = "Write it as 2026-03-14 or 2026-03-14T09:30."
+
+
+def now() -> float:
+    """The time."""
+    return round(time.time(), 6)
+
+
+def iso(seconds: float | None) -> str | None:
+    """A time as ISO 8601 in UTC; None stays None."""
+    if seconds is None:
+        return None
+    return (EPOCH + timedelta(microseconds=round(seconds * 1e6))).isoformat(timespec="microseconds")
+
+
+def read_date(text: str, *, name: str = "date") -> float:
+    """The seconds of an ISO date or time: a day means its end; local time unless it says otherwise.
+
+    A bare number is read as seconds since the epoch. Raises `AthenaError`.
+    """
+    try:
+        return round(float(text), 6)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise AthenaError(f"{name} cannot be '{text}': it is no date.", DATE_FIX) from error
+    if len(text.strip()) <= len("2026-03-14"):
+        moment += timedelta(days=1, microseconds=-1)
+    return in_seconds(moment)
+
+
+def in_seconds(moment: datetime) -> float:
+    """The seconds of a time; local where it has no zone."""
+    aware = moment if moment.tzinfo else moment.astimezone()
+    return (aware - EPOCH) / timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When memories are looked at: what was true `as_of` a time, and what we knew `known_at` one.
+
+    With neither, it is what is true now as far as we know. What ended a fact was learnt when it expired: known
+    before that, it has no end.
+    """
+
+    now: float
+    as_of: float | None = None
+    known_at: float | None = None
+    always: bool = False  # history included
+
+    def sees(self, memory: Memory) -> bool:
+        """Whether a memory is seen from there."""
+        begun = memory.created_at if memory.valid_at is None else memory.valid_at
+        endless = float("inf")
+        ended = endless if memory.invalid_at is None else memory.invalid_at
+        expired = endless if memory.expired_at is None else memory.expired_at
+        return bool(self._sees(begun, ended, memory.created_at, expired))
+
+    def mask(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """The same for rows of (valid_at, invalid_at, created_at, expired_at); open ends are infinite."""
+        begun, ended, created, expired = times.T
+        return self._sees(begun, ended, created, expired)  # type: ignore[no-any-return]
+
+    def _sees(self, begun, ended, created, expired):  # type: ignore[no-untyped-def]
+        """For numbers and arrays alike."""
+        endless = float("inf")
+        if self.always:
+            return begun == begun
+        if self.known_at is not None:
+            known = (created <= self.known_at) & (self.known_at < expired)
+            ended_later = expired < endless
+        else:
+            known = (expired > self.now) | (ended < endless if self.as_of is not None else False)
+            ended_later = False
+        if self.as_of is not None:
+            return known & (begun <= self.as_of) & ((self.as_of < ended) | ended_later)
+        return known & ((ended > (self.now if self.known_at is None else self.known_at)) | ended_later)

@@ -1,0 +1,105 @@
+"""What a chat asks of a memory; who fulfils it is not the pipeline's business.
+
+Nothing recalled is evidence: it goes into the prompt as memory, and no citation, verification or verdict
+rests on it. What is stored of a turn names memories as `[memory ID]`, so that forgetting one reaches it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pipeline.messages import Message
+
+if TYPE_CHECKING:
+    from pipeline.answering.turn import FinishedTurn
+    from pipeline.steps.records import RememberStep
+
+NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
+FORGOTTEN = "(forgotten)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """One memory as it is recalled; scores are 0 where it came without being asked for."""
+
+    id: str
+    text: str
+    score: float = 0.0
+    recency: float = 0.0
+    importance: float | None = None
+    relevance: float = 0.0
+    disputed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """What comes to mind for a message: who answers, what belongs to it, and whom or what it names."""
+
+    preset: str = ""
+    static: tuple[Recalled, ...] = ()
+    memories: tuple[Recalled, ...] = ()  # best first
+    graph: tuple[Recalled, ...] = ()  # relations and entities, by their ids
+    exchange: bool = False  # to be slipped into the history, each as a short exchange
+    considered: int = 0
+    threshold: float = 0.0
+    tokens: int = 0
+    detail: str = ""  # why there is nothing
+    left: str = ""  # of the conversation: what had to leave the prompt, in at most 50 words
+
+    @property
+    def all(self) -> tuple[Recalled, ...]:
+        """All of it, in the order of the prompt."""
+        return (*self.static, *self.graph, *self.memories)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReply:
+    """What the memory itself answers to a message about it; `text` names memories by `[memory ID]`."""
+
+    text: str
+    recalled: tuple[str, ...] = ()
+    step: RememberStep
+
+
+class ChatMemory(Protocol):
+    """One user's memory, as a chat uses it."""
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether what was said before belongs to a message."""
+
+    def concerns(self, message: str) -> bool:
+        """Whether a message is about the memory: "remember that …", "what do you know about me?"."""
+
+    def reply(self, message: str, *, turn_id: str, before: Sequence[Message]) -> MemoryReply:
+        """The answer to such a message, after it was done."""
+
+    def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
+        """What a message brings to mind."""
+
+    def planned(self, message: str) -> RememberStep:
+        """The step that will follow the answer, as far as it is known before."""
+
+    def remember(self, turn: FinishedTurn) -> None:
+        """Keep of a turn what there is to keep: soon, and in no way that its answer waits for."""
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """What memories say; forgotten ones are left out."""
+
+
+def named(memory_id: str) -> str:
+    """A memory as stored texts name it."""
+    return f"[memory {memory_id}]"
+
+
+def memories_named(text: str) -> tuple[str, ...]:
+    """The ids of the memories that a stored text names, each once."""
+    return tuple(dict.fromkeys(NAMED.findall(text)))
+
+
+def filled_in(text: str, texts: Mapping[str, str]) -> str:
+    """A stored text with what the named memories say."""
+    return NAMED.sub(lambda found: texts.get(found[1], FORGOTTEN), text)

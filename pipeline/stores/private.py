@@ -1,0 +1,114 @@
+"""Private conversations: kept in this process while it runs, and nowhere else."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipeline.answer import Answer
+from pipeline.options import DEFAULT_USER
+from pipeline.stores.conversations import (
+    Conversation,
+    ConversationInfo,
+    Turn,
+    title_of,
+    unknown_conversation,
+    unknown_turn,
+)
+
+
+class PrivateConversations:
+    """Fulfils `Conversations` in memory, and is gone with its process; nothing is remembered of its turns."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Conversation] = {}
+        self._lock = threading.Lock()
+
+    def __contains__(self, conversation_id: str) -> bool:
+        return conversation_id in self._kept
+
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
+        """A new, empty conversation; without a title it gets one from its first question."""
+        now = time.time()
+        made = Conversation(ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant), ())
+        self.restore(made)
+        return made
+
+    def list(
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
+        infos = [kept.info for kept in self._kept.values() if user in (None, kept.info.user)]
+        after = [info for info in infos if before is None or _place(info) < _place(before)]
+        return sorted(after, key=_place, reverse=True)[:limit]
+
+    def users(self) -> Sequence[str]:
+        """All users that have a conversation, by name."""
+        return sorted({info.user for info in self.list()})
+
+    def unremembered(self, user: str) -> Sequence[Turn]:  # noqa: ARG002
+        """None: nothing is remembered of what is private."""
+        return ()
+
+    def get(self, conversation_id: str) -> Conversation:
+        """One conversation whole; raises `UnknownConversation`."""
+        if conversation_id not in self._kept:
+            raise unknown_conversation(conversation_id)
+        return self._kept[conversation_id]
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give it another title; raises `UnknownConversation`."""
+        with self._lock:
+            kept = self.get(conversation_id)
+            self._kept[conversation_id] = replace(kept, info=replace(kept.info, title=title.strip()))
+
+    def delete(self, conversation_id: str) -> None:
+        """Remove it with all its turns; raises `UnknownConversation`."""
+        with self._lock:
+            self.get(conversation_id)
+            del self._kept[conversation_id]
+
+    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+        """Keep a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
+        now = time.time()
+        answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
+        with self._lock:
+            kept = self.get(conversation_id)
+            turns = {turn.id: turn for turn in kept.turns}
+            before = turns.get(answer.turn_id, Turn(answer.turn_id, answer.question, answer, now))
+            turns[answer.turn_id] = replace(before, answer=answer)
+            title = kept.info.title or title_of(answer.question)
+            info = replace(kept.info, updated_at=now, title=title, turns=len(turns))
+            self._kept[conversation_id] = Conversation(info, tuple(turns.values()))
+        return answer.turn_id
+
+    def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
+        """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
+        with self._lock:
+            for id_, kept in self._kept.items():
+                if any(turn.id == turn_id for turn in kept.turns):
+                    turns = (
+                        replace(turn, feedback=value, feedback_text=text) if turn.id == turn_id else turn
+                        for turn in kept.turns
+                    )
+                    self._kept[id_] = replace(kept, turns=tuple(turns))
+                    return
+        raise unknown_turn(turn_id)
+
+    def restore(self, conversation: Conversation) -> None:
+        """Keep a conversation whole, with its ids and times, in the place of one of the same id."""
+        info = replace(conversation.info, turns=len(conversation.turns))
+        with self._lock:
+            self._kept[info.id] = replace(conversation, info=info)
+
+    def close(self) -> None:
+        """Drop all of them."""
+        with self._lock:
+            self._kept.clear()
+
+
+def _place(info: ConversationInfo) -> tuple[float, str]:
+    return info.updated_at, info.id
