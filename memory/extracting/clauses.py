@@ -27,8 +27,10 @@ _NEXT = re.compile(
     re.IGNORECASE,
 )
 _SAME_SUBJECT = re.compile(
-    r"(?:,|;)?\s+(?:and|but)\s+(?:he\s+|she\s+|they\s+)?(?=(?:also\s+|now\s+)?(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study"
-    r"|collect)s?|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked)|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
+    r"(?:,|;)?\s+(?:and|but)\s+(?:he\s+|she\s+|they\s+)?(?=(?:also\s+|now\s+)?"
+    r"(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study"
+    r"|collect)s?|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked)"
+    r"|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
 )
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
