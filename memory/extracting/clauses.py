@@ -6,7 +6,7 @@ Every clause has its place in the message, so that what is remembered points at 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -59,7 +59,7 @@ def clauses_of(message: str) -> Iterator[Clause]:
         asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
 
 
-def _of_sentence(sentence: Clause, *, asked_before: bool) -> Iterator[Clause]:
+def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, None, bool]:
     """The clauses of one sentence; returns whether it only announces what is to be remembered."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
@@ -118,7 +118,7 @@ def _trimmed(clause: Clause) -> Clause:
     """Without blanks and marks around it, its first word as within a sentence."""
     text = clause.text
     start = len(text) - len(text.lstrip(" \t\n,;:-–—"))
-    text = text.strip(" \t\n,;:-–—").rstrip(' .!,;:"”')
+    text = text.strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
     begin = clause.start + start
     end = begin + len(text)
     if _FUNCTION_WORD.match(text):

@@ -213,7 +213,7 @@ def _phrase(text: str, start: int) -> _Phrase | None:
 
 def _clause(text: str, start: int) -> _Phrase | None:
     """What follows, up to a semicolon or the sentence's end."""
-    tokens = []
+    tokens: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text, start):
         if token[0] in ";:" or len(tokens) > LONGEST_CLAUSE:
             break
@@ -244,7 +244,7 @@ def _opens(word: str) -> bool:
 def _is_supposed(text: str, start: int, at: int) -> bool:
     """True where the sentence begins with a condition, or the clause with a supposition."""
     first = _TOKEN.search(text, start, at)
-    return bool(first) and _word(first) in grammar()["supposes"]
+    return first is not None and _word(first) in grammar()["supposes"]
 
 
 def _is_named(phrase: _Phrase, names: list[tuple[int, int]]) -> bool:
