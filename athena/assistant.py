@@ -7,15 +7,17 @@ for what it needs: an ingest that has nothing to do imports neither LlamaIndex n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from athena import searching, stores, warming, watching
+from athena import remembering, searching, stores, warming, watching
 from athena.loading import part
 from athena.models import Models
 from athena.once import made_once
 from athena.settings import Settings
+from pipeline.answering.remembering import filled_in, memories_named
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from athena.diagnosis import Diagnosis
+    from memory.after import AfterAnswers
+    from memory.chat import RememberingChat
+    from memory.indexes import Indexes
+    from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
     from pipeline.chat import ChatRecipe
@@ -38,7 +44,9 @@ if TYPE_CHECKING:
     from pipeline.steps.phoenix import PhoenixTracer
     from pipeline.stores.base import DocumentStore
     from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
+    from pipeline.stores.private import PrivateConversations
     from pipeline.stores.server import OrphanReport, ServerStore
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
@@ -55,7 +63,9 @@ class Athena:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.lock = threading.RLock()
+        self.serving = False  # whether the process goes on for many answers
         self._models = Models(settings)
+        self._caught_up: set[str] = set()  # users whose unremembered turns were looked for
 
     # -- what is indexed ----------------------------------------------------------------------------
 
@@ -151,6 +161,7 @@ class Athena:
             jobs.append(lambda: self.encoder.encode_query(""))
         if serving:
             warming.serve_many()
+        self.serving = self.serving or serving
         if serving and self.settings.store == "server":
             jobs.append(lambda: self.server_store.sections.warm_up())
         if serving and self.settings.spelling:
@@ -242,21 +253,30 @@ class Athena:
         options: RetrievalOptions | None = None,
         paths: str | None = None,
         persona: Persona | None = None,
+        user: str | None = None,
+        private: bool = False,
     ) -> ChatRecipe:
-        """A chat bound to one conversation, or to a new one, with another persona on request."""
+        """A chat bound to one conversation, or to a new one, with another persona or user on request.
+
+        A `private` one is kept in this process alone, and nothing of it is remembered.
+        """
         from pipeline.chat import ChatParts, ChatRecipe
 
         stores.require_index(self.settings, self.store)
         model, choice = self.language_model(llm)
+        private = private or (conversation_id or "") in self.private_conversations
+        user = user or self.settings.user
         parts = ChatParts(
             hybrid_search=self.hybrid_search_over(self.store, model),
             options=(options or self.options).but(paths=paths),
             llm=model,
             choice=choice,
-            conversations=self.conversations,
+            conversations=self.private_conversations if private else self.conversations,
             persona=persona or self.persona,
             limits=part(self.settings, ChatOptions),
-            listeners=(self.tracer.record,) if self.tracer else (),
+            listeners=(self.tracer.record,) if self.tracer and not private else (),
+            user=user,
+            memory=self._remembering_chat(user, persona=persona, private=private),
         )
         return ChatRecipe(parts, conversation_id)
 
@@ -265,6 +285,71 @@ class Athena:
         from pipeline.llamaindex.chat_engine import ChatEngine
 
         return ChatEngine(self.chat(**given))
+
+    # -- remembering --------------------------------------------------------------------------------
+
+    @made_once
+    def private_conversations(self) -> PrivateConversations:
+        """The conversations that are kept in this process alone."""
+        from pipeline.stores.private import PrivateConversations
+
+        return PrivateConversations()
+
+    @made_once
+    def memories(self) -> Memories:
+        """The stored memories of all users."""
+        return stores.open_memories(self.settings)
+
+    @property
+    def memory(self) -> UserMemory:
+        """What is remembered of the settings' user."""
+        return self.memory_of()
+
+    def memory_of(self, user: str | None = None, *, persona: Persona | None = None) -> UserMemory:
+        """What is remembered of a user, by default the settings'; with another persona on request."""
+        return remembering.user_memory(
+            self.settings,
+            self._memory_indexes,
+            user=user or self.settings.user,
+            persona=persona or self.persona,
+            store=lambda: self.store,
+            find_llm=lambda: self.language_model()[0],
+        )
+
+    def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
+        """The answer with what the memories say that its text names, and what was recalled for it, by id."""
+        ids = (*answer.recalled, *memories_named(answer.text))
+        if not ids:
+            return answer, {}
+        texts = self.memory_of(user).texts(ids)
+        shown = replace(answer, text=filled_in(answer.text, texts))
+        return shown, {known: texts[known] for known in answer.recalled if known in texts}
+
+    @made_once
+    def _memory_indexes(self) -> Indexes:
+        """The users' memories in this process."""
+        from memory.indexes import Indexes
+
+        return Indexes(self.memories, encoder=lambda: self.encoder)
+
+    @made_once
+    def _after_answers(self) -> AfterAnswers:
+        """What is done after answers: while the process goes on where it serves, else when it closes."""
+        from memory.after import AfterAnswers
+
+        return AfterAnswers(background=self.serving)
+
+    def _remembering_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
+        """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
+        from memory.chat import RememberingChat
+
+        memory = self.memory_of(user, persona=persona)
+        chat = RememberingChat(memory, self.conversations, self._after_answers, private=private)
+        with self.lock:
+            if user not in self._caught_up and not private:
+                self._caught_up.add(user)
+                chat.catch_up()
+        return chat
 
     def banner(self) -> str:
         """One line on what is connected."""
@@ -295,7 +380,9 @@ class Athena:
         return stores.copy_to(to, self.settings, self.manifest, force=force, report=report)
 
     def close(self) -> None:
-        """Release files and connections; nothing is opened only to be closed."""
-        for name in ("conversations", "store", "tracer"):
+        """Do what is left to do after answers, and release files and connections."""
+        if (after := self.__dict__.get("_after_answers")) is not None:
+            after.finish()
+        for name in ("conversations", "memories", "store", "tracer"):
             if self.__dict__.get(name) is not None:
                 self.__dict__[name].close()

@@ -12,7 +12,9 @@ from typing import Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from memory.options import MemoryOptions
 from pipeline.options import (
+    DEFAULT_USER,
     ChatOptions,
     EncoderOptions,
     LanguageModelOptions,
@@ -24,7 +26,15 @@ from pipeline.options import (
 MANUALS = Path(__file__).parents[1] / "docs_corpus"
 
 
-class Settings(ServerOptions, EncoderOptions, LanguageModelOptions, SearchOptions, ChatOptions, BaseSettings):
+class Settings(
+    ServerOptions,
+    EncoderOptions,
+    LanguageModelOptions,
+    SearchOptions,
+    ChatOptions,
+    MemoryOptions,
+    BaseSettings,
+):
     """All settings of one process; frozen."""
 
     model_config = SettingsConfigDict(env_prefix="ATHENA_", env_file=".env", extra="ignore", frozen=True)
@@ -62,6 +72,9 @@ class Settings(ServerOptions, EncoderOptions, LanguageModelOptions, SearchOption
     )
 
     # Chatting and watching
+    user: str = Field(
+        DEFAULT_USER, min_length=1, description="whose conversations and memories; a name, no protection"
+    )
     persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
     phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces")
 

@@ -5,15 +5,16 @@ Keys may be added, never renamed or removed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit
 from pipeline.finding.why import Why
-from pipeline.steps.records import Step
+from pipeline.steps.records import RecallStep, Step, step_of
 
 Shape = dict[str, Any]
+NOTHING_RECALLED: Mapping[str, str] = {}
 
 
 def search_shape(retrieval: Retrieval) -> Shape:
@@ -54,8 +55,8 @@ def result_shape(passage: Passage, rank: int) -> Shape:
     }
 
 
-def answer_shape(answer: Answer) -> Shape:
-    """What `athena ask --json` prints."""
+def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> Shape:
+    """What `athena ask --json` prints; `recalled` has the texts of the recalled memories."""
     return {
         "question": answer.question,
         "condensed_question": answer.condensed_question,
@@ -76,12 +77,30 @@ def answer_shape(answer: Answer) -> Shape:
         ],
         "nearest": [citation_shape(citation) for citation in answer.nearest],
         "support": [asdict(support) for support in answer.support],
+        "recalled": recalled_shape(answer, recalled),
         "notices": list(answer.notices),
         "steps": steps_shape(answer.steps),
         "seconds": round(answer.seconds, 3),
         "conversation_id": answer.conversation_id,
         "turn_id": answer.turn_id,
     }
+
+
+def recalled_shape(answer: Answer, texts: Mapping[str, str]) -> list[Shape]:
+    """The recalled memories, best first, with their scores; forgotten ones are left out."""
+    scores = {item.memory_id: item for item in step_of(answer.steps, RecallStep).recalled}
+    shapes = []
+    for known, text in texts.items():
+        shape: Shape = {"id": known, "text": text}
+        if item := scores.get(known):
+            shape |= {
+                "score": round(item.score, 6),
+                "recency": round(item.recency, 6),
+                "importance": item.importance,
+                "relevance": round(item.relevance, 6),
+            }
+        shapes.append(shape)
+    return shapes
 
 
 def citation_shape(citation: Citation) -> Shape:

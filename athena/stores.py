@@ -16,6 +16,7 @@ from pipeline.stores.manifest import FORMAT
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore
 
@@ -50,6 +51,19 @@ def open_conversations(settings: Settings) -> Conversations:
     return EmbeddedConversations(settings.data_dir / FILE_NAME)
 
 
+def open_memories(settings: Settings) -> Memories:
+    """What is remembered of each user, in the same store."""
+    if settings.store == "server":
+        _server_store()
+        from pipeline.stores.server.memories import ServerMemories
+
+        return ServerMemories(server_addresses(settings))
+    from pipeline.stores.embedded.database import FILE_NAME
+    from pipeline.stores.embedded.memories import EmbeddedMemories
+
+    return EmbeddedMemories(settings.data_dir / FILE_NAME)
+
+
 def require_index(settings: Settings, store: DocumentStore) -> None:
     """Nothing; raises `StoreError` where nothing was ever indexed."""
     if store.sections.manifest() is None:
@@ -75,20 +89,26 @@ def copy_to(
     force: bool = False,
     report: Callable[[str, int, int], None] | None = None,
 ) -> Migration:
-    """Copy index and conversations from the other store into this one: "embedded" or "server"."""
+    """Copy index, conversations and memories from the other store into this one: "embedded" or "server"."""
     from pipeline.stores.migration import migrate
 
     with ExitStack() as opened:
 
-        def both_of(name: str) -> tuple[DocumentStore, Conversations]:
+        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories]:
             chosen = settings.model_copy(update={"store": name})
             store = opened.enter_context(closing(open_store(chosen, manifest)))
-            return store, opened.enter_context(closing(open_conversations(chosen)))
+            conversations = opened.enter_context(closing(open_conversations(chosen)))
+            return store, conversations, opened.enter_context(closing(open_memories(chosen)))
 
-        store, conversations = both_of("server" if target == "embedded" else "embedded")
-        into, into_conversations = both_of(target)
+        store, conversations, memories = all_of("server" if target == "embedded" else "embedded")
+        into, into_conversations, into_memories = all_of(target)
         return migrate(
-            store, into, conversations=(conversations, into_conversations), force=force, report=report
+            store,
+            into,
+            conversations=(conversations, into_conversations),
+            memories=(memories, into_memories),
+            force=force,
+            report=report,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
@@ -26,13 +26,13 @@ class MemoryOptions(Options):
         "inject", description="what is remembered: none, short_term, agent, inject, generative or graph"
     )
     memory_tokens: PositiveInt = Field(500, description="token budget of the memories in the prompt")
-    memory_recency_weight: Annotated[float, NonNegativeFloat] = Field(
+    memory_recency_weight: NonNegativeFloat = Field(
         0.25, description="weight of how lately a memory was used"
     )
-    memory_importance_weight: Annotated[float, NonNegativeFloat] = Field(
+    memory_importance_weight: NonNegativeFloat = Field(
         0.25, description="weight of a memory's importance"
     )
-    memory_relevance_weight: Annotated[float, NonNegativeFloat] = Field(
+    memory_relevance_weight: NonNegativeFloat = Field(
         1.0, description="weight of how much a memory is about the message"
     )
     memory_threshold: Share | None = Field(

@@ -125,6 +125,14 @@ class Remembering:
         step = self._written(step, self._embedded(candidates), said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
+    def meaning(self, text: str) -> Memory:
+        """A text as the memory that it would become, if it were kept."""
+        said = Said(turn_id="", question=text, at=self.clock())
+        found = self._extracted(text, said_at=said.at).statements
+        if len(found) == 1:
+            return self._candidate(found[0], said).memory
+        return self._verbatim(text, said, start=0, end=len(text)).memory
+
     def document(self, *, source: str, text: str, at: float, file_hash: str) -> RememberStep:
         """Keep whom and what a document's text names, and what relates them; no facts."""
         step = RememberStep(preset=self.preset.name, started_at=time.time(), by="rules")
@@ -172,7 +180,7 @@ class Remembering:
 
     def _candidate(self, item: Statement, said: Said, *, asked: bool = False) -> Candidate:
         asked = asked or item.asked_for
-        why = " ".join(filter(None, [ASKED_FOR if asked else STATED, item.importance_why]))
+        why = _why(ASKED_FOR if asked else STATED, item.importance_why)
         kept = Memory(
             id=new_id(),
             user=self.user,
@@ -215,7 +223,7 @@ class Remembering:
                 user=self.user,
                 text=text,
                 importance=rating.rating / 10,
-                why=f"{ASKED_FOR} {rating.explanation}" if trusted else INSTRUCTION_NOTE,
+                why=_why(ASKED_FOR, rating.explanation) if trusted else INSTRUCTION_NOTE,
                 trusted=trusted,
                 valid_at=said.at,
                 created_at=self.clock(),
@@ -424,6 +432,12 @@ class _Graph:
         for item in names:
             self._names[item] = known
         return known
+
+
+def _why(kept: str, rated: str) -> str:
+    """Why it was kept, and why it is this important, as sentences."""
+    rated = rated.strip().rstrip(".")
+    return f"{kept} Importance: {rated}." if rated else kept
 
 
 def _bound(said: Said, start: int, end: int) -> tuple[MemorySource, ...]:

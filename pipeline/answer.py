@@ -9,7 +9,9 @@ from typing import Literal
 from pipeline.nodes import Node, ScoredNode
 from pipeline.steps.records import Step
 
-Mode = Literal["quote", "generate", "reply"]  # a reply is a rule's: to a greeting, to "what can you do?"
+Mode = Literal["quote", "generate", "reply", "memory"]
+"""A reply is a rule's: to a greeting, to "what can you do?"; so is what the memory answers about itself."""
+
 Verdict = Literal["answered", "closest", "not in the documents"]
 UnitKind = Literal["sentence", "paragraph", "list", "steps", "table", "code"]
 TurnStatus = Literal["complete", "stopped", "failed"]
@@ -190,4 +192,5 @@ class Answer:
     verdict: Verdict | None = None  # None in turns of older versions
     corrected: str = ""  # the question as it was searched for, where its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
+    recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
     arranged: bool = False  # an outline or a comparison: its text says more than its quotes

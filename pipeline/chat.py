@@ -1,6 +1,7 @@
 """The third recipe: a message in, an answer with verified citations out, watched as it is made.
 
-small talk? → condense → retrieve → answerable? → quote, or prompt and generate → cite → verify → remember
+about the memory? small talk? → condense → recall → retrieve → answerable? → quote, or prompt and generate
+→ cite → verify → remember
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from pipeline.answering import condensing
 from pipeline.answering.arranged import Arranged, arranged
 from pipeline.answering.checking import check
 from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
-from pipeline.answering.history import History
-from pipeline.answering.prompts import condense_prompt
+from pipeline.answering.history import NO_HISTORY, History
+from pipeline.answering.prompts import condense_prompt, memory_messages
 from pipeline.answering.quotes import choose_quotes
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
@@ -31,12 +32,13 @@ from pipeline.answering.replies import (
     quote_units,
     quotes_text,
 )
+from pipeline.answering.remembering import Recollection
 from pipeline.answering.turn import Listener, RunningTurn
 from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.finding.passages import passage_leaves
-from pipeline.options import ChatOptions
+from pipeline.options import DEFAULT_USER, ChatOptions
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -53,6 +55,8 @@ from pipeline.steps.records import (
     PromptStep,
     Quoted,
     QuoteStep,
+    RecalledId,
+    RecallStep,
     VerifyStep,
     step_of,
 )
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.answering.persona import Persona
+    from pipeline.answering.remembering import ChatMemory
     from pipeline.messages import Message
     from pipeline.models.base import ModelChoice
     from pipeline.models.generation import Generation
@@ -77,6 +82,7 @@ UNEXPECTED = "The answer ended unexpectedly. Ask again."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
+NOT_RECALLED = "Nothing was recalled: {why}."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -92,6 +98,8 @@ class ChatParts:
     persona: Persona
     limits: ChatOptions
     listeners: Sequence[Listener] = ()
+    user: str = DEFAULT_USER
+    memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
 
     @property
     def model_name(self) -> str:
@@ -120,9 +128,13 @@ class ChatRecipe:
     # -- the recipe ---------------------------------------------------------------------------------
 
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
+        if self.parts.memory is not None and self.parts.memory.concerns(turn.message):
+            return self._ask_memory(turn, self.parts.memory)
         if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
             return self._reply(turn, talk)
         yield from self._condense(turn)
+        if self.parts.memory is not None:
+            yield from self._recall(turn, self.parts.memory)
         yield from self._retrieve(turn)
         if self.parts.llm is None and (found := self._arranged(turn)):
             return (yield from self._arrange(turn, found))
@@ -138,6 +150,13 @@ class ChatRecipe:
         """The message and the history as one question that stands alone."""
         begun = CondenseStep(message=turn.message, messages=len(turn.history))
         turn.question = yield from turn.trace.take(begun, self._condensed, turn)
+
+    def _recall(self, turn: RunningTurn, memory: ChatMemory) -> Events[None]:
+        """What the message brings to mind; an answer does without where that fails."""
+        try:
+            turn.recollection = yield from turn.trace.take(RecallStep(), self._recalled, turn, memory)
+        except AthenaError as error:
+            turn.notices += (NOT_RECALLED.format(why=str(error).rstrip(".")),)
 
     def _retrieve(self, turn: RunningTurn) -> Events[None]:
         """Passages and the verdict."""
@@ -209,7 +228,36 @@ class ChatRecipe:
         text = reply_to(talk, persona=self.parts.persona, store=store)
         return turn.answer(text=text, mode="reply", verdict="answered")
 
+    def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
+        """What the memory itself answers; the turn is stored first, as what is kept names it."""
+        self._keep_so_far(turn)
+        reply = memory.reply(turn.message, turn_id=turn.turn_id, before=turn.history)
+        turn.trace.steps.append(reply.step)
+        return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
+
     # -- the steps ----------------------------------------------------------------------------------
+
+    def _recalled(
+        self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory
+    ) -> Recollection:
+        found = memory.recall(turn.question, history=turn.history)
+        scored = (
+            RecalledId(item.id, item.score, item.recency, item.importance, item.relevance)
+            for item in found.memories
+        )
+        step.record = replace(
+            step.record,
+            preset=found.preset,
+            threshold=found.threshold,
+            considered=found.considered,
+            static=tuple(item.id for item in found.static),
+            recalled=tuple(scored),
+            graph=tuple(item.id for item in found.graph),
+            tokens=sum(count_tokens(item.text) for item in found.all) if self.parts.llm else 0,
+        )
+        if found.detail:
+            step.skip(found.detail)
+        return found
 
     def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
         rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
@@ -272,6 +320,7 @@ class ChatRecipe:
         """System header, sources, history and message, within the model's context."""
         passages = turn.found.passages
         store, partial = self.parts.hybrid_search.store, [found for found in passages if not found.whole]
+        memory, named = memory_messages(turn.recollection), memory_messages(turn.recollection, by_id=True)
         prompt = assemble_prompt(
             self.parts.persona,
             passages,
@@ -279,10 +328,12 @@ class ChatRecipe:
             turn.message,
             budget=self.parts.budget,
             leaves=passage_leaves(partial, store=store),
+            memory=memory,
         )
+        kept = len(prompt.messages) - len(memory) - 1
         step.record = replace(
             step.record,
-            messages=prompt.messages,
+            messages=(*prompt.messages[:kept], *named, prompt.messages[-1]),
             tokens=sum(count_tokens(message.text) for message in prompt.messages),
             history_left_out=prompt.history_left_out,
         )
@@ -349,9 +400,10 @@ class ChatRecipe:
         """
         if history is not None:
             self.history.replace(history)
+        alone = self.parts.memory is not None and not self.parts.memory.uses_history
         turn = RunningTurn(
             message=message.encode(errors="replace").decode(),  # half a surrogate pair cannot be stored
-            history=self.history.said(),
+            history=[] if alone else self.history.said(),
             stop=stop or threading.Event(),
             model=self.parts.model_name,
             settings=self.parts.options.model_dump(),
@@ -370,8 +422,11 @@ class ChatRecipe:
         """The events of a turn; the last comes when all else is done, as some callers stop there."""
         last: ChatEvent
         try:
-            answer = self._keep(turn, (yield from self._answer(turn)))
-            if answer.mode != "reply":
+            found = yield from self._answer(turn)
+            if self.parts.memory is not None and found.mode != "memory":
+                turn.trace.steps.append(self.parts.memory.planned(turn.message))
+            answer = self._keep(turn, found)
+            if answer.mode not in NO_HISTORY:
                 self.history.remember(turn.message, answer.text)
             last = AnswerFinished(answer)
         except AthenaError as error:
@@ -392,6 +447,8 @@ class ChatRecipe:
             yield last
 
     def _tell(self, turn: RunningTurn) -> None:
+        if self.parts.memory is not None and turn.outcome is not None:
+            self.parts.memory.remember(turn.finished)
         for listen in self.parts.listeners:
             listen(turn.finished)
 
@@ -401,7 +458,10 @@ class ChatRecipe:
             answer, steps=tuple(turn.trace.steps), seconds=turn.trace.seconds, turn_id=turn.turn_id
         )
         if not self.conversation_id:
-            self.conversation_id = self.parts.conversations.create(title_of(turn.message)).info.id
+            begun = self.parts.conversations.create(
+                title_of(turn.message), user=self.parts.user, assistant=self.parts.persona.name
+            )
+            self.conversation_id = begun.info.id
         turn.turn_id = self.parts.conversations.save_turn(self.conversation_id, turn.outcome)
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.conversation_id)
         return turn.outcome

@@ -5,6 +5,8 @@ AthenaError
 ├── StoreError                the store cannot be read or written
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
+│   ├── MemoriesChanged       somebody else wrote to a user's memories meanwhile
+│   ├── ErasureIncomplete     it is forgotten, but bytes of it may still be in a file
 │   └── UnknownDocument       no document of that source is indexed
 ├── ModelError                a model cannot be loaded or answered with an error
 │   ├── ModelUnavailable      not on disk, not installed, not reachable
@@ -47,6 +49,10 @@ class ManifestMismatch(StoreError):
 
 class MemoriesChanged(StoreError):
     """Somebody else wrote to a user's memories since they were read: read again, and decide again."""
+
+
+class ErasureIncomplete(StoreError):
+    """What was forgotten is gone from every answer, but its bytes may still be in a file of the store."""
 
 
 class UnknownDocument(StoreError):

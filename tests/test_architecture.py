@@ -36,6 +36,10 @@ ALLOWED = {
 # Of the pipeline, memory knows records, protocols, errors and the analysis of texts; no recipe, no driver.
 KNOWN_TO_MEMORY = (
     "pipeline.analysis",
+    "pipeline.answer",
+    "pipeline.answering.citations",
+    "pipeline.answering.remembering",
+    "pipeline.answering.turn",
     "pipeline.asking",
     "pipeline.errors",
     "pipeline.markup",
@@ -46,6 +50,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.steps.records",
     "pipeline.stores.base",
     "pipeline.stores.conversations",
+    "pipeline.stores.memories",
     "pipeline.terms",
     "pipeline.words",
 )

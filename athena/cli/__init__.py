@@ -10,6 +10,7 @@ import typer
 
 from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
+from athena.cli.memory import app as memory
 from athena.warming import look_for_garbage_rarely
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(evaluate, name="eval")
+app.add_typer(memory, name="memory")
 
 
 @app.callback()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Support, Unit
     from pipeline.chat import ChatRecipe
 
+REMEMBERED = "\N{BRAIN} Remembered:"
+NOTHING_RECALLED: Mapping[str, str] = {}
 WIDEST = 100  # columns of text that is read
 INSET = 2  # columns of a quote
 CONSOLE_COLUMNS = 80  # of the mission's console
@@ -90,11 +92,21 @@ def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
     return options.update(width=min(WIDEST, options.max_width), no_wrap=False, overflow="fold")
 
 
-def answer_text(answer: Answer) -> RenderableType:
-    """The answer with its quotes and citations, what the reader should know of it, and who answered."""
-    if answer.mode == "reply":
+def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> RenderableType:
+    """The answer with its quotes and citations, what the reader should know of it, and who answered.
+
+    What was recalled, texts by id, stands above quotes, as they say nothing of it, and below what a model wrote.
+    """
+    if answer.mode in ("reply", "memory"):
         return Prose(answer.text)
+    remembered: list[RenderableType] = [
+        Line(f"{REMEMBERED} {' '.join(text.split())}", style="magenta") for text in recalled.values()
+    ]
     lines: list[RenderableType] = [answer_body(answer)]
+    if answer.mode == "quote" and remembered:
+        lines = [*remembered, Text(""), *lines]
+    elif remembered:
+        lines += remembered
     lines += [_unsupported(answer, item) for item in answer.support if not item.supported]
     lines += [Prose(notice, style="dim") for notice in answer.notices]
     lines.append(Line(_by(answer), style="dim"))

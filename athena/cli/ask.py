@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
-from athena.cli.running import as_set, err, opened, show
+from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Private, Rerank, User, Verbatim
+from athena.cli.running import as_set, err, flush, opened, show
 
 
 def ask(
@@ -18,6 +18,8 @@ def ask(
     hyde: Hyde = None,
     rerank: Rerank = None,
     verbatim: Verbatim = False,
+    user: User = None,
+    private: Private = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -27,8 +29,12 @@ def ask(
 
     if not any(map(str.isalnum, question)):
         raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
-    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=as_set(verbatim)) as athena:
+    flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
+    with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        chat = athena.chat(conversation_id=conversation, paths=path)
+        chat = athena.chat(conversation_id=conversation, paths=path, private=private)
         answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
-        show(as_json, answer_shape(answer), lambda: answer_text(answer))  # before traces are waited for
+        answer, recalled = athena.with_memories(answer)
+        # Before traces are waited for, and before anything is remembered.
+        show(as_json, answer_shape(answer, recalled), lambda: answer_text(answer, recalled))
+        flush()

@@ -24,7 +24,7 @@ def migrate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the index and all conversations from one store to the other; nothing is embedded again."""
+    """Copy the index, all conversations and memories to the other store; nothing is embedded again."""
     from athena.cli.progress import counter
 
     with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
@@ -34,10 +34,11 @@ def migrate(
 
 def migration_text(done: Migration, to: str) -> str:
     """What a copy between stores did."""
-    was = f"; {done.documents_unchanged:,} and {done.conversations_unchanged:,} were there"
-    there = was if done.documents_unchanged or done.conversations_unchanged else ""
+    before = (done.documents_unchanged, done.conversations_unchanged, done.memories_unchanged)
+    there = "; {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
     documents, conversations = (
         counted(done.documents, "document"),
         counted(done.conversations, "conversation"),
     )
-    return f"{documents} and {conversations} copied{there}.\nUse them with ATHENA_STORE={to}."
+    memories = "1 memory" if done.memories == 1 else f"{done.memories:,} memories"
+    return f"{documents}, {conversations} and {memories} copied{there}.\nUse them with ATHENA_STORE={to}."

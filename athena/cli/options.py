@@ -17,3 +17,9 @@ Hyde = Annotated[bool | None, typer.Option("--hyde/--no-hyde", help="Search with
 Rerank = Annotated[bool | None, typer.Option("--rerank/--no-rerank", help="Rerank with the cross-encoder.")]
 Verbatim = Annotated[bool, typer.Option("--verbatim", help="Search for the words as they are written.")]
 Llm = Annotated[str | None, typer.Option("--llm", help="auto, none, ollama/NAME or openai/NAME.")]
+User = Annotated[
+    str | None, typer.Option("--user", help="Whose conversations and memories; a name, no protection.")
+]
+Private = Annotated[
+    bool, typer.Option("--private", help="Keep nothing: no conversation, no memory, no trace.")
+]

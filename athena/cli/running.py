@@ -70,6 +70,11 @@ def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
         out.print(text())
 
 
+def flush() -> None:
+    """Let what was printed be seen, although the command goes on."""
+    sys.stdout.flush()
+
+
 def say_error(error: Exception) -> None:
     """Print an error's message, in red."""
     err.print(f"{error}", style="red", markup=False)

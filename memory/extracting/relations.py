@@ -1,13 +1,309 @@
-"""How the things that a text names relate, by the rules of `relations.toml`."""
+"""How the things that a text names relate, by the rules of `relations.toml`.
+
+A rule's verb stands between two phrases: the subject is all of its clause that comes before, the object what
+follows. Questions, suppositions and clauses about a pronoun state nothing that could be kept.
+"""
 
 from __future__ import annotations
 
-from memory.extracting.records import Relation
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+
+from memory.extracting.entities import entities_of
+from memory.extracting.records import EntityKind, Relation
+from memory.extracting.shown import Shown, shown
 
 MOST = 8  # relations that are taken of one text
+LONGEST_PHRASE = 6  # words: of more, some belong to another part of the sentence
+LONGEST_CLAUSE = 24
+
+_SENTENCE = re.compile(r"[^\n.!?]+(?:[.!?](?!\s)[^\n.!?]*)*[.!?]?")
+_TOKEN = re.compile(r"`[^`]*`|[^\W_][\w'’%°/-]*(?:[.:]\w+)*[!]?|[^\w\s]")
+_ASIDE = re.compile(r"\([^()\n]{1,60}\)")
+_DEFINED = re.compile(r"\s*(?:the |an? )?([^\W\d_][\w-]*(?: [a-z][\w-]*){0,2})\s*: +(?=(?:an?|the) |[a-z])")
+_AMOUNT = re.compile(r"(?:about |some |only )?\d[\d.,]*\b")
+_GERUND = re.compile(r"(?!ring|string|spring|wing)[a-z]{3,}ing\b")
+_ONLY_IF = re.compile(r"[\s,]*(?:only |just )?(?:if|unless)\b")
+_KINDS = {
+    "name": {EntityKind.ID, EntityKind.TERM},
+    "person": {EntityKind.PERSON},
+    "code": {EntityKind.CODE},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    label: str
+    verb: re.Pattern[str]
+    passive: bool
+    subject: str  # a key of `_KINDS`, or "" for any phrase
+    object: str  # "clause", "thing" or ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    rule: _Rule
+    subject: _Phrase
+    object: _Phrase
+    at: int  # where the verb stands
+    until: int
+    negated: bool
 
 
 def relations_in(text: str) -> tuple[Relation, ...]:
-    """The first `MOST` relations that a text states, in order."""
-    del text
-    return ()
+    """The first `MOST` relations that a text states, in order; `text` is Markdown or plain."""
+    view = shown(text)
+    names = {
+        kind: [(one.start, one.end) for one in entities_of(view) if one.kind in kinds]
+        for kind, kinds in _KINDS.items()
+    }
+    found: list[Relation] = []
+    for sentence in _SENTENCE.finditer(_hidden(view)):
+        for stated in _in_sentence(view, sentence.start(), sentence.end(), names):
+            relation = _relation(view.text, stated)
+            if not any(_same(relation, other) for other in found):
+                found.append(relation)
+        if len(found) >= MOST:
+            break
+    return tuple(found[:MOST])
+
+
+def _hidden(view: Shown) -> str:
+    """The prose without asides in brackets, code made opaque: no verb and no full stop is read within."""
+    characters = list(view.prose)
+    for start, end in view.code:
+        characters[start:end] = "x" * (end - start)
+    return _ASIDE.sub(lambda match: " " * len(match[0]), "".join(characters))
+
+
+def _in_sentence(
+    view: Shown, start: int, end: int, names: Mapping[str, list[tuple[int, int]]]
+) -> Iterator[_Stated]:
+    text = _hidden(view)[:end]
+    if text.rstrip().endswith("?"):
+        return
+    yield from _defined(view, text, start)
+    last: _Stated | None = None
+    for rule, match in sorted(_verbs(text, start), key=lambda item: item[1].start()):
+        if last and match.start() < last.until:
+            continue
+        stated = _stated(rule, match, text, start, last)
+        if stated and (not rule.subject or _is_named(stated.subject, names[rule.subject])):
+            yield stated
+            last = stated
+
+
+def _verbs(text: str, start: int) -> Iterator[tuple[_Rule, re.Match[str]]]:
+    for rule in rules():
+        for match in rule.verb.finditer(text, start):
+            yield rule, match
+
+
+def _stated(rule: _Rule, match: re.Match[str], text: str, start: int, last: _Stated | None) -> _Stated | None:
+    left = _left(text, start, match.start(), last)
+    right = _clause(text, match.end()) if rule.object == "clause" else _phrase(text, match.end())
+    if not left or not right:
+        return None
+    subject, denied = left
+    if _ONLY_IF.match(text, right.end):
+        return None
+    if rule.object == "thing" and _AMOUNT.match(text, right.start):
+        return None
+    if rule.passive and _GERUND.match(text, right.start):
+        return None  # "replaced by setting …": how, not what
+    negated = denied or bool(match.groupdict().get("not"))
+    if rule.passive:
+        subject, right = right, subject
+    return _Stated(rule, subject, right, match.start(), match.end(), negated)
+
+
+# -- phrases -------------------------------------------------------------------------------------------
+
+
+def _left(text: str, start: int, end: int, last: _Stated | None) -> tuple[_Phrase, bool] | None:
+    """The subject of the verb that begins at `end`, and whether the verb is denied."""
+    words = grammar()
+    tokens = [match for match in _TOKEN.finditer(text, start, end) if match.end() <= end]
+    denied = False
+    while tokens and _word(tokens[-1]) in words["helps"] | words["denies"]:
+        denied |= _word(tokens.pop()) in words["denies"]
+    clause: list[re.Match[str]] = []
+    while tokens and not _opens(_word(tokens[-1])):
+        clause.insert(0, tokens.pop())
+    opener = _word(tokens[-1]) if tokens else ""
+    if opener in words["supposes"] | words["conditions"] | words["relates"]:
+        return None
+    if not clause:
+        return _subject_before(tokens, last, denied)
+    phrase = _noun_phrase(clause)
+    return (phrase, denied) if phrase and not _is_supposed(text, start, phrase.start) else None
+
+
+def _subject_before(
+    tokens: list[re.Match[str]], last: _Stated | None, denied: bool
+) -> tuple[_Phrase, bool] | None:
+    """For "A does this and does that", A; for "A, beside B, does", A."""
+    if not tokens:
+        return None
+    opener = _word(tokens.pop())
+    if opener in {"and", "but"} and last and not last.rule.passive:
+        return last.subject, denied
+    if opener == "," and (before := [place for place, token in enumerate(tokens) if token[0] == ","]):
+        phrase = _noun_phrase(tokens[: before[-1]])
+        return (phrase, denied) if phrase else None
+    return None
+
+
+def _noun_phrase(tokens: list[re.Match[str]]) -> _Phrase | None:
+    """The phrase that a clause begins with; None where there is none, or a verb of its own."""
+    words = grammar()
+    while tokens and _word(tokens[0]) in words["articles"]:
+        tokens = tokens[1:]
+    if not tokens or _word(tokens[0]) in words["pronouns"] | words["prepositions"]:
+        return None
+    taken = []
+    for token in tokens:
+        if _word(token) in words["prepositions"]:
+            break
+        taken.append(token)
+    every = {_word(token) for token in tokens}
+    if every & (words["verbs"] | words["pronouns"]) or len(taken) > LONGEST_PHRASE:
+        return None
+    if _word(tokens[-1]) in words["articles"] | words["prepositions"] | {"of"}:
+        return None  # "the" verb: a noun
+    return _Phrase(taken[0].start(), taken[-1].end()) if _has_word(taken) else None
+
+
+def _phrase(text: str, start: int) -> _Phrase | None:
+    """The noun phrase that begins at `start`."""
+    words = grammar()
+    taken: list[re.Match[str]] = []
+    for token in _TOKEN.finditer(text, start):
+        word = _word(token)
+        if not taken and (word in words["articles"] or word in {"both", "exactly", "about"}):
+            continue
+        stops = (
+            words["prepositions"]
+            | words["relates"]
+            | words["begins_clause"]
+            | words["supposes"]
+            | words["conditions"]
+        )
+        if word in stops | words["verbs"] | words["pronouns"] or not _is_word(token):
+            break
+        taken.append(token)
+    while taken and _word(taken[-1]) in {"of", "not", "only", "also"} | words["articles"]:
+        taken.pop()
+    if not taken or len(taken) > LONGEST_PHRASE or not _has_word(taken) or _word(taken[0]) == "of":
+        return None
+    return _Phrase(taken[0].start(), taken[-1].end())
+
+
+def _clause(text: str, start: int) -> _Phrase | None:
+    """What follows, up to a semicolon or the sentence's end."""
+    tokens = []
+    for token in _TOKEN.finditer(text, start):
+        if token[0] in ";:" or len(tokens) > LONGEST_CLAUSE:
+            break
+        tokens.append(token)
+    while tokens and not _is_word(tokens[-1]):
+        tokens.pop()
+    return _Phrase(tokens[0].start(), tokens[-1].end()) if tokens else None
+
+
+def _defined(view: Shown, text: str, start: int) -> Iterator[_Stated]:
+    """As glossaries have it: "LOX: liquid oxygen", the word emphasised or in capitals."""
+    match = _DEFINED.match(text, start)
+    if not match:
+        return
+    first, last = match.span(1)
+    marked = view.marked(first, last) or match[1].isupper()
+    right = _clause(text, match.end())
+    if marked and right:
+        yield _Stated(rules()[0], _Phrase(first, last), right, last, match.end(), negated=False)
+
+
+def _opens(word: str) -> bool:
+    words = grammar()
+    stops = words["begins_clause"] | words["supposes"] | words["conditions"] | words["relates"]
+    return word in stops or not (word[0].isalnum() or word[0] == "`")
+
+
+def _is_supposed(text: str, start: int, at: int) -> bool:
+    """True where the sentence begins with a condition, or the clause with a supposition."""
+    first = _TOKEN.search(text, start, at)
+    return bool(first) and _word(first) in grammar()["supposes"]
+
+
+def _is_named(phrase: _Phrase, names: list[tuple[int, int]]) -> bool:
+    return any(start < phrase.end and phrase.start < end for start, end in names)
+
+
+def _is_word(token: re.Match[str]) -> bool:
+    return token[0][0].isalnum() or token[0][0] == "`"
+
+
+def _has_word(tokens: list[re.Match[str]]) -> bool:
+    return any(any(map(str.isalpha, token[0])) for token in tokens)
+
+
+def _word(token: re.Match[str]) -> str:
+    return token[0].casefold().replace("’", "'")
+
+
+def _relation(text: str, stated: _Stated) -> Relation:
+    label = f"not {stated.rule.label}" if stated.negated else stated.rule.label
+    subject, right = (
+        " ".join(text[one.start : one.end].replace("`", "").split())
+        for one in (stated.subject, stated.object)
+    )
+    ends = (stated.subject.start, stated.subject.end, stated.object.start, stated.object.end)
+    return Relation(subject, label, right, min(ends), max(ends))
+
+
+def _same(one: Relation, other: Relation) -> bool:
+    return replace(one, start=0, end=0) == replace(other, start=0, end=0)
+
+
+# -- rules ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, dict[str, list[str]]]:
+    path = files("memory.extracting") / "relations.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def grammar() -> Mapping[str, frozenset[str]]:
+    """Words by what they do to a phrase."""
+    return {name: frozenset(words) for name, words in _data()["grammar"].items()}
+
+
+@lru_cache(maxsize=1)
+def rules() -> tuple[_Rule, ...]:
+    """A rule for each verb of `relations.toml`, in its order; the first is "means"."""
+    data: dict[str, object] = dict(_data())
+    words = dict(data["words"])  # type: ignore[call-overload]
+    found = []
+    for row in data["relation"]:  # type: ignore[attr-defined]
+        for way in ("verbs", "passive"):
+            for verb in row.get(way, ()):
+                for word, pattern in words.items():
+                    verb = verb.replace(f"{{{word}}}", pattern)
+                compiled = re.compile(rf"(?<![\w'’-])(?:{verb})(?![\w'’-])")
+                passive = way == "passive"
+                found.append(
+                    _Rule(row["label"], compiled, passive, row.get("subject", ""), row.get("object", ""))
+                )
+    return tuple(found)

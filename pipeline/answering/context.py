@@ -88,8 +88,9 @@ def assemble_prompt(
     *,
     budget: Budget,
     leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
+    memory: Sequence[Message] = (),
 ) -> Prompt:
-    """The prompt: system header and rules; the history that fits; numbered sources and the message.
+    """The prompt: system header and rules; the history that fits; memory; numbered sources and the message.
 
     Documents may say anything, so their text is never in the system message, and stands between lines that
     have a random word of this request. `leaves` are sections' sentences, by section: what was found of these
@@ -98,6 +99,7 @@ def assemble_prompt(
     word = secrets.token_hex(WORD_BYTES)
     header = system_prompt(persona.system_header, persona.tone)
     bare = count_tokens(header) + count_tokens(asking_prompt("", "", word=word))
+    bare += sum(count_tokens(said.text) + MESSAGE_TOKENS for said in memory)
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
@@ -107,6 +109,7 @@ def assemble_prompt(
     messages = (
         Message("system", header),
         *kept,
+        *memory,
         Message("user", asking_prompt(text, asked, word=word)),
     )
     return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)

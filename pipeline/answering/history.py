@@ -8,12 +8,15 @@ from pipeline.answering.citations import without_markers
 from pipeline.messages import Message
 from pipeline.stores.conversations import Conversation
 
+NO_HISTORY = ("reply", "memory")
+"""Modes of answers that no question refers to, and no prompt repeats."""
+
 
 class History:
     """The messages of one conversation; filled from what is stored, added to after each answer.
 
-    A failed turn without text is left out: its question would be answered twice; so is small talk, which no
-    question refers to. Markers are removed:
+    A failed turn without text is left out: its question would be answered twice; so are small talk and what the
+    memory answered, which no question refers to. Markers are removed:
     their numbers mean nothing in the next prompt.
     """
 
@@ -25,7 +28,7 @@ class History:
         """The history of a stored conversation."""
         history = cls()
         for turn in conversation.turns if conversation else ():
-            if turn.answer.mode == "reply":
+            if turn.answer.mode in NO_HISTORY:
                 continue
             history.remember(turn.question, turn.answer.text)
         return history

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ConfigurationError
+
+
+def _as_several(given: Any) -> Any:
+    return (given,) if isinstance(given, str) else given
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_several)]
+"""One text or several."""
 
 
 class Persona(BaseModel):
@@ -29,12 +38,20 @@ class Persona(BaseModel):
     )
     ship: str = Field("", description="what the manuals are of; {ship} in the texts stands for it")
     crew: str = Field("", description="who asks; {crew} in the texts stands for it")
+    identity: Texts = Field((), description="static memory: who the assistant is")
+    goals: Texts = Field((), description="static memory: what it is for")
+    rules: Texts = Field((), description="static memory: what it keeps to")
+    environment: Texts = Field((), description="static memory: where it is, and with whom")
     suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
 
     def with_names(self) -> Persona:
         """The same persona with `{ship}` and `{crew}` replaced in its texts."""
         texts = {key: getattr(self, key) for key in ("greeting", "tone", "system_header")}
-        return self.model_copy(update={key: self._named(text) for key, text in texts.items()})
+        static = {
+            key: tuple(map(self._named, getattr(self, key)))
+            for key in ("identity", "goals", "rules", "environment")
+        }
+        return self.model_copy(update={key: self._named(text) for key, text in texts.items()} | static)
 
     def _named(self, text: str) -> str:
         return text.replace("{ship}", self.ship).replace("{crew}", self.crew)

@@ -38,6 +38,7 @@ class Recalled:
 class Recollection:
     """What comes to mind for a message: who answers, what belongs to it, and whom or what it names."""
 
+    preset: str = ""
     static: tuple[Recalled, ...] = ()
     memories: tuple[Recalled, ...] = ()  # best first
     graph: tuple[Recalled, ...] = ()  # relations and entities, by their ids

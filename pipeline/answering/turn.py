@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.answer import Answer, Passage, Retrieval
+from pipeline.answering.remembering import Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
 from pipeline.steps.records import GenerateStep, Step, step_of
@@ -41,6 +42,7 @@ class RunningTurn:
     settings: Mapping[str, object]
     question: str = ""  # the message as it is searched for
     beside: Beside | None = None  # its other reading, in a conversation
+    recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None
     file_hashes: Mapping[str, str] = field(default_factory=dict)
     text: str = ""  # that a model has written
@@ -85,6 +87,7 @@ class RunningTurn:
             "notices": self.notices,
             "status": "stopped" if self.stop.is_set() else "complete",
             "settings": self.settings,
+            "recalled": tuple(item.id for item in self.recollection.memories),
             "verdict": self.retrieval.answerability.verdict if self.retrieval else None,
             "corrected": self.retrieval.question if self.retrieval and self.retrieval.asked else "",
         } | given

@@ -24,6 +24,7 @@ from pipeline.steps.records import (
     MergeStep,
     MergeUpStep,
     PromptStep,
+    RecallStep,
     RerankStep,
     SearchStep,
     SelectStep,
@@ -49,6 +50,7 @@ MOST_DOCUMENTS = 50
 KINDS: Mapping[type[Step], Kind] = {
     HydeStep: Kind.LLM,
     EmbedStep: Kind.EMBEDDING,
+    RecallStep: Kind.RETRIEVER,
     SearchStep: Kind.RETRIEVER,
     FuseStep: Kind.RETRIEVER,
     MergeStep: Kind.RETRIEVER,

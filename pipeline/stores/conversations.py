@@ -69,8 +69,13 @@ class Conversations(Protocol):
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
 
-    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
-        """All conversations, or those of one user, the latest used first."""
+    def list(
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`.
+
+        `before` is the last one of the page that was read before: it comes, by its time of use, before these.
+        """
 
     def users(self) -> Sequence[str]:
         """All users that have a conversation, by name."""

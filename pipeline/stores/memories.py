@@ -6,9 +6,12 @@ A store keeps rows and nothing else: what is remembered, recalled, merged or for
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from pipeline.errors import MemoriesChanged
 
 Tier = Literal["static", "short_term", "long_term"]
 Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
@@ -21,7 +24,10 @@ Action = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySource:
-    """Where a memory comes from: a span of a turn, of a document, or another memory; one of the three ids."""
+    """Where a memory comes from: a span of a turn, of a document, or another memory; one of the three ids.
+
+    None of them once the turn's conversation was deleted: the memory stays, and its quote with it.
+    """
 
     turn_id: str = ""
     source: str = ""  # a document's path, as in the index
@@ -155,12 +161,27 @@ class MemoryChanges:
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
 
+    @property
+    def changes_rows(self) -> bool:
+        """Whether it does more than to say what was remembered."""
+        return any(getattr(self, name) for name in self.__slots__ if name != "remembered")
+
+    @property
+    def rows(self) -> tuple[Memory | Entity | Mention | Relation, ...]:
+        """The rows that it leaves, of all kinds."""
+        gone = frozenset(self.removed)
+        rows = (*self.memories, *self.entities, *self.mentions, *self.relations)
+        return tuple(row for row in rows if row.id not in gone)
+
 
 class Memories(Protocol):
-    """The memories of one store; safe to use from several threads and processes."""
+    """The memories of one store; safe to use from several threads and processes.
+
+    An id names one row of a user, of whichever kind; another user may have a row of the same id.
+    """
 
     def users(self) -> list[str]:
-        """All users of whom something is stored, by name."""
+        """All users of whom something is remembered, by name."""
 
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown. Cheap."""
@@ -171,8 +192,9 @@ class Memories(Protocol):
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version.
 
+        Changes that only say what was `remembered` leave the version as it is: no row of the user's changes.
         Raises `MemoriesChanged` where the version is not `expected`: load and decide again. Writing a second
-        live row of the same user, tier and text raises it, too.
+        live row of the same user, tier and text raises it, too. Raises ValueError for a row of another user.
         """
 
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
@@ -182,8 +204,27 @@ class Memories(Protocol):
         """As `apply`, and then no file of the store holds a byte of what was removed.
 
         `words` are overwritten in place in all turns (messages, answers, steps, prompts) and titles of this
-        user's conversations.
+        user's conversations; what an answer in progress writes later is not. Raises `ErasureIncomplete` where
+        all of it is done, but bytes may be left in a file that another process reads: the next `forget`, or
+        whoever opens the store next, goes on with it.
         """
 
     def close(self) -> None:
         """Release files and connections."""
+
+
+def text_hash(text: str) -> bytes:
+    """What two memories of the same text have in common."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def check_user(user: str, changes: MemoryChanges) -> None:
+    """Raise ValueError where a row belongs to somebody else."""
+    for row in (*changes.rows, *changes.events):
+        if row.user != user:
+            raise ValueError(f"a row of '{row.user}' cannot be written to the memories of '{user}'")
+
+
+def changed_meanwhile(user: str) -> MemoriesChanged:
+    """The error for a change that was decided on older rows."""
+    return MemoriesChanged(f"The memories of '{user}' were changed by somebody else meanwhile.", "Try again.")

@@ -1,21 +1,27 @@
-"""An index and its conversations copied from one store into another, vectors and all: nothing is embedded.
+"""An index, conversations and memories copied from one store into another, vectors and all.
+
+Nothing is embedded again.
 
 What is there already is left alone: the next copy goes on where one was broken off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument
 from pipeline.stores.manifest import why_outdated
+from pipeline.stores.memories import Entity, MemoryChanges, Mention, Relation
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo, Conversations
+    from pipeline.stores.memories import Memories, MemoryEvent
 
+Row = TypeVar("Row", Entity, Mention, Relation)
+Said = TypeVar("Said", Mention, Relation)
 Report = Callable[[str, int, int], None]  # what, done, total
 
 
@@ -27,6 +33,8 @@ class Migration:
     conversations: int
     documents_unchanged: int
     conversations_unchanged: int
+    memories: int = 0
+    memories_unchanged: int = 0
 
 
 def migrate(
@@ -34,12 +42,14 @@ def migrate(
     target: DocumentStore,
     *,
     conversations: tuple[Conversations, Conversations],
+    memories: tuple[Memories, Memories],
     force: bool = False,
     report: Report | None = None,
 ) -> Migration:
-    """Copy documents, then conversations (a pair: from, to), into a store that may have some of them.
+    """Copy documents, then conversations and memories (pairs: from, to), into a store that may have some.
 
-    Only `force` writes over documents of the target that read otherwise; nothing is deleted, on either side.
+    Only `force` writes over documents of the target that read otherwise; nothing is deleted, on either side:
+    what was forgotten in one store alone stays in the other, and what the target forgot does not come back.
 
     Raises:
         StoreError: nothing to copy, or the target has other documents and `force` is not given.
@@ -48,7 +58,8 @@ def migrate(
     report = report or (lambda _what, _done, _total: None)
     copied, kept = _copy_documents(source, target, force=force, report=report)
     moved, known = _copy_conversations(*conversations, report=report)
-    return Migration(copied, moved, kept, known)
+    remembered, left = _copy_memories(*memories, report=report)
+    return Migration(copied, moved, kept, known, remembered, left)
 
 
 def _copy_documents(
@@ -128,3 +139,63 @@ def _copy_conversations(source: Conversations, target: Conversations, *, report:
 def _older(there: ConversationInfo | None, info: ConversationInfo) -> bool:
     """True where the target does not have it, or has less of it; one that went on there is left alone."""
     return there is None or (there.updated_at, there.turns) < (info.updated_at, info.turns)
+
+
+def _copy_memories(source: Memories, target: Memories, *, report: Report) -> tuple[int, int]:
+    """Copy each user's rows in one write; of a memory that both have, the one that was changed last stays."""
+    copied = unchanged = 0
+    users = source.users()
+    report("Users", 0, len(users))
+    for done, user in enumerate(users, start=1):
+        changes, version = _missing(source, target, user)
+        if changes:
+            target.apply(user, changes, expected=version)
+        copied += len(changes.memories)
+        unchanged += len(source.load(user).memories) - len(changes.memories)
+        report("Users", done, len(users))
+    return copied, unchanged
+
+
+def _missing(source: Memories, target: Memories, user: str) -> tuple[MemoryChanges, int]:
+    """What the target lacks of a user, and the version of the target that lacks it."""
+    wanted, there = source.load(user), target.load(user)
+    here, known = source.events(user), target.events(user)
+    known_ids = {event.id for event in known}
+    changed, changed_there = _last_changes(here), _last_changes(known)
+    forgotten = {event.memory_id for event in known if event.action == "DELETE"}
+    present = {row.id: row for row in there.memories}
+    newer = [
+        row
+        for row in wanted.memories
+        if (row.id not in present and row.id not in forgotten)
+        or (
+            row.id in present
+            and present[row.id] != row
+            and changed.get(row.id, 0) > changed_there.get(row.id, 0)
+        )
+    ]
+    taken = {row.id for row in newer}
+    texts = {(row.tier, row.text) for row in there.memories if row.live and row.id not in taken}
+    memories = tuple(row for row in newer if not row.live or (row.tier, row.text) not in texts)
+    changes = MemoryChanges(
+        memories=memories,
+        entities=_lacking(wanted.entities, there.entities),
+        mentions=_of_present(_lacking(wanted.mentions, there.mentions), forgotten),
+        relations=_of_present(_lacking(wanted.relations, there.relations), forgotten),
+        events=tuple(event for event in here if event.id not in known_ids),
+    )
+    return changes, there.version
+
+
+def _last_changes(events: Iterable[MemoryEvent]) -> dict[str, float]:
+    """When each memory was changed last."""
+    return {event.memory_id: event.at for event in sorted(events, key=lambda event: event.at)}
+
+
+def _lacking(wanted: Iterable[Row], there: Iterable[Row]) -> tuple[Row, ...]:
+    known = {row.id for row in there}
+    return tuple(row for row in wanted if row.id not in known)
+
+
+def _of_present(rows: Iterable[Said], forgotten: set[str]) -> tuple[Said, ...]:
+    return tuple(row for row in rows if row.memory_id not in forgotten)

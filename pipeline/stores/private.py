@@ -37,10 +37,13 @@ class PrivateConversations:
         self.restore(made)
         return made
 
-    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
-        """All conversations, or those of one user, the latest used first."""
+    def list(
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         infos = [kept.info for kept in self._kept.values() if user in (None, kept.info.user)]
-        return sorted(infos, key=lambda info: info.updated_at, reverse=True)
+        after = [info for info in infos if before is None or _place(info) < _place(before)]
+        return sorted(after, key=_place, reverse=True)[:limit]
 
     def users(self) -> Sequence[str]:
         """All users that have a conversation, by name."""
@@ -97,10 +100,15 @@ class PrivateConversations:
 
     def restore(self, conversation: Conversation) -> None:
         """Keep a conversation whole, with its ids and times, in the place of one of the same id."""
+        info = replace(conversation.info, turns=len(conversation.turns))
         with self._lock:
-            self._kept[conversation.info.id] = conversation
+            self._kept[info.id] = replace(conversation, info=info)
 
     def close(self) -> None:
         """Drop all of them."""
         with self._lock:
             self._kept.clear()
+
+
+def _place(info: ConversationInfo) -> tuple[float, str]:
+    return info.updated_at, info.id

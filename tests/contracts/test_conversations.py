@@ -14,7 +14,7 @@ from pipeline.answering.history import History
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit
-from pipeline.stores.conversations import Conversation, Conversations
+from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.private import PrivateConversations
 from tests.contracts.conftest import BACKENDS
@@ -75,6 +75,33 @@ class TestConversations:
         assert conversations.get(second).info.title == "Other"
         conversations.delete(first)
         assert [info.id for info in conversations.list()] == [second]
+
+    def test_they_are_listed_page_by_page(self, conversations: Conversations) -> None:
+        for number in range(5):
+            conversations.create(f"{number}")
+        now = conversations.list()[0].updated_at
+        for id_ in ("a", "b", "c"):  # as a migration in one moment would leave them
+            conversations.restore(Conversation(ConversationInfo(id_, id_, now, now, 0), ()))
+        everything = conversations.list()
+        pages = [conversations.list(limit=3)]
+        while pages[-1]:
+            pages.append(conversations.list(limit=3, before=pages[-1][-1]))
+        assert [len(page) for page in pages] == [3, 3, 2, 0]
+        assert [info for page in pages for info in page] == everything
+        assert conversations.list(limit=0) == []
+        assert conversations.list(before=everything[5]) == everything[6:]
+
+    def test_the_number_of_turns_is_kept_and_right(self, conversations: Conversations) -> None:
+        id_ = conversations.create().info.id
+        turns = [conversations.save_turn(id_, answer(f"Q{number}")) for number in range(3)]
+        conversations.save_turn(id_, answer("Q1", turn_id=turns[1]))  # written over
+        assert [info.turns for info in conversations.list()] == [3]
+        whole = conversations.get(id_)
+        conversations.restore(replace(whole, turns=whole.turns[:2]))
+        assert [info.turns for info in conversations.list()] == [2]
+        conversations.save_turn(id_, answer("Q4"))
+        assert [turn.question for turn in conversations.get(id_).turns] == ["Q0", "Q1", "Q4"]
+        assert [info.turns for info in conversations.list()] == [3]
 
     def test_what_is_not_there_is_an_error(self, conversations: Conversations) -> None:
         for call in (

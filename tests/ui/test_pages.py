@@ -143,6 +143,19 @@ def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
     assert athena.conversations.list()[0].title == "Other"
 
 
+def test_older_conversations_are_listed_when_asked_for(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.chat.sidebar.PAGE", 2)
+    ids = [athena.conversations.create(f"Number {number}").info.id for number in range(5)]
+    app = run_app(athena)
+    shown = [len([id_ for id_ in ids if f"open-{id_}" in {button.key for button in app.button}])]
+    while older := [button for button in app.button if button.label == "Older conversations"]:
+        older[0].click().run()
+        shown.append(len([id_ for id_ in ids if f"open-{id_}" in {button.key for button in app.button}]))
+    assert shown == [2, 4, 5]
+
+
 def test_documents_are_listed_with_their_counts(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="documents")
     assert [metric.value for metric in app.metric] == ["2", "2", "5"]

@@ -61,7 +61,10 @@ def ask(question: str, *, verbatim: bool = False) -> None:
     conversation = state.conversation_id()
     try:
         if not conversation:
-            conversation = process.athena().conversations.create(title_of(question)).info.id
+            begun = process.athena().conversations.create(
+                title_of(question), user=process.settings().user, assistant=process.persona().name
+            )
+            conversation = begun.info.id
             state.open_conversation(conversation)
         start_answer(question, conversation_id=conversation, verbatim=verbatim)
     except AthenaError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo
 
 UNTITLED = "New conversation"
-MOST_LISTED = 60
+PAGE = 60
+"""Conversations that are listed at first, and once more each time that older ones are asked for."""
+
+
+@dataclass(slots=True)
+class Listed:
+    """How much of the list this session has asked for."""
+
+    pages: int = 1
 
 
 def sidebar() -> None:
@@ -37,12 +46,19 @@ def sidebar() -> None:
 
 def _conversations() -> None:
     current = state.conversation_id()
-    found = process.athena().conversations.list()
+    shown = PAGE * state.kept(Listed).pages
+    found = process.athena().conversations.list(limit=shown + 1)
     with st.container(key="conversations"):
         if not found:
             st.caption("Your conversations will be listed here.")
-        for info in found[:MOST_LISTED]:
+        for info in found[:shown]:
             _row(info, current=info.id == current)
+        if len(found) > shown:
+            st.button("Older conversations", type="tertiary", width="stretch", on_click=_show_more)
+
+
+def _show_more() -> None:
+    state.kept(Listed).pages += 1
 
 
 def _row(info: ConversationInfo, *, current: bool) -> None:

@@ -45,7 +45,7 @@ def turns(conversation: Conversation, run: Run | None, *, working: bool, on_ask:
         finished = stored[:-1]
     place = Place(conversation.info.id, on_ask, working=working)
     for position, turn in enumerate(finished):
-        _show(_view_of(turn), place, position)
+        _show(_view_of(turn, conversation.info.user), place, position)
     every = DRAIN_EVERY if working else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
 
@@ -77,17 +77,23 @@ def _draw_last_turn(place: Place, position: int) -> None:
 
 
 def _last_view(place: Place, run: Run | None, position: int) -> View:
-    turns = () if place.working else process.athena().conversations.get(place.conversation_id).turns
+    conversation = None if place.working else process.athena().conversations.get(place.conversation_id)
+    turns = conversation.turns if conversation else ()
     snapshot = run.snapshot() if run else None
-    if len(turns) <= position and snapshot is not None:
+    if conversation is None or (len(turns) <= position and snapshot is not None):
+        assert snapshot is not None  # noqa: S101  (who works has a run)
         return running_view(snapshot)
-    view = _view_of(turns[-1])
+    view = _view_of(turns[-1], conversation.info.user)
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
 
 
-def _view_of(turn: Turn) -> View:
-    return stored_view(turn.answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text)
+def _view_of(turn: Turn, user: str) -> View:
+    """A stored turn, with what the memories say now that it names."""
+    answer, recalled = process.athena().with_memories(turn.answer, user=user)
+    return stored_view(
+        answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text, recalled=recalled
+    )
 
 
 def _show(view: View, place: Place, position: int) -> None:

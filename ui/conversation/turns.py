@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
@@ -42,11 +43,20 @@ BLANK: View = {
     "word": "",
     "rated": False,
     "inspectable": False,
+    "recalled": [],
 }
+NOTHING_RECALLED: Mapping[str, str] = {}
 
 
-def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, word: str = "") -> View:
-    """A finished turn; where it failed, its last notice says why."""
+def stored_view(
+    answer: Answer,
+    *,
+    turn_id: str,
+    feedback: int | None = None,
+    word: str = "",
+    recalled: Mapping[str, str] = NOTHING_RECALLED,
+) -> View:
+    """A finished turn; where it failed, its last notice says why. `recalled`: texts of memories, by id."""
     failed = answer.status == "failed" and bool(answer.notices)
     notices = answer.notices[:-1] if failed else answer.notices
     return (
@@ -72,6 +82,7 @@ def stored_view(answer: Answer, *, turn_id: str, feedback: int | None = None, wo
             "word": word,
             "rated": True,
             "inspectable": bool(answer.steps) and answer.mode != "reply",
+            "recalled": [{"id": known, "text": text} for known, text in recalled.items()],
         }
     )
 
@@ -105,7 +116,7 @@ def step_line(snapshot: RunSnapshot) -> str:
 
 
 def _kind(answer: Answer) -> str:
-    if answer.mode == "reply":
+    if answer.mode in ("reply", "memory"):
         return "reply"
     if answer.abstained:
         return "abstained"
@@ -195,7 +206,7 @@ def support_view(support: Support) -> View:
 
 def meta(answer: Answer) -> list[str]:
     """The quiet line: sources, what lacks support, model, time."""
-    if answer.mode == "reply":
+    if answer.mode in ("reply", "memory"):
         return []
     sources = len({(c.source, c.heading_path) for c in answer.citations})
     line = [counted(sources, "section")] if sources else []

@@ -21,6 +21,8 @@ from pipeline.steps.records import (
     MergeUpStep,
     PromptStep,
     QuoteStep,
+    RecallStep,
+    RememberStep,
     RerankStep,
     SearchStep,
     SelectStep,
@@ -40,6 +42,7 @@ LISTS = {
 }
 LABELS = {
     "condense": "Condense",
+    "recall": "Recall",
     "correct": "Spelling",
     "hyde": "Hypothesis",
     "wait": "Wait",
@@ -56,6 +59,7 @@ LABELS = {
     "generate": "Generate",
     "quote": "Quote",
     "verify": "Verify",
+    "remember": "Remember",
 }
 DEPTH = 12  # ranks drawn; what stands lower is drawn below the last
 SENTENCES = 40  # rows of each list of sentences
@@ -93,6 +97,10 @@ def _count(step: Step) -> str:
     match step:
         case CondenseStep():
             return {"rules": "by rules", "model": "by the model"}.get(step.by, "as asked")
+        case RecallStep():
+            return f"{len(step.recalled) + len(step.graph)} of {counted(step.considered, 'candidate')}"
+        case RememberStep():
+            return step.detail or f"{len(step.added)} kept"
         case CorrectStep():
             return counted(len(step.words), "word")
         case HydeStep():

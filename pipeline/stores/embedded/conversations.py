@@ -24,16 +24,28 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.embedded.database import ConnectionPool, transaction
 
-_INFO = """
-    SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id), user, assistant
-    FROM conversation LEFT JOIN turn ON turn.conversation_id = conversation.id
-"""
+_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
 _TURN = """
     SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
 """
 _INSERT = """
     INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
 """
+
+# Memories outlive the conversation that they come from; what they say of it then names no turn.
+_TURNS_OF = "SELECT id FROM turn WHERE conversation_id = ?1"
+_LEAVE_MEMORIES = (
+    f"""
+    UPDATE memory_user SET version = version + 1 WHERE user IN (
+        SELECT user FROM memory_source WHERE turn_id IN ({_TURNS_OF})
+        UNION SELECT user FROM mention WHERE turn_id IN ({_TURNS_OF})
+        UNION SELECT user FROM relation WHERE turn_id IN ({_TURNS_OF})
+    )
+    """,  # noqa: S608
+    f"UPDATE memory_source SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",  # noqa: S608
+    f"UPDATE mention SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",  # noqa: S608
+    f"UPDATE relation SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",  # noqa: S608
+)
 
 
 class EmbeddedConversations:
@@ -50,12 +62,18 @@ class EmbeddedConversations:
             connection.execute(_INSERT, (info.id, title, now, now, user, assistant))
         return Conversation(info, ())
 
-    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
-        """All conversations, or those of one user, the latest used first."""
-        query = f"""{_INFO} WHERE :user IS NULL OR user = :user
-            GROUP BY conversation.id ORDER BY updated_at DESC"""
+    def list(
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
+        where, given = ["1"], []
+        if user is not None:
+            where, given = [*where, "user = ?"], [user]
+        if before is not None:
+            where, given = [*where, "(updated_at, id) < (?, ?)"], [*given, before.updated_at, before.id]
+        listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
-            rows = connection.execute(query, {"user": user}).fetchall()
+            rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
         return [ConversationInfo(*row) for row in rows]
 
     def users(self) -> Sequence[str]:
@@ -75,9 +93,7 @@ class EmbeddedConversations:
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
-            row = connection.execute(
-                f"{_INFO} WHERE conversation.id = ? GROUP BY conversation.id", (conversation_id,)
-            ).fetchone()
+            row = connection.execute(f"{_INFO} WHERE id = ?", (conversation_id,)).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
             turns = connection.execute(
@@ -96,7 +112,9 @@ class EmbeddedConversations:
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
-        with self._pool.borrow() as connection:
+        with self._pool.borrow() as connection, transaction(connection):
+            for statement in _LEAVE_MEMORIES:
+                connection.execute(statement, (conversation_id,))
             done = connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -115,8 +133,9 @@ class EmbeddedConversations:
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
                                   remembered)
-                VALUES (:id, :conversation, (SELECT count(*) FROM turn WHERE conversation_id = :conversation),
-                        :question, :status, :answer, :now, 0)
+                SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now,
+                       0
+                FROM turn WHERE conversation_id = :conversation
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
                 """,
                 {

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.errors import StoreError
+from pipeline.stores.embedded import erasing
 from pipeline.stores.embedded.schema import MIGRATIONS
 
 FILE_NAME = "athena.sqlite"
@@ -78,6 +79,8 @@ class ConnectionPool:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle = [open_database(path)]
+        with store_errors(path):
+            erasing.go_on(self._idle[0], path)
         self._guard = threading.Lock()
         self._closed = False
 

@@ -123,18 +123,162 @@ EMBEDDING_COLUMNS = (
 )
 """What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
 
+TURN_COUNTS = (
+    # Positions were unique already, but nothing said so: a file that has two of the same is put in order.
+    """
+    UPDATE turn SET position = ordered.position
+    FROM (
+        SELECT id, row_number() OVER (PARTITION BY conversation_id ORDER BY position, rowid) - 1 AS position
+        FROM turn
+    ) AS ordered
+    WHERE turn.id = ordered.id AND turn.position <> ordered.position
+    """,
+    "DROP INDEX turn_conversation",
+    "CREATE UNIQUE INDEX turn_conversation ON turn (conversation_id, position)",
+    "ALTER TABLE conversation ADD COLUMN turns INTEGER NOT NULL DEFAULT 0",
+    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)",
+    """
+    CREATE TRIGGER turn_begun AFTER INSERT ON turn BEGIN
+        UPDATE conversation SET turns = turns + 1 WHERE id = NEW.conversation_id;
+    END
+    """,
+    """
+    CREATE TRIGGER turn_deleted AFTER DELETE ON turn BEGIN
+        UPDATE conversation SET turns = turns - 1 WHERE id = OLD.conversation_id;
+    END
+    """,
+    "CREATE INDEX conversation_used ON conversation (updated_at, id)",
+)
+"""How many turns a conversation has is kept beside it: a page of the list reads no turns."""
+
 OWNER_COLUMNS = (
     f"ALTER TABLE conversation ADD COLUMN user TEXT NOT NULL DEFAULT '{DEFAULT_USER}'",
     "ALTER TABLE conversation ADD COLUMN assistant TEXT NOT NULL DEFAULT ''",
-    "CREATE INDEX conversation_user ON conversation (user)",
+    "CREATE INDEX conversation_user ON conversation (user, updated_at, id)",
     # Turns from before there were memories are not looked at.
     "ALTER TABLE turn ADD COLUMN remembered INTEGER NOT NULL DEFAULT 1 CHECK (remembered IN (0, 1))",
     "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
 )
 """Whose a conversation is, and which of its turns were looked at for what is to be remembered."""
 
+MEMORY_TABLES = (
+    "CREATE TABLE memory_user (user TEXT PRIMARY KEY, version INTEGER NOT NULL)",
+    """
+    CREATE TABLE memory (
+        user TEXT NOT NULL,
+        id TEXT NOT NULL,
+        text TEXT NOT NULL,
+        hash BLOB NOT NULL,          -- of the text: no two live ones of a user and tier have the same
+        tier TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        category TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        tags TEXT NOT NULL,          -- JSON
+        importance REAL,
+        why TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        predicate TEXT NOT NULL,
+        object TEXT NOT NULL,
+        success INTEGER,
+        pinned INTEGER NOT NULL,
+        trusted INTEGER NOT NULL,
+        stale INTEGER NOT NULL,
+        disputed TEXT NOT NULL,
+        valid_at REAL,
+        invalid_at REAL,
+        created_at REAL NOT NULL,
+        expired_at REAL,
+        accessed_at REAL,
+        accesses INTEGER NOT NULL,
+        embedding BLOB NOT NULL,     -- float32
+        embedded_by TEXT NOT NULL,
+        PRIMARY KEY (user, id)
+    )
+    """,
+    """
+    CREATE UNIQUE INDEX memory_live ON memory (user, tier, hash)
+    WHERE expired_at IS NULL AND invalid_at IS NULL
+    """,
+    """
+    CREATE TABLE memory_source (
+        user TEXT NOT NULL,
+        owner TEXT NOT NULL,         -- the memory that comes from it
+        position INTEGER NOT NULL,
+        turn_id TEXT NOT NULL,       -- '' once its conversation is deleted: the quote alone is left
+        source TEXT NOT NULL,
+        memory_id TEXT NOT NULL,
+        part TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        end INTEGER NOT NULL,
+        quote TEXT NOT NULL,
+        file_hash TEXT NOT NULL,
+        PRIMARY KEY (user, owner, position),
+        FOREIGN KEY (user, owner) REFERENCES memory (user, id) ON DELETE CASCADE
+    )
+    """,
+    "CREATE INDEX memory_source_turn ON memory_source (turn_id)",
+    """
+    CREATE TABLE entity (
+        user TEXT NOT NULL,
+        id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        type TEXT NOT NULL,
+        aliases TEXT NOT NULL,       -- JSON
+        attributes TEXT NOT NULL,    -- JSON
+        PRIMARY KEY (user, id)
+    )
+    """,
+    """
+    CREATE TABLE mention (
+        user TEXT NOT NULL,
+        id TEXT NOT NULL,
+        entity_id TEXT NOT NULL,
+        at REAL NOT NULL,
+        memory_id TEXT NOT NULL,
+        turn_id TEXT NOT NULL,
+        source TEXT NOT NULL,
+        PRIMARY KEY (user, id)
+    )
+    """,
+    "CREATE INDEX mention_turn ON mention (turn_id)",
+    """
+    CREATE TABLE relation (
+        user TEXT NOT NULL,
+        id TEXT NOT NULL,
+        subject_id TEXT NOT NULL,
+        label TEXT NOT NULL,
+        object_id TEXT NOT NULL,
+        at REAL NOT NULL,
+        memory_id TEXT NOT NULL,
+        turn_id TEXT NOT NULL,
+        source TEXT NOT NULL,
+        PRIMARY KEY (user, id)
+    )
+    """,
+    "CREATE INDEX relation_turn ON relation (turn_id)",
+    """
+    CREATE TABLE memory_event (
+        number INTEGER PRIMARY KEY,
+        user TEXT NOT NULL,
+        id TEXT NOT NULL,
+        memory_id TEXT NOT NULL,
+        action TEXT NOT NULL,
+        at REAL NOT NULL,
+        other_id TEXT NOT NULL,
+        UNIQUE (user, id)
+    )
+    """,
+    "CREATE INDEX memory_event_memory ON memory_event (user, memory_id)",
+    # What was forgotten and may still be in the log or in a gap of a page: see embedded/erasing.py.
+    "CREATE TABLE erasure (id INTEGER PRIMARY KEY CHECK (id = 1), pending INTEGER NOT NULL)",
+    "INSERT INTO erasure VALUES (1, 0)",
+)
+"""What is remembered of each user; a user's `version` rises with each change of their rows."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
+    TURN_COUNTS,
     OWNER_COLUMNS,
+    MEMORY_TABLES,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 import uuid
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
@@ -27,11 +27,16 @@ from pipeline.stores.conversations import (
     unknown_turn,
 )
 from pipeline.stores.server.addresses import ServerAddresses
+from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.turns import of_user, stored_answer
 
 # Turns in the order in which they were begun.
 _ORDER = [("position", 1), ("created_at", 1)]
+_LATEST = [("updated_at", -1), ("_id", -1)]
+
+PLACES_TRIED = 50
 
 
 class ServerConversations:
@@ -39,6 +44,7 @@ class ServerConversations:
 
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
+        self._memories = ServerMemories(addresses)
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
@@ -46,16 +52,19 @@ class ServerConversations:
         now = time.time()
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._servers.mongo.collection("conversations") as conversations:
-            conversations.insert_one({"_id": info.id, **_kept(info), "begun": 0})
+            conversations.insert_one({"_id": info.id, **_kept(info), "begun": 0, "turns": 0})
         return Conversation(info, ())
 
-    def list(self, *, user: str | None = None) -> list[ConversationInfo]:
-        """All conversations, or those of one user, the latest used first."""
-        count = {"$group": {"_id": "$conversation", "turns": {"$sum": 1}}}
-        with self._servers.mongo.database() as database:
-            found = [*database["conversations"].find(of_user(user)).sort("updated_at", -1)]
-            turns = {item["_id"]: item["turns"] for item in database["turns"].aggregate([count])}
-        return [_info(record, turns.get(record["_id"], 0)) for record in found]
+    def list(
+        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+    ) -> list[ConversationInfo]:
+        """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
+        if limit == 0:
+            return []  # to MongoDB it would mean all
+        where = of_user(user) | _used_before(before)
+        with self._servers.mongo.collection("conversations") as conversations:
+            found = [*conversations.find(where).sort(_LATEST).limit(limit or 0)]
+        return [_info(record, self._turns_of(record)) for record in found]
 
     def users(self) -> Sequence[str]:
         """All users that have a conversation, by name."""
@@ -91,6 +100,11 @@ class ServerConversations:
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._servers.mongo.database() as database:
+            turns = [
+                turn["_id"] for turn in database["turns"].find({"conversation": conversation_id}, {"_id": 1})
+            ]
+            for user in database["memories"].distinct("user", {"turns": {"$in": turns}}) if turns else ():
+                self._memories.leave_turns(user, turns)
             done = database["conversations"].delete_one({"_id": conversation_id})
             database["turns"].delete_many({"conversation": conversation_id})
         if done.deleted_count == 0:
@@ -126,11 +140,14 @@ class ServerConversations:
                 database["turns"].insert_many(turns)
             # Last: a copy that is interrupted before this has no conversation yet, and is made again.
             database["conversations"].replace_one(
-                {"_id": info.id}, {"_id": info.id, **_kept(info), "begun": len(turns)}, upsert=True
+                {"_id": info.id},
+                {"_id": info.id, **_kept(info), "begun": len(turns), "turns": len(turns)},
+                upsert=True,
             )
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""
+        self._memories.close()
         self._servers.close()
 
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
@@ -149,17 +166,24 @@ class ServerConversations:
     def _write_new(self, answer: Answer, written: Document, now: float) -> None:
         """Write a turn of which nothing is stored."""
         begun = {
+            "_id": answer.turn_id,
             "conversation": answer.conversation_id,
-            "position": self._use(answer, now, begun=1),
             "question": answer.question,
             "created_at": now,
             "feedback_text": "",
             "remembered": False,
+            **written,
         }
-        with self._servers.mongo.database() as database:
-            database["turns"].insert_one({"_id": answer.turn_id, **begun, **written})
-            if database["conversations"].find_one({"_id": answer.conversation_id}, {"_id": 1}) is None:
-                database["turns"].delete_one({"_id": answer.turn_id})
+        with self._servers.mongo.collection("turns") as turns:
+            for attempt in range(PLACES_TRIED):
+                try:
+                    turns.insert_one({**begun, "position": self._use(answer, now, begun=1)})
+                    break
+                except DuplicateKeyError:  # MongoDB gives a number once, FerretDB 1.24 now and then twice
+                    if attempt == PLACES_TRIED - 1:
+                        raise
+            if self._count_turns(answer.conversation_id) is None:
+                turns.delete_one({"_id": answer.turn_id})
                 raise unknown_conversation(answer.conversation_id)
 
     def _use(self, answer: Answer, now: float, *, begun: int = 0) -> int:
@@ -182,12 +206,28 @@ class ServerConversations:
                 )
         return int(record["begun"])
 
+    def _turns_of(self, record: Document) -> int:
+        """How many turns a listed conversation has; those of earlier versions are counted once."""
+        kept = record.get("turns")
+        return int(kept) if kept is not None else self._count_turns(record["_id"]) or 0
 
-def of_user(user: str | None) -> Document:
-    """The filter for the conversations of a user; those of older versions are the default user's."""
-    if user is None:
+    def _count_turns(self, conversation_id: str) -> int | None:
+        """Count the turns of a conversation, and keep their number; None where it is gone.
+
+        The largest number stays: of two that are written at once, either may be counted last.
+        """
+        with self._servers.mongo.database() as database:
+            number = database["turns"].count_documents({"conversation": conversation_id})
+            done = database["conversations"].update_one({"_id": conversation_id}, {"$max": {"turns": number}})
+        return number if done.matched_count else None
+
+
+def _used_before(last: ConversationInfo | None) -> Document:
+    """The filter for conversations that are listed after one."""
+    if last is None:
         return {}
-    return {"user": {"$in": [user, None]} if user == DEFAULT_USER else user}
+    older = {"updated_at": {"$lt": last.updated_at}}
+    return {"$or": [older, {"updated_at": last.updated_at, "_id": {"$lt": last.id}}]}
 
 
 def _kept(info: ConversationInfo) -> Document:
@@ -218,8 +258,7 @@ def _user(record: Document) -> str:
 
 def _turn(record: dict[str, Any]) -> Turn:
     """A turn, also of versions that packed the answer, and kept its text beside it until it was whole."""
-    stored = record["answer"]
-    answer = answer_from(json.loads(stored if isinstance(stored, str) else zlib.decompress(stored)))
+    answer = answer_from(json.loads(stored_answer(record)))
     return Turn(
         id=record["_id"],
         question=record["question"],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from pymongo.database import Database
 
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import mongodb_errors, unusable_mongodb
+from pipeline.stores.server.indexes import ensure_indexes
 
 Document = dict[str, Any]
 Item = TypeVar("Item")
@@ -25,15 +26,6 @@ SELECTION_TIMEOUT_MS = 3000  # how long to wait for a dead server
 CONNECT_TIMEOUT_MS = 3000
 SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection for a filter
 IDS_A_QUERY = 1000
-
-INDEXES: dict[str, Sequence[Sequence[str]]] = {
-    "documents": (("build", "_id"),),
-    "pending": (("build",),),
-    "sections": (("build", "node"), ("version", "order")),
-    "texts": (("build",),),
-    "conversations": (("updated_at",), ("user",)),
-    "turns": (("conversation", "position"), ("remembered",)),
-}
 
 
 class MongoServer:
@@ -63,9 +55,7 @@ class MongoServer:
         if self._has_indexes:
             return
         with self.database() as database:
-            for name, indexes in INDEXES.items():
-                for keys in indexes:
-                    database[name].create_index([(key, pymongo.ASCENDING) for key in keys])
+            ensure_indexes(database)
         self._has_indexes = True
 
     def now(self) -> float:

@@ -14,16 +14,19 @@ from pipeline.stores.base import DocumentStore, NewDocument
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.memories import Entity, Memories, MemoryChanges, MemoryEvent, MemorySource, Mention
 from pipeline.stores.migration import Migration, migrate
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.documents import MANIFEST, make_document
+from tests.contracts.memories import adding, memory, texts
 from tests.contracts.test_conversations import answer
 from tests.server_stores import server_addresses
 
 FAN = make_document("fan.md", {"Fan": ["It moves air.", "It hums."], "Filter": ["Clean it weekly."]})
 TANK = make_document("tank.md", {"Tank": ["It holds nitrogen."]})
 
-Pair = tuple[DocumentStore, Conversations]
+Pair = tuple[DocumentStore, Conversations, Memories]
 
 
 @pytest.fixture
@@ -34,30 +37,31 @@ def source(tmp_path: Path) -> Iterator[Pair]:
     conversations = EmbeddedConversations(tmp_path / "source" / "athena.sqlite")
     turn = conversations.save_turn(conversations.create("About fans").info.id, answer())
     conversations.set_feedback(turn, 1, "helped")
-    yield store, conversations
-    store.close()
-    conversations.close()
+    memories = EmbeddedMemories(tmp_path / "source" / "athena.sqlite")
+    yield from _closed(store, conversations, memories)
 
 
 @pytest.fixture(params=BACKENDS)
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """An empty store of each backend in turn."""
     if request.param == "embedded":
+        path = tmp_path / "target" / "athena.sqlite"
         yield from _closed(
-            EmbeddedStore(tmp_path / "target"), EmbeddedConversations(tmp_path / "target" / "athena.sqlite")
+            EmbeddedStore(tmp_path / "target"), EmbeddedConversations(path), EmbeddedMemories(path)
         )
         return
     from pipeline.stores.server import ServerStore
     from pipeline.stores.server.conversations import ServerConversations
+    from pipeline.stores.server.memories import ServerMemories
 
     with server_addresses() as addresses:
-        yield from _closed(ServerStore(addresses), ServerConversations(addresses))
+        yield from _closed(ServerStore(addresses), ServerConversations(addresses), ServerMemories(addresses))
 
 
-def _closed(store: DocumentStore, conversations: Conversations) -> Iterator[Pair]:
-    yield store, conversations
-    store.close()
-    conversations.close()
+def _closed(store: DocumentStore, conversations: Conversations, memories: Memories) -> Iterator[Pair]:
+    yield store, conversations, memories
+    for part in (store, conversations, memories):
+        part.close()
 
 
 def write(store: DocumentStore, *documents: NewDocument) -> None:
@@ -67,7 +71,13 @@ def write(store: DocumentStore, *documents: NewDocument) -> None:
 
 
 def copy(source: Pair, target: Pair, *, force: bool = False) -> Migration:
-    return migrate(source[0], target[0], conversations=(source[1], target[1]), force=force)
+    return migrate(
+        source[0],
+        target[0],
+        conversations=(source[1], target[1]),
+        memories=(source[2], target[2]),
+        force=force,
+    )
 
 
 def test_all_arrives_and_finds_the_same(source: Pair, target: Pair) -> None:
@@ -139,3 +149,49 @@ def test_an_index_of_another_model_file_takes_nothing_and_says_what_to_do(source
 def test_nothing_to_copy_is_said(source: Pair, target: Pair) -> None:
     with pytest.raises(StoreError, match="no index to copy"):
         copy(target, source)
+
+
+def event(memory_id: str, action: str, at: float) -> MemoryEvent:
+    return MemoryEvent(id=f"{memory_id}-{action}-{at}", user="ann", memory_id=memory_id, action=action, at=at)  # type: ignore[arg-type]
+
+
+def test_memories_arrive_with_their_history_and_whose_they_are(source: Pair, target: Pair) -> None:
+    tea = memory("Tea.", id="tea", sources=(MemorySource(turn_id="t", quote="tea"),))
+    source[2].apply(
+        "ann",
+        MemoryChanges(
+            memories=(tea, memory("Milk.", id="milk", expired_at=5.0)),
+            entities=(Entity(id="e", user="ann", name="Ann"),),
+            mentions=(Mention(id="m", user="ann", entity_id="e", at=1.0, memory_id="tea"),),
+            events=(event("tea", "ADD", 1.0), event("milk", "INVALIDATE", 5.0)),
+        ),
+    )
+    source[2].apply("bob", adding(memory("Coffee.", user="bob")))
+    done = copy(source, target)
+    assert (done.memories, done.memories_unchanged) == (3, 0)
+    for user in ("ann", "bob"):
+        assert replace(target[2].load(user), version=1) == source[2].load(user)
+        assert target[2].events(user) == source[2].events(user)
+    done = copy(source, target)
+    assert (done.memories, done.memories_unchanged) == (0, 3)
+    assert target[2].version("ann") == 1  # nothing was written
+
+
+def test_a_memory_that_both_have_stays_as_it_was_changed_last_and_a_forgotten_one_stays_away(
+    source: Pair, target: Pair
+) -> None:
+    rows = [memory(f"{name}.", id=name) for name in ("older", "newer", "forgotten")]
+    source[2].apply("ann", adding(*rows, events=tuple(event(row.id, "ADD", 1.0) for row in rows)))
+    copy(source, target)
+    source[2].apply(
+        "ann", adding(replace(rows[1], text="Newer here."), events=(event("newer", "UPDATE", 3.0),))
+    )
+    target[2].apply(
+        "ann", adding(replace(rows[0], text="Newer there."), events=(event("older", "UPDATE", 2.0),))
+    )
+    gone = MemoryChanges(removed=("forgotten",), events=(event("forgotten", "DELETE", 2.0),))
+    target[2].forget("ann", gone)
+    target[2].apply("ann", adding(memory("Said in both.", id="there")))
+    source[2].apply("ann", adding(memory("Said in both.", id="here")))
+    assert copy(source, target).memories == 1
+    assert sorted(texts(target[2].load("ann"))) == ["Newer here.", "Newer there.", "Said in both."]

@@ -108,6 +108,30 @@ def test_conversations_from_before_users_are_the_default_users_and_their_turns_a
     conversations.close()
 
 
+def test_turns_of_an_earlier_file_are_counted_and_put_in_order(path: Path) -> None:
+    path.parent.mkdir()
+    before = sqlite3.connect(path)
+    for statement in (*MIGRATIONS[0], *MIGRATIONS[1]):
+        before.execute(statement)
+    before.execute("PRAGMA user_version = 2")
+    before.executemany("INSERT INTO conversation VALUES (?, '', 0, 0)", [("a",), ("b",), ("c",)])
+    turns = [("a1", "a", 0), ("a2", "a", 1), ("b1", "b", 0), ("b2", "b", 0), ("b3", "b", 1)]
+    before.executemany("INSERT INTO turn VALUES (?, ?, ?, '', 'complete', '{}', 0, NULL, '')", turns)
+    before.commit()
+    before.close()
+    connection = open_database(path)
+    assert connection.execute("SELECT id, turns FROM conversation ORDER BY id").fetchall() == [
+        ("a", 2), ("b", 3), ("c", 0)
+    ]  # fmt: skip
+    placed = connection.execute("SELECT id, position FROM turn ORDER BY conversation_id, position")
+    assert placed.fetchall() == [
+        ("a1", 0), ("a2", 1), ("b1", 0), ("b2", 1), ("b3", 2)
+    ]  # fmt: skip
+    with pytest.raises(sqlite3.IntegrityError):
+        connection.execute("INSERT INTO turn VALUES ('x', 'a', 1, '', 'complete', '{}', 0, NULL, '', 0)")
+    connection.close()
+
+
 def test_a_newer_file_is_refused(path: Path) -> None:
     connection = open_database(path)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")

@@ -1,0 +1,66 @@
+"""What is done after an answer was shown, and never delays one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from pipeline.errors import AthenaError
+
+logger = logging.getLogger(__name__)
+
+Job = Callable[[], object]
+
+
+class AfterAnswers:
+    """Jobs that are done one after the other: in the background, or when `finish` is called.
+
+    A job that fails is logged: what it left undone is found again at the next start.
+    """
+
+    def __init__(self, *, background: bool) -> None:
+        self._background = background
+        self._jobs: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._working = False
+
+    def add(self, job: Job) -> None:
+        """Do this soon."""
+        with self._changed:
+            self._jobs.append(job)
+            if not self._background or self._working:
+                return
+            self._working = True
+        # Not a daemon: ended while a model computes, ONNX Runtime would abort the process.
+        threading.Thread(target=self._work, name="remembering").start()
+
+    def finish(self) -> None:
+        """Return when everything is done."""
+        with self._changed:
+            if self._working:
+                self._changed.wait_for(lambda: not self._working)
+                return
+            self._working = True
+        self._work()
+
+    def _work(self) -> None:
+        try:
+            while job := self._next():
+                try:
+                    job()
+                except AthenaError as error:
+                    logger.warning("not remembered yet: %s", error)
+        finally:
+            with self._changed:
+                self._working = False
+                self._changed.notify_all()
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            if self._jobs:
+                return self._jobs.popleft()
+            self._working = False
+            self._changed.notify_all()
+            return None

@@ -1,0 +1,215 @@
+"""One user's memory in a chat: fulfils the pipeline's `ChatMemory`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory import graph, replies
+from memory.after import AfterAnswers
+from memory.extracting import about_tools, asked_of_memory, secrets_in
+from memory.extracting.records import Command, MemoryCommand
+from memory.guard import left_out
+from memory.recall import Reading, within
+from memory.remember import Said
+from memory.upkeep.evicting import summary_of_left
+from memory.user_memory import UserMemory
+from pipeline.answering.citations import without_markers
+from pipeline.answering.remembering import MemoryReply, Recalled, Recollection
+from pipeline.steps.records import RememberStep
+from pipeline.stores.memories import MemoryChanges
+
+if TYPE_CHECKING:
+    from pipeline.answer import Answer
+    from pipeline.answering.turn import FinishedTurn
+    from pipeline.messages import Message
+    from pipeline.stores.conversations import Conversations, Turn
+    from pipeline.stores.memories import Memory
+
+PRIVATE = "the conversation is private: nothing of it is kept"
+NOTHING_KEPT = "the memory is switched off"
+TOOLS = "the message is about tools"
+AFTER = "after the answer is shown"
+
+
+@dataclass(frozen=True, slots=True)
+class RememberingChat:
+    """Recalls before an answer and remembers after it; a `private` one keeps nothing."""
+
+    memory: UserMemory
+    conversations: Conversations
+    after: AfterAnswers
+    private: bool = False
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether what was said before belongs to a message."""
+        return self.memory.preset.history
+
+    def concerns(self, message: str) -> bool:
+        """Whether a message is about the memory."""
+        return asked_of_memory(message) is not None
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """What memories say; forgotten ones are left out."""
+        return self.memory.texts(ids)
+
+    # -- before the answer --------------------------------------------------------------------------
+
+    def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
+        """What a message brings to mind."""
+        preset, memory = self.memory.preset, self.memory
+        left = summary_of_left(history) if preset.history else ""
+        static = tuple(_named(item) for item in memory.static) if preset.name != "none" else ()
+        if not preset.recalls:
+            return Recollection(preset=preset.name, static=static, left=left, detail=NOTHING_KEPT)
+        if preset.skips_tools and about_tools(message):
+            return Recollection(preset=preset.name, static=static, left=left, detail=TOOLS)
+        found, reading = memory.read(message)
+        around = self._around(reading)
+        tokens = memory.options.memory_tokens
+        fitting = within(
+            [item.text for item in (*static, *(item.memory for item in found), *around)], tokens=tokens
+        )
+        spare = max(0, fitting - len(static) - len(found))
+        return Recollection(
+            preset=preset.name,
+            static=static,
+            memories=tuple(item.recalled for item in found),
+            graph=around[:spare],
+            exchange=preset.exchange,
+            considered=reading.considered,
+            threshold=memory.threshold,
+            left=left,
+        )
+
+    def _around(self, reading: Reading) -> tuple[Recalled, ...]:
+        """Relations, latest first, and entities without one, nearest first; as many as the preset reads."""
+        preset, index = self.memory.preset, self.memory.index
+        relations = reading.around.relations[: preset.relations]
+        related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
+        alone = [item for item in reading.around.entities if item.id not in related]
+        return (
+            *(Recalled(id=item.id, text=graph.sentence(index, item)) for item in relations),
+            *(Recalled(id=item.id, text=item.name) for item in alone[: preset.entities]),
+        )
+
+    # -- messages to the memory itself --------------------------------------------------------------
+
+    def reply(self, message: str, *, turn_id: str, before: Sequence[Message]) -> MemoryReply:
+        """Do what the message asks of the memory, and say so."""
+        command = asked_of_memory(message)
+        assert command is not None  # noqa: S101  (asked only where it concerns the memory)
+        step = RememberStep(preset=self.memory.preset.name)
+        if not self.memory.preset.commands:
+            return MemoryReply(text=replies.OFF, step=replace(step, status="skipped", detail=NOTHING_KEPT))
+        match command.kind:
+            case Command.REMEMBER:
+                return self._asked(message, command, turn_id=turn_id)
+            case Command.KNOWN | Command.SAID:
+                found = self._known(command)
+                text = replies.known(found, topic=command.query, said=command.kind is Command.SAID)
+            case Command.FORGET | Command.FORGET_ALL:
+                found = self._to_forget(command)
+                text = replies.would_forget(found, query=command.query, by_id=self._by_id(found))
+        return MemoryReply(
+            text=text,
+            recalled=tuple(memory.id for memory in found),
+            step=replace(step, status="skipped", detail="a question to the memory: nothing new to keep"),
+        )
+
+    def _asked(self, message: str, command: MemoryCommand, *, turn_id: str) -> MemoryReply:
+        if self.private:
+            step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=PRIVATE)
+            return MemoryReply(text=replies.PRIVATE, step=step)
+        step = self.memory.remembering.asked(
+            message, turn_id=turn_id, start=command.start, end=command.end or None
+        )
+        return MemoryReply(
+            text=replies.kept(step, self.memory),
+            recalled=tuple(dict.fromkeys((*step.added, *step.known, *step.touched))),
+            step=step,
+        )
+
+    def _known(self, command: MemoryCommand) -> list[Memory]:
+        if not command.query:
+            return [memory for memory in self.memory.list() if memory.tier != "static"][: replies.MOST]
+        found = self.memory.search(command.query, limit=replies.MOST)
+        return [item.memory for item in found]
+
+    def _to_forget(self, command: MemoryCommand) -> list[Memory]:
+        if command.kind is Command.FORGET_ALL:
+            return list(self.memory.forgetting(everything=True).memories)
+        if command.query:
+            return list(self.memory.forgetting(search=command.query).memories)
+        kept = [memory for memory in self.memory.list() if memory.tier != "static"]
+        latest = max(kept, key=lambda memory: memory.created_at, default=None)
+        return list(self.memory.forgetting([latest.id]).memories) if latest else []
+
+    @staticmethod
+    def _by_id(found: Sequence[Memory]) -> bool:
+        return len(found) <= replies.MOST
+
+    # -- after the answer ---------------------------------------------------------------------------
+
+    def planned(self, message: str) -> RememberStep:
+        """The step that will follow the answer, as far as it is known before."""
+        preset = self.memory.preset
+        kinds = tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(message)))
+        step = RememberStep(preset=preset.name, secrets=kinds)
+        if self.private:
+            return replace(step, status="skipped", detail=PRIVATE)
+        if not (preset.statements or preset.questions or preset.graph):
+            why = "nothing was asked to be remembered" if preset.commands else NOTHING_KEPT
+            return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
+        return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))
+
+    def remember(self, turn: FinishedTurn) -> None:
+        """Keep of a turn what there is to keep, soon."""
+        if not self.private and turn.answer.turn_id:
+            self.after.add(lambda: self._remembered(turn.answer, at=turn.started_at))
+
+    def catch_up(self) -> None:
+        """Remember the turns that an earlier process did not come to, soon."""
+        if not self.private:
+            self.after.add(self._caught_up)
+
+    def _caught_up(self) -> None:
+        turns = self.conversations.unremembered(self.memory.user)
+        preset = self.memory.preset
+        if not (preset.statements or preset.questions or preset.graph):
+            done = tuple(turn.id for turn in turns)
+            if done:
+                self.memory.indexes.change(self.memory.user, lambda _: MemoryChanges(remembered=done))
+            return
+        for turn in turns:
+            self._remembered(turn.answer, at=turn.created_at, feedback=turn.feedback)
+
+    def _remembered(self, answer: Answer, *, at: float, feedback: int | None = None) -> None:
+        if answer.recalled and answer.mode != "memory":
+            self.memory.used(answer.recalled)
+        said = Said.of(answer, text=without_markers(answer.text), at=at, feedback=feedback)
+        step = self.memory.remembering.turn(said)
+        if self.memory.preset.tier == "short_term":
+            self.memory.migrate()
+        if any(isinstance(item, RememberStep) and item.pending for item in answer.steps):
+            self._note(answer, step)
+
+    def _note(self, answer: Answer, done: RememberStep) -> None:
+        """Put what was done in the place of what was planned, in the turn as it is stored now."""
+        conversation = self.conversations.get(answer.conversation_id)
+        stored = _turn_of(conversation.turns, answer.turn_id)
+        if stored is not None:
+            steps = tuple(done if isinstance(item, RememberStep) else item for item in stored.answer.steps)
+            self.conversations.save_turn(answer.conversation_id, replace(stored.answer, steps=steps))
+
+
+def _turn_of(turns: Sequence[Turn], turn_id: str) -> Turn | None:
+    return next((turn for turn in turns if turn.id == turn_id), None)
+
+
+def _named(memory: Memory) -> Recalled:
+    return Recalled(id=memory.id, text=memory.text, importance=memory.importance)
+
+

@@ -1,0 +1,209 @@
+"""Dates and relative dates as intervals: "yesterday", "last Tuesday", "in March 2019", "two weeks ago"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, time, timedelta
+
+from dateutil.relativedelta import relativedelta
+
+Interval = tuple[datetime, datetime]  # from, up to and without
+
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: number for number, word in enumerate(_WORDS.split())}
+_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
+_MONTH_NAMES = "january february march april may june july august september october november december"
+_MONTHS = _MONTH_NAMES.split()
+_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_DAYS = _DAY_NAMES.split()
+_MONTH = "|".join((*_MONTHS, *(rf"{name[:3]}\b\.?" for name in _MONTHS), "sept"))
+_DAY = "|".join(_DAYS)
+_NUMBER = "|".join((r"\d{1,3}", *sorted(_NUMBERS, key=len, reverse=True)))
+_NEAR = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1}
+_NEAR |= {"yesterday": -1, "last night": -1, "the day before yesterday": -2, "the day after tomorrow": 2}
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_SEASON = "|".join(_SEASONS)
+_YEAR = r"(?:19|20)\d\d"
+
+_WILL_BE = re.compile(r"\b(?:will|going to|am|are|is|meet|leave|fly|have|due|until|till|by|next)\b")
+_WAS = re.compile(r"\b(?:was|were|did|had|went|saw|got|met|left|flew|read|took|began|[a-z]{3,}ed)\b")
+
+
+def first_interval(text: str, now: datetime) -> tuple[int, int, Interval] | None:
+    """The first date of a text: where it stands, and its interval; of several at one place, the longest."""
+    best: tuple[int, int, Interval] | None = None
+    for pattern, resolve in _PATTERNS:
+        for match in pattern.finditer(text):
+            interval = resolve(match, now)
+            if interval and (best is None or (match.start(), -match.end()) < (best[0], -best[1])):
+                best = (match.start(), match.end(), interval)
+            if interval:
+                break
+    return best
+
+
+def _day(moment: datetime, days: int = 1) -> Interval:
+    midnight = datetime.combine(moment.date(), time(), moment.tzinfo)
+    return midnight, midnight + timedelta(days=days)
+
+
+def _week(moment: datetime) -> Interval:
+    return _day(moment - timedelta(days=moment.weekday()), 7)
+
+
+def _month(moment: datetime, months: int = 1) -> Interval:
+    first = _day(moment.replace(day=1))[0]
+    return first, first + relativedelta(months=months)
+
+
+def _year(moment: datetime) -> Interval:
+    return _month(moment.replace(month=1), 12)
+
+
+_UNITS: dict[str, Callable[[datetime], Interval]] = {
+    "day": _day,
+    "week": _week,
+    "month": _month,
+    "year": _year,
+}
+
+
+def _named_day(match: re.Match[str], now: datetime) -> Interval:
+    return _day(now + timedelta(days=_NEAR[match[0]]))
+
+
+def _ago(match: re.Match[str], now: datetime) -> Interval:
+    number = _number(match["number"])
+    unit = match["unit"]
+    if unit in ("hour", "minute"):
+        moment = now - timedelta(**{f"{unit}s": number})
+        return moment, _day(now)[1]
+    return _day(now - relativedelta(**{f"{unit}s": number}))  # type: ignore[arg-type]
+
+
+def _ahead(match: re.Match[str], now: datetime) -> Interval:
+    unit = match["unit"]
+    return _day(now + relativedelta(**{f"{unit}s": _number(match["number"])}))  # type: ignore[arg-type]
+
+
+def _past(match: re.Match[str], now: datetime) -> Interval:
+    begin = now - relativedelta(**{f"{match['unit']}s": _number(match["number"] or "one")})  # type: ignore[arg-type]
+    return begin, _day(now)[1]
+
+
+def _unit(match: re.Match[str], now: datetime) -> Interval:
+    shift = {"last": -1, "this": 0, "next": 1, "current": 0, "previous": -1}[match["which"]]
+    return _UNITS[match["unit"]](now + relativedelta(**{f"{match['unit']}s": shift}))  # type: ignore[arg-type]
+
+
+def _weekday(match: re.Match[str], now: datetime) -> Interval:
+    """The nearest such day: back after "last", ahead after "next" or "until"; as the verb says after "on"."""
+    wanted = _DAYS.index(match["day"])
+    back = (now.weekday() - wanted) % 7
+    ahead = (wanted - now.weekday()) % 7
+    before = match["which"] or ""
+    if before.split(" ")[0] in ("next", "this", "coming", "until", "till", "by", "from", "starting"):
+        return _day(now + timedelta(days=ahead or (7 if before == "next" else 0)))
+    if before == "on" and _is_ahead(match.string):
+        return _day(now + timedelta(days=ahead or 7))
+    return _day(now - timedelta(days=back or 7))
+
+
+def _date(match: re.Match[str], now: datetime) -> Interval | None:
+    """A day or a month by its name; without a year, the next or the last one, as the verb says."""
+    groups = match.groupdict()
+    month = next(place for place, name in enumerate(_MONTHS, 1) if name[:3] == groups["month"][:3])
+    try:
+        moment = now.replace(
+            year=int(groups["year"] or now.year), month=month, day=int(groups.get("dom") or 1)
+        )
+    except ValueError:
+        return None
+    ahead = _is_ahead(match.string)
+    if not groups["year"] and ahead != (moment >= _day(now)[0]):
+        moment += relativedelta(years=1 if ahead else -1)
+    return _day(moment) if groups.get("dom") else _month(moment)
+
+
+def _is_ahead(text: str) -> bool:
+    """Whether a text without a year speaks of what is to come."""
+    return bool(_WILL_BE.search(text)) and not _WAS.search(text)
+
+
+def _iso(match: re.Match[str], now: datetime) -> Interval | None:
+    try:
+        return _day(now.replace(year=int(match["y"]), month=int(match["m"]), day=int(match["d"])))
+    except ValueError:
+        return None
+
+
+def _in_year(match: re.Match[str], now: datetime) -> Interval:
+    return _year(now.replace(year=int(match["year"]), day=1))
+
+
+def _season(match: re.Match[str], now: datetime) -> Interval:
+    year = int(match["year"] or now.year)
+    begin, end = _month(now.replace(year=year, month=_SEASONS[match["season"]], day=1), 3)
+    shift = 0
+    if not match["year"]:
+        match match["which"]:
+            case "last":
+                shift = -1 if end > now else 0
+            case "next":
+                shift = 1 if begin < now else 0
+            case "since":
+                shift = -1 if begin > now else 0
+    return begin + relativedelta(years=shift), end + relativedelta(years=shift)
+
+
+def _decade(match: re.Match[str], now: datetime) -> Interval:
+    begin = _year(now.replace(year=int(match["year"]), day=1))[0]
+    return begin, begin + relativedelta(years=10)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else _NUMBERS[text]
+
+
+_LEAD = r"\b(?:in|since|until|till|by|from|before|during|(?:end|start|beginning|middle) of) (?:early |late )?"
+_COUNT = rf"(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s?"
+_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Interval | None]], ...] = tuple(
+    (re.compile(pattern), resolve)
+    for pattern, resolve in (
+        (rf"\b(?:{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b", _named_day),
+        (
+            rf"\b(?P<number>{_NUMBER}) (?P<unit>minute|hour|day|week|month|year)s? (?:ago|earlier|back)\b",
+            _ago,
+        ),
+        (rf"\bin {_COUNT}(?: from now| time)?\b", _ahead),
+        (rf"\b(?:for|over|during|in) the (?:last|past) (?:{_COUNT})\b", _past),
+        (rf"\bfor {_COUNT} now\b", _past),
+        (r"\b(?P<which>last|this|next|current|previous) (?P<unit>week|month|year)\b", _unit),
+        (
+            r"\b(?P<which>last|next|this|coming|on|since|until|till|by|before|from|starting)(?: on)? "
+            rf"(?P<day>{_DAY})\b",
+            _weekday,
+        ),
+        (
+            rf"\b(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b",
+            _date,
+        ),
+        (
+            rf"\b(?P<month>{_MONTH}) (?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<year>{_YEAR}))?\b",
+            _date,
+        ),
+        (rf"{_LEAD}(?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b", _date),
+        (rf"\b(?:last|next) (?P<month>{_MONTH})(?P<year>)\b", _date),
+        (rf"\b(?P<month>{'|'.join(_MONTHS)}) (?P<year>{_YEAR})\b", _date),
+        (r"\b(?P<y>(?:19|20)\d\d)-(?P<m>\d\d)-(?P<d>\d\d)\b", _iso),
+        (rf"{_LEAD}(?:the year )?(?P<year>{_YEAR})\b(?![-/.]\d)", _in_year),
+        (r"\bin the (?P<year>(?:19|20)\d0)s\b", _decade),
+        (
+            rf"\b(?:(?P<which>last|this|next|in|since) )?(?:the )?(?P<season>{_SEASON}) (?:of )?"
+            rf"(?P<year>{_YEAR})\b",
+            _season,
+        ),
+        (rf"\b(?P<which>last|this|next|since) (?:the )?(?P<season>{_SEASON})(?P<year>)\b", _season),
+    )
+)

@@ -1,0 +1,135 @@
+"""Forgetting: what goes, what goes along, and what is overwritten where it was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory.extracting import normalised
+from memory.ids import new_id
+from pipeline.errors import AthenaError
+from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent
+
+if TYPE_CHECKING:
+    from memory.index import UserIndex
+
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What would be forgotten: what was meant, and what was made of it."""
+
+    meant: tuple[Memory, ...] = ()
+    derived: tuple[Memory, ...] = ()
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """All of it."""
+        return (*self.meant, *self.derived)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is overwritten in the turns that it came from: the quoted words, the longest first."""
+        said = {
+            source.quote for memory in self.memories for source in memory.sources if source.turn_id
+        } | {memory.text for memory in self.memories if memory.origin == "user"}
+        return tuple(sorted((text for text in said if text.strip()), key=lambda text: (-len(text), text)))
+
+
+def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
+    """What forgetting these ids would take along; raises `AthenaError` for an unknown one."""
+    meant = [known_memory(index, memory_id) for memory_id in dict.fromkeys(ids)]
+    gone = {memory.id for memory in meant}
+    derived: list[Memory] = []
+    more = True
+    while more:
+        made = [
+            memory
+            for memory in index.memories.values()
+            if memory.id not in gone and any(source.memory_id in gone for source in memory.sources)
+        ]
+        derived += made
+        gone |= {memory.id for memory in made}
+        more = bool(made)
+    return Forgetting(tuple(meant), tuple(derived))
+
+
+def known_memory(index: UserIndex, memory_id: str) -> Memory:
+    """The memory of an id, or of the beginning of one; raises `AthenaError` for none and for several."""
+    if memory := index.memories.get(memory_id):
+        return memory
+    found = [known for known in index.memories if memory_id and known.startswith(memory_id)]
+    if len(found) == 1 and len(memory_id) >= 8:
+        return index.memories[found[0]]
+    raise AthenaError(
+        f"No memory '{memory_id}' is kept of '{index.user}'.", "List them with `athena memory list`."
+    )
+
+
+def older_than(index: UserIndex, days: float, *, now: float) -> list[str]:
+    """The ids of what was kept more than `days` ago, history included; pinned memories stay."""
+    before = now - days * DAY_S
+    return [
+        memory.id
+        for memory in index.memories.values()
+        if memory.created_at < before and not memory.pinned and memory.tier != "static"
+    ]
+
+
+def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
+    """The rows that go: the memories, who and what only they name; the last side of a dispute has won it."""
+    gone = {memory.id for memory in forgotten.memories}
+    turns = {source.turn_id for memory in forgotten.memories for source in memory.sources} - {""}
+    text = " ".join(normalised(memory.text) for memory in forgotten.memories)
+    mentions = {
+        mention.id
+        for mention in index.mentions.values()
+        if mention.memory_id in gone
+        or (mention.turn_id in turns and _named(index, mention.entity_id, text))
+    }
+    relations = {
+        relation.id
+        for relation in index.relations.values()
+        if relation.memory_id in gone
+        or (
+            relation.turn_id in turns
+            and (_named(index, relation.subject_id, text) or _named(index, relation.object_id, text))
+        )
+    }
+    everything = gone == index.memories.keys()
+    spoken_of = {item.entity_id for item in index.mentions.values() if item.id not in mentions}
+    for relation in index.relations.values():
+        if relation.id not in relations:
+            spoken_of |= {relation.subject_id, relation.object_id}
+    entities = set(index.entities) - (set() if everything else spoken_of)
+    if everything:
+        mentions, relations = set(index.mentions), set(index.relations)
+    events = [
+        MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
+        for known in sorted(gone)
+    ]
+    return MemoryChanges(
+        memories=tuple(_settled(index, gone)),
+        events=tuple(events),
+        removed=tuple(sorted(gone | mentions | relations | entities)),
+    )
+
+
+def _settled(index: UserIndex, gone: set[str]) -> Sequence[Memory]:
+    """What is left of disputes with one side, as no longer disputed."""
+    groups = {index.memories[known].disputed for known in gone if known in index.memories} - {""}
+    settled = []
+    for group in groups:
+        left = [item for item in index.memories.values() if item.disputed == group and item.id not in gone]
+        if len(left) == 1:
+            settled.append(replace(left[0], disputed=""))
+    return settled
+
+
+def _named(index: UserIndex, entity_id: str, text: str) -> bool:
+    entity = index.entities.get(entity_id)
+    return entity is not None and any(
+        normalised(name) in text for name in (entity.name, *entity.aliases) if name
+    )

@@ -1,0 +1,74 @@
+"""What is said to a message about the memory; memories stand in it as `[memory ID]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.answering.remembering import named
+from pipeline.steps.records import RememberStep
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from memory.user_memory import UserMemory
+    from pipeline.stores.memories import Memory
+
+MOST = 20  # memories in a reply
+OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
+PRIVATE = "This conversation is private: nothing of it is kept."
+NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
+UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
+
+
+def kept(step: RememberStep, memory: UserMemory) -> str:
+    """The confirmation of what was asked to be remembered."""
+    if step.secrets:
+        return f"{step.detail} Secrets are never remembered."
+    lines = [f"- {named(known)}" for known in step.added]
+    said = [f"Remembered:\n\n{chr(10).join(lines)}"] if lines else []
+    if again := (*step.known, *step.touched):
+        said.append("Known already:\n\n" + "\n".join(f"- {named(known)}" for known in again))
+    if step.untrusted:
+        said.append(UNTRUSTED)
+    for known in step.disputed:
+        sides = [side.id for side in memory.sides(memory.get(known)) if side.id != known]
+        others = "\n".join(f"- {named(side)}" for side in sides)
+        said.append(f"This contradicts what I knew; both are kept until you say which is right:\n\n{others}")
+    return "\n\n".join(said)
+
+
+def known(found: Sequence[Memory], *, topic: str, said: bool) -> str:
+    """What is known of the user, or of a topic."""
+    if not found:
+        return f"Nothing is remembered about “{topic}”." if topic else NOTHING
+    opening = f"You said about “{topic}”:" if said else "I remember:"
+    return f"{opening}\n\n" + "\n".join(_line(memory) for memory in found[:MOST])
+
+
+def would_forget(found: Sequence[Memory], *, query: str, by_id: bool) -> str:
+    """What a request to forget would take, and how to go on."""
+    if not found:
+        return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget."
+    listed = "\n".join(_line(memory) for memory in found[:MOST])
+    more = f"\n- and {counted(len(found) - MOST, 'more memory').replace('memorys', 'memories')}"
+    ids = " ".join(memory.id for memory in found)
+    command = f"athena memory forget {ids} --yes" if by_id else "athena memory forget --all --yes"
+    return (
+        f"This would be forgotten:\n\n{listed}{more if len(found) > MOST else ''}\n\n"
+        "Nothing is forgotten yet. Forget it on the Memory page, or with:\n\n"
+        f"    {command}\n\n"
+        "The words in the conversation go, too; --keep-words leaves them."
+    )
+
+
+def _line(memory: Memory) -> str:
+    notes = [
+        name
+        for name, holds in (
+            ("disputed", bool(memory.disputed)),
+            ("no longer in the document", memory.stale),
+            ("reads like an instruction: never acted on", not memory.trusted),
+        )
+        if holds
+    ]
+    return f"- {named(memory.id)}" + (f" ({', '.join(notes)})" if notes else "")

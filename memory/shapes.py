@@ -1,0 +1,67 @@
+"""Memories as JSON: what commands print, and what an export holds. Keys may be added, never renamed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory.recall import Found
+from memory.times import iso
+from pipeline.stores.memories import Memory, MemoryEvent, MemorySource
+
+Shape = dict[str, Any]
+
+
+def memory_shape(memory: Memory) -> Shape:
+    """One memory; times in ISO 8601, UTC."""
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "kind": memory.kind,
+        "tier": memory.tier,
+        "category": memory.category,
+        "tags": list(memory.tags),
+        "importance": memory.importance,
+        "pinned": memory.pinned,
+        "trusted": memory.trusted,
+        "stale": memory.stale,
+        "disputed": bool(memory.disputed),
+        "valid_at": iso(memory.valid_at),
+        "invalid_at": iso(memory.invalid_at),
+        "created_at": iso(memory.created_at),
+        "expired_at": iso(memory.expired_at),
+        "sources": [source_shape(source) for source in memory.sources],
+        "why": memory.why,
+        "origin": memory.origin,
+        "subject": memory.subject,
+        "predicate": memory.predicate,
+        "object": memory.object,
+    }
+
+
+def source_shape(source: MemorySource) -> Shape:
+    """Where a memory comes from: a turn, a document or another memory, and the exact words."""
+    if source.memory_id:
+        return {"memory_id": source.memory_id}
+    where = {"turn_id": source.turn_id, "part": source.part} if source.turn_id else {"source": source.source}
+    return {**where, "start": source.start, "end": source.end, "quote": source.quote}
+
+
+def found_shape(found: Found) -> Shape:
+    """One memory that was found, with its score and what it is made of."""
+    return {
+        **memory_shape(found.memory),
+        "score": round(found.score, 6),
+        "recency": round(found.recency, 6),
+        "importance": found.importance,
+        "relevance": round(found.relevance, 6),
+    }
+
+
+def event_shape(event: MemoryEvent) -> Shape:
+    """What was done to a memory, and when."""
+    return {
+        "memory_id": event.memory_id,
+        "action": event.action,
+        "at": iso(event.at),
+        "other_id": event.other_id,
+    }

@@ -1,0 +1,298 @@
+"""Export and import: JSON that comes back with the same ids and times, Markdown to read.
+
+An import is checked whole before anything of it is written. The JSON of vector stores (`documents`,
+`metadatas`, `ids`) is read, too: as static memories.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from memory.ids import id_of
+from memory.index import plain
+from memory.shapes import memory_shape
+from memory.times import in_seconds, iso
+from pipeline.errors import AthenaError
+from pipeline.stores.memories import (
+    Category,
+    Entity,
+    Kind,
+    Memory,
+    MemoryChanges,
+    MemoryEvent,
+    MemorySource,
+    Mention,
+    Origin,
+    Relation,
+    Tier,
+)
+
+if TYPE_CHECKING:
+    from memory.index import UserIndex
+
+FORMAT = 1
+NO_EXPORT = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
+
+
+class _Source(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    turn_id: str = ""
+    source: str = ""
+    memory_id: str = ""
+    part: Literal["question", "answer"] = "question"
+    start: int = 0
+    end: int = 0
+    quote: str = ""
+    file_hash: str = ""
+
+
+class _Memory(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    id: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+    kind: Kind = "fact"
+    tier: Tier = "long_term"
+    category: Category = "general"
+    tags: tuple[str, ...] = ()
+    importance: float | None = Field(None, ge=0, le=1)
+    pinned: bool = False
+    trusted: bool = True
+    stale: bool = False
+    dispute: str = ""
+    valid_at: datetime | float | None = None
+    invalid_at: datetime | float | None = None
+    created_at: datetime | float
+    expired_at: datetime | float | None = None
+    accessed_at: datetime | float | None = None
+    accesses: int = 0
+    sources: tuple[_Source, ...] = ()
+    why: str = ""
+    origin: Origin = "user"
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    success: bool | None = None
+
+    def row(self, user: str) -> Memory:
+        values = {name: getattr(self, name) for name in type(self).model_fields if name != "dispute"}
+        values["sources"] = tuple(MemorySource(**source.model_dump()) for source in self.sources)
+        for name in ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at"):
+            values[name] = _seconds(values[name])
+        return Memory(user=user, disputed=self.dispute, **values)
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    id: str
+    memory_id: str
+    action: str
+    at: datetime | float
+    other_id: str = ""
+
+
+class _Export(BaseModel):
+    athena_memories: Literal[1]
+    memories: tuple[_Memory, ...]
+    entities: tuple[dict[str, Any], ...] = ()
+    mentions: tuple[dict[str, Any], ...] = ()
+    relations: tuple[dict[str, Any], ...] = ()
+    events: tuple[_Event, ...] = ()
+
+
+class _Collection(BaseModel):
+    documents: tuple[str, ...]
+    metadatas: tuple[dict[str, Any] | None, ...] = ()
+    ids: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _as_many(self) -> _Collection:
+        for name in ("metadatas", "ids"):
+            given = getattr(self, name)
+            if given and len(given) != len(self.documents):
+                raise ValueError(f"{len(given)} {name} for {len(self.documents)} documents")
+        return self
+
+
+def export_json(index: UserIndex, events: Sequence[MemoryEvent], *, now: float) -> str:
+    """All rows of a user as JSON; vectors are left out, as an import makes them again."""
+    return json.dumps(
+        {
+            "athena_memories": FORMAT,
+            "user": index.user,
+            "exported_at": iso(now),
+            "memories": [_whole(memory) for memory in _in_order(index)],
+            "entities": [
+                {
+                    "id": item.id,
+                    "name": item.name,
+                    "type": item.type,
+                    "aliases": list(item.aliases),
+                    "attributes": dict(item.attributes),
+                }
+                for item in sorted(index.entities.values(), key=lambda item: item.id)
+            ],
+            "mentions": [_plain(item) for item in sorted(index.mentions.values(), key=lambda item: item.id)],
+            "relations": [_plain(item) for item in sorted(index.relations.values(), key=lambda item: item.id)],
+            "events": [_plain(item) for item in events],
+        },
+        ensure_ascii=False,
+        indent=1,
+    )
+
+
+def export_markdown(index: UserIndex) -> str:
+    """What is remembered as Markdown, the current before the past."""
+    lines = [f"# What is remembered of {index.user}", ""]
+    current = [memory for memory in _in_order(index) if memory.live]
+    past = [memory for memory in _in_order(index) if not memory.live]
+    lines += [_line(memory) for memory in current] or ["Nothing."]
+    if past:
+        lines += ["", "## No longer", "", *map(_line, past)]
+    return "\n".join(lines) + "\n"
+
+
+def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
+    """The rows of an export, or of a vector store's JSON; raises `AthenaError` for anything else."""
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise AthenaError(f"This is no export of memories: it is not JSON ({error}).", NO_EXPORT) from error
+    try:
+        if isinstance(found, dict) and "documents" in found:
+            return _static(_Collection.model_validate(found), user=user, now=now)
+        export = _Export.model_validate(found)
+        return _rows(export, user=user)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise AthenaError(f"This is no export of memories: {where}: {first['msg']}.", NO_EXPORT) from error
+
+
+def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:
+    """The static memories of a vector store's JSON."""
+    return read_import(data, user=user, now=now).memories
+
+
+def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
+    """An import without what is there already: the same id as it is, or the same words, live."""
+    live = {plain(item.text): item.id for item in index.memories.values() if item.live}
+    kept = []
+    for memory in changes.memories:
+        old = index.memories.get(memory.id)
+        same = old is not None and _bare(old) == _bare(memory)
+        if same or (memory.live and live.get(plain(memory.text), memory.id) != memory.id):
+            continue
+        kept.append(memory)
+        if memory.live:
+            live[plain(memory.text)] = memory.id
+    return replace(changes, memories=tuple(kept))
+
+
+def _bare(memory: Memory) -> Memory:
+    """A memory without what an export leaves out, and what a second reading would change."""
+    if memory.tier == "static":
+        memory = replace(memory, created_at=0.0)
+    return replace(memory, embedding=b"", embedded_by="")
+
+
+def _rows(export: _Export, *, user: str) -> MemoryChanges:
+    return MemoryChanges(
+        memories=tuple(memory.row(user) for memory in export.memories),
+        entities=_typed(Entity, export.entities, user),
+        mentions=_typed(Mention, export.mentions, user),
+        relations=_typed(Relation, export.relations, user),
+        events=tuple(
+            TypeAdapter(MemoryEvent).validate_python(
+                {**event.model_dump(), "at": _seconds(event.at), "user": user}
+            )
+            for event in export.events
+        ),
+    )
+
+
+def _typed(kind: Any, rows: Sequence[Mapping[str, Any]], user: str) -> Any:
+    adapter = TypeAdapter(kind)
+    read = []
+    for row in rows:
+        values = {**row, "user": user}
+        if "at" in values:
+            values["at"] = _seconds(TypeAdapter(datetime | float).validate_python(values["at"]))
+        read.append(adapter.validate_python(values))
+    return tuple(read)
+
+
+def _static(found: _Collection, *, user: str, now: float) -> MemoryChanges:
+    ids = found.ids or tuple(map(str, range(1, len(found.documents) + 1)))
+    metadatas = found.metadatas or (None,) * len(ids)
+    memories = tuple(
+        Memory(
+            id=id_of(user, "static", given),
+            user=user,
+            text=text,
+            tier="static",
+            origin="system",
+            importance=_importance(metadata or {}),
+            tags=(given, *(f"{key}={value}" for key, value in sorted((metadata or {}).items()))),
+            why="It was imported as static memory.",
+            created_at=now,
+        )
+        for given, text, metadata in zip(ids, found.documents, metadatas, strict=True)
+        if text.strip()
+    )
+    return MemoryChanges(memories=memories)
+
+
+def _importance(metadata: Mapping[str, Any]) -> float | None:
+    """As it is given: 0 to 1, or a rating to 10."""
+    value = metadata.get("importance")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return min(1.0, max(0.0, value / 10 if value > 1 else float(value)))
+
+
+def _in_order(index: UserIndex) -> list[Memory]:
+    return sorted(index.memories.values(), key=lambda memory: (memory.created_at, memory.id))
+
+
+def _whole(memory: Memory) -> dict[str, Any]:
+    """A memory with all that an import needs to make it again."""
+    shape = memory_shape(memory)
+    sources = [
+        {name: value for name in source.__slots__ if (value := getattr(source, name)) not in ("", None)}
+        for source in memory.sources
+    ]
+    return {
+        **shape,
+        "sources": sources,
+        "dispute": memory.disputed,
+        "accessed_at": iso(memory.accessed_at),
+        "accesses": memory.accesses,
+        "success": memory.success,
+    }
+
+
+def _plain(item: Mention | Relation | MemoryEvent) -> dict[str, Any]:
+    values = {name: getattr(item, name) for name in item.__slots__ if name != "user"}
+    return {**values, "at": iso(item.at)}
+
+
+def _line(memory: Memory) -> str:
+    notes = [
+        memory.category,
+        f"since {(iso(memory.valid_at or memory.created_at) or '')[:10]}",
+        f"until {(iso(memory.invalid_at) or '')[:10]}" if memory.invalid_at is not None else "",
+        *(name for name in ("pinned", "stale") if getattr(memory, name)),
+        "disputed" if memory.disputed else "",
+        "" if memory.trusted else "not trusted",
+    ]
+    return f"- {' '.join(memory.text.split())} ({', '.join(filter(None, notes))})"
+
+
+def _seconds(value: datetime | float | None) -> float | None:
+    return in_seconds(value) if isinstance(value, datetime) else value

@@ -1,0 +1,487 @@
+"""One user's memory: what programs, the pages and the command line talk to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from memory import documents, forgetting, graph, recall, transfer
+from memory.deciding import Candidate, Deciding, resolved
+from memory.extracting import normalised, reads_as_instruction, secrets_in
+from memory.forgetting import Forgetting, known_memory
+from memory.guard import left_out
+from memory.ids import new_id
+from memory.options import MemoryOptions
+from memory.presets import PRESETS, Preset
+from memory.recall import Found, Reading
+from memory.remember import Complete, Remembering
+from memory.times import Moment, now
+from memory.upkeep import migrating, planning, rating, reflecting, summarizing
+from pipeline.errors import AthenaError
+from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
+
+if TYPE_CHECKING:
+    from memory.documents import Documents
+    from memory.index import UserIndex
+    from memory.indexes import Indexes
+    from pipeline.steps.records import RememberStep
+    from pipeline.stores.conversations import Conversation
+
+SEARCHED = 10  # memories that a search shows
+LEAST = 0.5  # share of the threshold that a search which is asked for is content with
+
+
+@dataclass(frozen=True, slots=True)
+class UserMemory:
+    """What is remembered of one user; safe to use from several threads.
+
+    Every method that changes something raises `AthenaError` with what to do, and then nothing has changed.
+    """
+
+    indexes: Indexes
+    user: str
+    options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
+    static: tuple[Memory, ...] = ()
+    find_model: Callable[[], Complete | None] = lambda: None  # what asks a language model, where there is one
+    documents: Documents | None = None
+    zone: tzinfo = UTC
+    clock: Callable[[], float] = now
+
+    @property
+    def preset(self) -> Preset:
+        """What is kept, and how it is read."""
+        return PRESETS[self.options.memory]
+
+    @property
+    def complete(self) -> Complete | None:
+        """Asks a language model; None where none is connected."""
+        return self.find_model()
+
+    @property
+    def index(self) -> UserIndex:
+        """All rows, as the store has them now."""
+        return self.indexes.of(self.user)
+
+    @property
+    def threshold(self) -> float:
+        """The least relevance of what is recalled."""
+        return self.options.threshold_for(self.indexes.encoder.name)
+
+    @property
+    def remembering(self) -> Remembering:
+        """What keeps turns."""
+        return Remembering(
+            self.indexes, self.user, self.preset, self.complete, zone=self.zone, clock=self.clock
+        )
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def moment(self, *, as_of: float | None = None, known_at: float | None = None) -> Moment:
+        """Now, or what was true `as_of` or what we knew `known_at` a time."""
+        return Moment(now=self.clock(), as_of=as_of, known_at=known_at)
+
+    def list(
+        self, *, as_of: float | None = None, known_at: float | None = None, history: bool = False
+    ) -> Sequence[Memory]:
+        """What is remembered, static memory first, then the latest; with `history` also what is over."""
+        moment = replace(self.moment(as_of=as_of, known_at=known_at), always=history)
+        index = self.index
+        with index.lock:
+            kept = [memory for memory in index.memories.values() if moment.sees(memory)]
+        order = sorted(kept, key=lambda memory: (not memory.pinned, -memory.created_at, memory.id))
+        return [*self.static, *order]
+
+    def get(self, memory_id: str) -> Memory:
+        """One memory by its id, or by the first letters of it; raises `AthenaError`."""
+        for memory in self.static:
+            if memory.id == memory_id:
+                return memory
+        return known_memory(self.index, memory_id)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = SEARCHED,
+        as_of: float | None = None,
+        known_at: float | None = None,
+        history: bool = False,
+        strict: bool = False,
+    ) -> Sequence[Found]:
+        """The memories about a query, best first.
+
+        A search is content with half the relevance that an unasked recall needs; a `strict` one is not.
+        """
+        moment = replace(self.moment(as_of=as_of, known_at=known_at), always=history)
+        share = 1.0 if strict else LEAST
+        found = self._search(query, moment=moment, threshold=self.threshold * share, words_suffice=True)
+        return list(found.found[:limit])
+
+    def read(self, message: str) -> tuple[Sequence[Found], Reading]:
+        """What a message brings to mind by the preset's policy, and all that was weighed for it.
+
+        Memories of documents are checked against these first.
+        """
+        self.check_documents()
+        preset = self.preset
+        reading = self._search(
+            message, moment=self.moment(), threshold=self.threshold, depth=preset.depth
+        )
+        found = recall.recallable(reading.found, preset)
+        fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
+        return self._with_other_sides(found[:fitting]), reading
+
+    def _search(self, query: str, **given: Any) -> Reading:
+        return recall.search(
+            self.index, query, encoder=self.indexes.encoder, options=self.options, **given
+        )
+
+    def _with_other_sides(self, found: Sequence[Found]) -> Sequence[Found]:
+        """The found with the other sides of their disputes: neither comes alone."""
+        shown = {item.memory.id for item in found}
+        sides = [
+            replace(item, memory=other)
+            for item in found
+            if item.memory.disputed
+            for other in self.sides(item.memory)
+            if other.id not in shown
+        ]
+        return [*found, *sides]
+
+    def sides(self, memory: Memory) -> Sequence[Memory]:
+        """All sides of a memory's dispute, itself among them; none where there is no dispute."""
+        return [
+            side
+            for side in list(self.index.memories.values())
+            if memory.disputed and side.disputed == memory.disputed
+        ]
+
+    def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
+        """What memories, relations and entities say, by id; those that are gone are left out."""
+        index, static = self.index, {memory.id: memory.text for memory in self.static}
+        known: dict[str, str] = {}
+        for given in ids:
+            if memory := index.memories.get(given):
+                known[given] = memory.text
+            elif given in static:
+                known[given] = static[given]
+            elif relation := index.relations.get(given):
+                known[given] = graph.sentence(index, relation)
+            elif entity := index.entities.get(given):
+                known[given] = entity.name
+        return known
+
+    def history(self, memory_id: str = "") -> Sequence[MemoryEvent]:
+        """What was done, oldest first: to one memory, or to all; known of forgotten ones, too."""
+        events = self.indexes.memories.events(self.user, memory_id)
+        if memory_id and not events:
+            memory_id = self.get(memory_id).id
+            events = self.indexes.memories.events(self.user, memory_id)
+        return events
+
+    def stats(self) -> Mapping[str, Any]:
+        """Counts of what is kept."""
+        index = self.index
+        with index.lock:
+            kept = list(index.memories.values())
+            moment = self.moment()
+            live = [memory for memory in kept if moment.sees(memory)]
+            return {
+                "user": self.user,
+                "preset": self.preset.name,
+                "memories": len(live),
+                "history": len(kept) - len(live),
+                "static": len(self.static) + sum(memory.tier == "static" for memory in live),
+                "by_tier": dict(Counter(memory.tier for memory in live)),
+                "by_kind": dict(Counter(memory.kind for memory in live)),
+                "by_category": dict(Counter(memory.category for memory in live)),
+                "pinned": sum(memory.pinned for memory in live),
+                "disputed": sum(bool(memory.disputed) for memory in live),
+                "stale": sum(memory.stale for memory in live),
+                "untrusted": sum(not memory.trusted for memory in live),
+                "entities": len(index.entities),
+                "mentions": len(index.mentions),
+                "relations": len(index.relations),
+                "themes": dict(graph.themes(live)),
+                "threshold": self.threshold,
+            }
+
+    # -- changing -----------------------------------------------------------------------------------
+
+    def add(self, text: str) -> RememberStep:
+        """Keep a text, decided as in a chat: it may replace what it corrects. Raises for a secret."""
+        if not text.strip():
+            raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
+        step = self.remembering.asked(text.strip())
+        if step.secrets:
+            raise AthenaError(
+                left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."
+            )
+        return step
+
+    def edit(self, memory_id: str, text: str) -> Memory:
+        """Say it otherwise; its id stays, its old words are gone. Raises for a secret, and for static memory."""
+        text = text.strip()
+        if not text:
+            raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
+        if found := secrets_in(text):
+            raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
+        memory = self._changeable(memory_id)
+        fresh = self.remembering.meaning(text)
+        embedded = self.indexes.embedded(
+            [
+                replace(
+                    memory,
+                    text=text,
+                    subject=fresh.subject,
+                    predicate=fresh.predicate,
+                    object=fresh.object,
+                    trusted=not reads_as_instruction(text),
+                    stale=False,
+                )
+            ]
+        )[0]
+        return self._replace(memory, "UPDATE", **_content(embedded))
+
+    def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
+        """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
+        return self._replace(self._changeable(memory_id), "PIN", pinned=pinned)
+
+    def resolve(self, memory_id: str, *, believe: bool = True) -> None:
+        """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
+        memory = self.get(memory_id)
+        if not memory.disputed:
+            raise AthenaError(f"Memory '{memory_id}' is not disputed.", "There is nothing to decide.")
+        self.indexes.change(
+            self.user,
+            lambda index: resolved(
+                index, known_memory(index, memory.id), now=self.clock(), believe=believe
+            ),
+        )
+
+    def _changeable(self, memory_id: str) -> Memory:
+        memory = self.get(memory_id)
+        if memory.tier == "static":
+            raise AthenaError(
+                f"Memory '{memory_id}' is static: it cannot be changed.",
+                "Edit the persona's file, or forget it and import it again.",
+            )
+        return memory
+
+    def _replace(self, memory: Memory, action: Action, **values: Any) -> Memory:
+        event = MemoryEvent(
+            id=new_id(), user=self.user, memory_id=memory.id, action=action, at=self.clock()
+        )
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            changed = replace(known_memory(index, memory.id), **values)
+            return MemoryChanges(memories=(changed,), events=(event,))
+
+        return self.indexes.change(self.user, decide).memories[0]
+
+    # -- forgetting ---------------------------------------------------------------------------------
+
+    def forgetting(
+        self,
+        ids: Iterable[str] = (),
+        *,
+        search: str = "",
+        older_than: float | None = None,
+        everything: bool = False,
+    ) -> Forgetting:
+        """What would be forgotten: by ids, by what a search finds, by age in days, or all. Changes nothing."""
+        index = self.index
+        given = list(ids)
+        for memory in self.static:
+            if memory.id in given:
+                raise AthenaError(
+                    f"Memory '{memory.id}' is static: it cannot be forgotten.", "Edit the persona's file."
+                )
+        if search:
+            found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
+            given += [item.memory.id for item in found]
+        if older_than is not None:
+            given += forgetting.older_than(index, older_than, now=self.clock())
+        if everything:
+            given += list(index.memories)
+        return forgetting.forgetting(index, given)
+
+    def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
+        """Forget it; where `words`, they are also overwritten in the turns that they came from.
+
+        With `everything`, the graph goes, too.
+        """
+        index = self.index
+        with index.lock:
+            known = {memory.id for memory in forgotten.memories} & index.memories.keys()
+            left = Forgetting(tuple(index.memories[memory_id] for memory_id in known))
+            changes = forgetting.removal(index, left, now=self.clock())
+            if everything:
+                graph_ids = (*index.entities, *index.mentions, *index.relations)
+                changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *graph_ids))))
+            said = left.words if words else ()
+            self.indexes.memories.forget(self.user, changes, words=said)
+            self.indexes.forget_index(self.user)
+
+    # -- in and out ---------------------------------------------------------------------------------
+
+    def export(self, *, form: Literal["json", "markdown"] = "json") -> str:
+        """All of it: as JSON that can be imported, or as Markdown to read."""
+        index = self.index
+        with index.lock:
+            if form == "markdown":
+                return transfer.export_markdown(index)
+            events = self.indexes.memories.events(self.user)
+            return transfer.export_json(index, events, now=self.clock())
+
+    def import_(self, data: str) -> int:
+        """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
+        read = transfer.read_import(data, user=self.user, now=self.clock())
+        index = self.index
+        with index.lock:
+            read = transfer.without_known(read, index)
+        read = replace(read, memories=tuple(self.indexes.embedded(read.memories)))
+        known = {event.id for event in self.indexes.memories.events(self.user)}
+        events = tuple(event for event in read.events if event.id not in known)
+        changes = self.indexes.change(
+            self.user, lambda index: transfer.without_known(replace(read, events=events), index)
+        )
+        return len(changes.memories)
+
+    # -- upkeep -------------------------------------------------------------------------------------
+
+    def rate(self, ids: Iterable[str] = ()) -> Sequence[Memory]:
+        """Rate memories 1 to 10, all of them or some; those whose rating changed."""
+        chosen = [self._changeable(given) for given in ids] or [
+            memory for memory in self.list() if memory.tier != "static"
+        ]
+        found = rating.rated(chosen, now=self.clock(), complete=self.complete)
+        values = {memory.id: memory for memory in found.memories}
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            kept = [
+                replace(index.memories[known], importance=memory.importance, why=memory.why)
+                for known, memory in values.items()
+                if known in index.memories
+            ]
+            return replace(found, memories=tuple(kept)) if kept else MemoryChanges()
+
+        return self.indexes.change(self.user, decide).memories
+
+    def migrate(self) -> Sequence[Memory]:
+        """Move what matters of too many short-term memories to long-term; what moved."""
+        changes = self.indexes.change(self.user, partial(migrating.migrated, now=self.clock()))
+        return [memory for memory in changes.memories if memory.tier == "long_term"]
+
+    def reflect(self) -> Sequence[Memory]:
+        """Reflect on the latest memories; what came of it."""
+        made = reflecting.reflect(self.index, complete=self.complete, recall=self._recalled)
+        if made is None:
+            return []
+        return self._made(reflecting.as_memory(made, user=self.user, now=self.clock()))
+
+    def plan(self) -> Sequence[Memory]:
+        """Plan the rest of the day; the plan takes the place of the one before. Raises without a model."""
+        chosen, at = planning.matters_most(self.index), self.clock()
+        if not chosen:
+            raise AthenaError(
+                "There is nothing to plan from.", f"A plan rests on memories above {planning.LEAST}."
+            )
+        goals = planning.make_plan(chosen, complete=self.complete, now=at, zone=self.zone)
+        return self._made(planning.as_memory(goals, chosen, user=self.user, now=at))
+
+    def summarize(self) -> Sequence[Memory]:
+        """Put two lines in the place of the five memories that matter least; the summary, if there is one."""
+        chosen = summarizing.least_important(self.index)
+        if not chosen:
+            return []
+        text = summarizing.two_lines(chosen, complete=self.complete)
+        changes = summarizing.summarized(
+            chosen, text, now=self.clock(), embed=self.indexes.embedded
+        )
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            same = all(index.memories.get(memory.id) == memory for memory in chosen)
+            return changes if same else MemoryChanges()
+
+        return self.indexes.change(self.user, decide).memories[:1]
+
+    def summarize_conversation(self, conversation: Conversation) -> Sequence[Memory]:
+        """Keep a past conversation in at most 50 words, its topics as tags; longer again, it is replaced."""
+        made = summarizing.conversation_summary(
+            conversation, user=self.user, now=self.clock(), complete=self.complete
+        )
+        return self._made(made) if made else []
+
+    def _recalled(self, question: str) -> Sequence[Memory]:
+        return [found.memory for found in self.read(question)[0]]
+
+    def _made(self, memory: Memory) -> Sequence[Memory]:
+        """Keep what was made of other memories, in the place of what was made like it before."""
+        [memory] = self.indexes.embedded([memory])
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            deciding = Deciding(index, self.clock())
+            deciding.decide(Candidate(memory=memory, single_valued=True))
+            return deciding.changes
+
+        written = self.indexes.change(self.user, decide).memories
+        return [item for item in written if item.id == memory.id]
+
+    # -- documents and turns ------------------------------------------------------------------------
+
+    def check_documents(self) -> MemoryChanges:
+        """Mark as stale what documents no longer say, and as good what they say again."""
+        if self.documents is None:
+            return MemoryChanges()
+        index = self.index
+        with index.lock:
+            if not any(source.source for memory in index.memories.values() for source in memory.sources):
+                return MemoryChanges()
+        check = partial(documents.checked, documents=self.documents, now=self.clock())
+        return self.indexes.change(self.user, check)
+
+    def used(self, ids: Iterable[str]) -> None:
+        """Note that memories were recalled; the access alone changes, and no event is kept of it."""
+        at, given = self.clock(), set(ids)
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            return MemoryChanges(
+                memories=tuple(
+                    replace(memory, accessed_at=at, accesses=memory.accesses + 1)
+                    for memory_id in sorted(given)
+                    if (memory := index.memories.get(memory_id))
+                )
+            )
+
+        self.indexes.change(self.user, decide)
+
+    def about_entity(self, names: Sequence[str], *, depth: int = 2) -> graph.Neighbourhood:
+        """The neighbourhood of several entities by name or alias; raises `AthenaError` for an unknown one."""
+        index = self.index
+        with index.lock:
+            found = []
+            for name in names:
+                entity = index.entity_named(name)
+                if entity is None:
+                    raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
+                found.append(entity.id)
+            return graph.neighbourhood(index, found, depth=depth)
+
+
+def _content(memory: Memory) -> dict[str, Any]:
+    names = (
+        "text",
+        "subject",
+        "predicate",
+        "object",
+        "trusted",
+        "stale",
+        "embedding",
+        "embedded_by",
+    )
+    return {name: getattr(memory, name) for name in names}

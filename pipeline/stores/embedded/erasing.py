@@ -1,0 +1,123 @@
+"""What is forgotten leaves the files: the write-ahead log, and copies that SQLite left in gaps of pages.
+
+`secure_delete` overwrites what is deleted, but neither the log's older versions of a page nor the copy of a
+row that stayed in a page when the row was moved to another (ran: 4 to 8 of 2,000 deleted rows). So the log is
+written back and truncated, the file searched for the words, and written anew (`VACUUM`) where it has them.
+
+A flag is set with the deletion and cleared at the end. Whoever opens the file and finds it set, because a
+process was killed or had to give up in between, does the rest, without knowing the words.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pipeline.errors import ErasureIncomplete
+
+log = logging.getLogger(__name__)
+
+WAIT_S = 10.0  # for others to end reading an older version of the file
+MOST_SEARCHED = 50  # texts; for more than that the file is written anew without looking
+SHORTEST_SEARCHED = 4  # bytes; shorter ones are somewhere in any file
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Set the flag, within the transaction that deletes."""
+    connection.execute("UPDATE erasure SET pending = 1")
+
+
+def finish(
+    connection: sqlite3.Connection, path: Path, texts: Sequence[str], *, wait_s: float = WAIT_S
+) -> None:
+    """Remove what is left of deleted `texts`; raises `ErasureIncomplete` where others read too long."""
+    lock = _lock(path)
+    try:
+        with lock.acquire(timeout=wait_s), _waiting(connection, wait_s):
+            _truncate_log(connection, path)
+            if len(texts) > MOST_SEARCHED or _left(connection, path, texts):
+                _write_anew(connection, path)
+            connection.execute("UPDATE erasure SET pending = 0")
+    except Timeout as error:
+        raise _incomplete(path) from error
+
+
+def go_on(connection: sqlite3.Connection, path: Path) -> None:
+    """Do what an interrupted `finish` left, unless somebody else does, or reads; then it is left as it is."""
+    if not connection.execute("SELECT pending FROM erasure").fetchone()[0]:
+        return
+    try:
+        with _lock(path).acquire(timeout=0), _waiting(connection, 0):
+            _truncate_log(connection, path)
+            _write_anew(connection, path)
+            connection.execute("UPDATE erasure SET pending = 0")
+    except (Timeout, ErasureIncomplete):
+        log.warning("what was forgotten is not yet erased from '%s': another process uses it", path)
+
+
+def _lock(path: Path) -> FileLock:
+    return FileLock(path.with_name("erasing.lock"), thread_local=False)
+
+
+def _truncate_log(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        raise _incomplete(path)
+
+
+def _write_anew(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        connection.execute("VACUUM")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+        raise _incomplete(path) from error
+    _truncate_log(connection, path)
+
+
+def _left(connection: sqlite3.Connection, path: Path, texts: Sequence[str]) -> bool:
+    """Whether the file has one of the texts where no row has it."""
+    words = {text.encode("utf-8", "surrogatepass") for text in texts}
+    wanted = [word for word in words if len(word) >= SHORTEST_SEARCHED]
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        found = [word for word in wanted if content.find(word) >= 0]
+    return any(not _in_a_row(connection, word) for word in found)
+
+
+def _in_a_row(connection: sqlite3.Connection, word: bytes) -> bool:
+    for table, column in list(_columns(connection)):
+        query = f'SELECT 1 FROM "{table}" WHERE instr(CAST("{column}" AS BLOB), ?) LIMIT 1'  # noqa: S608
+        if connection.execute(query, (word,)).fetchone():
+            return True
+    return False
+
+
+def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    query = """
+        SELECT sqlite_master.name, info.name FROM sqlite_master, pragma_table_info(sqlite_master.name) AS info
+        WHERE sqlite_master.type = 'table' AND info.type IN ('TEXT', 'BLOB')
+    """
+    yield from connection.execute(query).fetchall()
+
+
+@contextmanager
+def _waiting(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Let statements wait so long for others."""
+    before = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {before}")
+
+
+def _incomplete(path: Path) -> ErasureIncomplete:
+    return ErasureIncomplete(
+        f"It is forgotten, but bytes of it may still be in '{path.name}' or its log: it is being read.",
+        "Close other programs that use this folder; the next one that opens it erases the rest.",
+    )

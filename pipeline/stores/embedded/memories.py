@@ -1,0 +1,261 @@
+"""Memories in the SQLite file: a table for each kind of row, a version for each user."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pipeline.stores.embedded import erasing
+from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
+from pipeline.stores.erasing import Erasing, written_forms
+from pipeline.stores.memories import (
+    Entity,
+    Memory,
+    MemoryChanges,
+    MemoryEvent,
+    MemorySource,
+    Mention,
+    Relation,
+    UserMemories,
+    changed_meanwhile,
+    check_user,
+    text_hash,
+)
+
+_MEMORY = [field.name for field in fields(Memory) if field.name != "sources"]
+_SOURCE = [field.name for field in fields(MemorySource)]
+_ENTITY = [field.name for field in fields(Entity)]
+_MENTION = [field.name for field in fields(Mention)]
+_RELATION = [field.name for field in fields(Relation)]
+_EVENT = [field.name for field in fields(MemoryEvent)]
+_TABLES = ("memory", "entity", "mention", "relation")
+
+
+def _insert(table: str, columns: Sequence[str], *, or_: str = "ABORT") -> str:
+    names = ", ".join(f":{name}" for name in columns)
+    return f"INSERT OR {or_} INTO {table} ({', '.join(columns)}) VALUES ({names})"  # noqa: S608
+
+
+def _select(table: str, columns: Sequence[str]) -> str:
+    return f"SELECT {', '.join(columns)} FROM {table} WHERE user = ?"  # noqa: S608
+
+
+class EmbeddedMemories:
+    """Fulfils `Memories` on one SQLite database."""
+
+    def __init__(self, path: Path, *, erasing_wait_s: float = erasing.WAIT_S) -> None:
+        self._path = path
+        self._pool = ConnectionPool(path)
+        self._erasing_wait_s = erasing_wait_s
+
+    def users(self) -> list[str]:
+        """All users of whom something is remembered, by name."""
+        union = " UNION ".join(f"SELECT user FROM {table}" for table in _TABLES)  # noqa: S608
+        with self._pool.borrow() as connection:
+            return [name for (name,) in connection.execute(f"{union} ORDER BY user").fetchall()]
+
+    def version(self, user: str) -> int:
+        """A number that grows with each change of this user's rows; 0 for somebody unknown."""
+        with self._pool.borrow() as connection:
+            return _version(connection, user)
+
+    def load(self, user: str) -> UserMemories:
+        """All rows of a user, history included, as of one moment, the oldest first."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            version = _version(connection, user)
+            sources = _sources(connection, user)
+            memories = connection.execute(_select("memory", _MEMORY), (user,)).fetchall()
+            entities = connection.execute(_select("entity", _ENTITY), (user,)).fetchall()
+            mentions = connection.execute(_select("mention", _MENTION), (user,)).fetchall()
+            relations = connection.execute(_select("relation", _RELATION), (user,)).fetchall()
+        return UserMemories(
+            user=user,
+            version=version,
+            memories=_by_time((_memory(row, sources) for row in memories), "created_at"),
+            entities=_by_time(map(_entity, entities), "name"),
+            mentions=_by_time((Mention(**dict(zip(_MENTION, row, strict=True))) for row in mentions), "at"),
+            relations=_by_time(
+                (Relation(**dict(zip(_RELATION, row, strict=True))) for row in relations), "at"
+            ),
+        )
+
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
+        """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
+        check_user(user, changes)
+        with self._pool.borrow() as connection, _writing(connection, user):
+            return _write(connection, user, changes, expected=expected)
+
+    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
+        """What was done, oldest first; of one memory, or of all."""
+        query = f"{_select('memory_event', _EVENT)} AND ? IN ('', memory_id) ORDER BY at, number"
+        with self._pool.borrow() as connection:
+            rows = connection.execute(query, (user, memory_id)).fetchall()
+        return [MemoryEvent(**dict(zip(_EVENT, row, strict=True))) for row in rows]
+
+    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+        """As `apply`, and then no file of the store holds a byte of it; raises `ErasureIncomplete`."""
+        check_user(user, changes)
+        with self._pool.borrow() as connection:
+            with _writing(connection, user):
+                gone = [*_texts(connection, user, changes), *written_forms(words)]
+                _write(connection, user, changes, expected=None)
+                _overwrite(connection, user, Erasing.of(words))
+                erasing.begin(connection)
+            erasing.finish(connection, self._path, gone, wait_s=self._erasing_wait_s)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._pool.close()
+
+
+@contextmanager
+def _writing(connection: sqlite3.Connection, user: str) -> Iterator[None]:
+    """One transaction; a second live row of the same text is somebody else's work."""
+    try:
+        with transaction(connection):
+            yield
+    except sqlite3.IntegrityError as error:
+        raise changed_meanwhile(user) from error
+
+
+def _version(connection: sqlite3.Connection, user: str) -> int:
+    row = connection.execute("SELECT version FROM memory_user WHERE user = ?", (user,)).fetchone()
+    return row[0] if row else 0
+
+
+def _write(connection: sqlite3.Connection, user: str, changes: MemoryChanges, *, expected: int | None) -> int:
+    """Write the changes and return the version after them."""
+    version = _version(connection, user)
+    if expected is not None and expected != version:
+        raise changed_meanwhile(user)
+    connection.executemany(
+        """
+        UPDATE turn SET remembered = 1
+        WHERE id = ? AND conversation_id IN (SELECT id FROM conversation WHERE user = ?)
+        """,
+        [(turn_id, user) for turn_id in changes.remembered],
+    )
+    if not changes.changes_rows:
+        return version
+    # What is replaced goes first: a new row may have the text of one that ends.
+    replaced = [(user, row.id) for row in changes.rows]
+    removed = [(user, id_) for id_ in changes.removed]
+    for table in _TABLES:
+        connection.executemany(f"DELETE FROM {table} WHERE user = ? AND id = ?", [*replaced, *removed])  # noqa: S608
+    for row in changes.rows:
+        _insert_row(connection, row)
+    connection.executemany(
+        _insert("memory_event", _EVENT, or_="IGNORE"),
+        [{name: getattr(event, name) for name in _EVENT} for event in changes.events],
+    )
+    connection.execute("INSERT OR REPLACE INTO memory_user VALUES (?, ?)", (user, version + 1))
+    return version + 1
+
+
+_INSERT_MEMORY = _insert("memory", [*_MEMORY, "hash"])
+_INSERT_SOURCE = _insert("memory_source", ["user", "owner", "position", *_SOURCE])
+_INSERT_ENTITY = _insert("entity", _ENTITY)
+_INSERT_MENTION = _insert("mention", _MENTION)
+_INSERT_RELATION = _insert("relation", _RELATION)
+
+
+def _insert_row(connection: sqlite3.Connection, row: Memory | Entity | Mention | Relation) -> None:
+    match row:
+        case Memory():
+            given = {name: getattr(row, name) for name in _MEMORY}
+            given |= {"tags": _json(row.tags), "hash": text_hash(row.text)}
+            connection.execute(_INSERT_MEMORY, given)
+            connection.executemany(_INSERT_SOURCE, list(_source_rows(row)))
+        case Entity():
+            given = {name: getattr(row, name) for name in _ENTITY}
+            given |= {"aliases": _json(row.aliases), "attributes": _json(dict(row.attributes))}
+            connection.execute(_INSERT_ENTITY, given)
+        case Mention():
+            connection.execute(_INSERT_MENTION, {name: getattr(row, name) for name in _MENTION})
+        case Relation():
+            connection.execute(_INSERT_RELATION, {name: getattr(row, name) for name in _RELATION})
+
+
+def _source_rows(memory: Memory) -> Iterator[dict[str, Any]]:
+    for position, source in enumerate(memory.sources):
+        place = {"user": memory.user, "owner": memory.id, "position": position}
+        yield place | {name: getattr(source, name) for name in _SOURCE}
+
+
+def _sources(connection: sqlite3.Connection, user: str) -> dict[str, list[MemorySource]]:
+    """The sources of all of a user's memories, by memory."""
+    query = f"{_select('memory_source', ['owner', *_SOURCE])} ORDER BY owner, position"
+    found: dict[str, list[MemorySource]] = defaultdict(list)
+    for owner, *source in connection.execute(query, (user,)).fetchall():
+        found[owner].append(MemorySource(**dict(zip(_SOURCE, source, strict=True))))
+    return found
+
+
+def _memory(row: Sequence[Any], sources: dict[str, list[MemorySource]]) -> Memory:
+    given = dict(zip(_MEMORY, row, strict=True))
+    for name in ("pinned", "trusted", "stale"):
+        given[name] = bool(given[name])
+    success, tags = given["success"], given["tags"]
+    given["success"] = None if success is None else bool(success)
+    given["tags"] = () if tags == "[]" else tuple(json.loads(tags))
+    return Memory(**given, sources=tuple(sources.get(given["id"], ())))
+
+
+def _entity(row: Sequence[Any]) -> Entity:
+    given = dict(zip(_ENTITY, row, strict=True))
+    aliases, attributes = tuple(json.loads(given["aliases"])), json.loads(given["attributes"])
+    return Entity(**given | {"aliases": aliases, "attributes": attributes})
+
+
+def _by_time(rows: Iterable[Any], name: str) -> tuple[Any, ...]:
+    return tuple(sorted(rows, key=lambda row: (getattr(row, name), row.id)))
+
+
+def _texts(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> list[str]:
+    """What the rows say that will be gone or replaced: the file is searched for it."""
+    found: list[str] = []
+    for id_ in [*changes.removed, *(row.id for row in changes.rows)]:
+        for query in _SAID:
+            found += [text for (text,) in connection.execute(query, (user, id_)).fetchall()]
+    kept = {row.text for row in changes.rows if isinstance(row, Memory)}
+    return [text for text in dict.fromkeys(found) if text not in kept]
+
+
+_SAID = (
+    "SELECT text FROM memory WHERE user = ? AND id = ?",
+    "SELECT quote FROM memory_source WHERE user = ? AND owner = ?",
+    "SELECT name FROM entity WHERE user = ? AND id = ?",
+)
+
+
+def _overwrite(connection: sqlite3.Connection, user: str, words: Erasing) -> None:
+    """Overwrite words in all turns and titles of a user."""
+    if not words:
+        return
+    query = """
+        SELECT turn.id, conversation_id, question, answer, feedback_text
+        FROM turn JOIN conversation ON conversation.id = conversation_id WHERE user = ?
+    """
+    asked: dict[str, list[str]] = defaultdict(list)
+    changed = []
+    for turn_id, conversation_id, question, answer, feedback in connection.execute(query, (user,)):
+        if words.may_be_in(f"{question}\n{answer}\n{feedback}"):
+            asked[conversation_id].append(question)
+            changed.append((words.text(question), words.answer(answer), words.text(feedback), turn_id))
+    update = "UPDATE turn SET question = ?, answer = ?, feedback_text = ? WHERE id = ?"
+    connection.executemany(update, changed)
+    titles = connection.execute("SELECT id, title FROM conversation WHERE user = ?", (user,)).fetchall()
+    connection.executemany(
+        "UPDATE conversation SET title = ? WHERE id = ?",
+        [(words.title(title, asked[id_]), id_) for id_, title in titles],
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

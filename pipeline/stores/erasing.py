@@ -1,0 +1,143 @@
+"""Forgotten words in stored turns, overwritten in place: a text keeps its length, so that spans stay valid.
+
+Words are found as they were said, in other case, with other blanks or punctuation between them, and as JSON
+or Markdown write them. What the program itself wrote (ids, hashes, names of steps) is left as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.stores.conversations import title_of
+
+BLOCK = "█"
+CUT = re.compile(r"\W*(?:…|\.\.\.)\s*\Z")
+MOST_CUT_WORDS = 40  # of a text that ends in "…": a title has fewer
+
+MADE = frozenset(
+    {
+        *("name", "status", "mode", "verdict", "model", "by", "role", "kind", "finish_reason", "persona"),
+        *("id", "turn_id", "conversation_id", "section_id", "node_id", "memory_id", "ids", "recalled"),
+        *("source", "heading_path", "file_hash", "quote_hash", "section_text", "quote", "paths", "preset"),
+        *(
+            "bm25_sections",
+            "bm25_sentences",
+            "dense_sections",
+            "dense_sentences",
+            "ranking",
+            "before",
+            "after",
+        ),
+        *(
+            "selected",
+            "dropped",
+            "led",
+            "led_by",
+            "parents",
+            "members",
+            "quotes",
+            "sections",
+            "nodes",
+            "merged",
+        ),
+        *("settings", "signals", "weights"),
+    }
+)
+"""Keys of a stored answer whose values nobody typed: ids, names, ranks, and spans of documents."""
+
+_PART = re.compile(r"[^\W_]+")
+_BETWEEN = r"(?:\\[nrtbf]|[\W_])+"  # also a line end as JSON in a text writes it
+_ASCII = re.compile(r"[0-9a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Erasing:
+    """Overwrites some words in texts; falsy where there are none."""
+
+    pattern: re.Pattern[str] | None
+    parts: tuple[tuple[str, ...], ...] = ()
+    hints: tuple[str, ...] = ()  # of these, in lower case, a text with the words has at least one
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> Erasing:
+        """What overwrites these words; blank ones are left out."""
+        kept = [said for said in dict.fromkeys(words) if said.strip()]
+        if not kept:
+            return cls(None)
+        spelled = {form for said in kept for form in _spelled(said)}
+        literal = {re.escape(form) for one in spelled for form in (one, *_json(one))}
+        loose = {_BETWEEN.join(map(re.escape, parts)) for one in spelled if (parts := _PART.findall(one))}
+        forms = [*sorted(literal, key=len, reverse=True), *sorted(loose, key=len, reverse=True)]
+        parts = tuple(tuple(_PART.findall(said)) for said in kept)
+        return cls(re.compile("|".join(forms), re.IGNORECASE), parts, tuple(map(_hint, kept)))
+
+    def __bool__(self) -> bool:
+        return self.pattern is not None
+
+    def may_be_in(self, stored: str) -> bool:
+        """Whether to look closer: cheap, and never wrong where it says no."""
+        lower = stored.lower()
+        return any(hint in lower for hint in self.hints)
+
+    def text(self, text: str) -> str:
+        """A text with the words overwritten, as long as before."""
+        if self.pattern is None:
+            return text
+        return self._cut_short(self.pattern.sub(lambda found: BLOCK * len(found[0]), text))
+
+    def title(self, title: str, questions: Sequence[str]) -> str:
+        """A conversation's title: made again where it was made of one of the questions."""
+        for question in questions:
+            if title == title_of(question):
+                return title_of(self.text(question))
+        return self.text(title)
+
+    def answer(self, stored: str) -> str:
+        """An answer as it is stored, with the words overwritten in every text that somebody wrote."""
+        return json.dumps(self._value(json.loads(stored)), ensure_ascii=False)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: item if key in MADE else self._value(item) for key, item in value.items()}
+        return value
+
+    def _cut_short(self, text: str) -> str:
+        """Overwrite also the beginning of the words where the text breaks off there."""
+        end = CUT.search(text)
+        if end is None:
+            return text
+        for parts in self.parts:
+            for count in range(min(len(parts), MOST_CUT_WORDS), 0, -1):
+                begun = _BETWEEN.join(map(re.escape, parts[:count]))
+                found = re.compile(rf"(?<!\w){begun}\Z", re.IGNORECASE).search(text[: end.start()])
+                if found:
+                    return text[: found.start()] + BLOCK * len(found[0]) + text[end.start() :]
+        return text
+
+
+def written_forms(words: Sequence[str]) -> list[str]:
+    """The words as they may stand in a file: as they are, and as JSON writes them."""
+    kept = [said for said in dict.fromkeys(words) if said.strip()]
+    return list(dict.fromkeys(form for said in kept for form in (said, *_json(said))))
+
+
+def _spelled(said: str) -> set[str]:
+    return {said, said.strip(), *(unicodedata.normalize(form, said) for form in ("NFC", "NFD"))}
+
+
+def _json(said: str) -> tuple[str, str]:
+    return json.dumps(said, ensure_ascii=False)[1:-1], json.dumps(said)[1:-1]
+
+
+def _hint(said: str) -> str:
+    """The longest run of plain letters and digits: however a text writes the words, it has this."""
+    return max(_ASCII.findall(said.lower()), key=len, default="")

@@ -1,0 +1,133 @@
+"""Memories in MongoDB: a record each; `memory_changes.py` says how a change of many is written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pymongo.database import Database
+
+from pipeline.errors import MemoriesChanged, StoreError
+from pipeline.stores.memories import (
+    Memory,
+    MemoryChanges,
+    MemoryEvent,
+    Mention,
+    Relation,
+    UserMemories,
+    changed_meanwhile,
+    check_user,
+)
+from pipeline.stores.server.addresses import ServerAddresses
+from pipeline.stores.server.memory_changes import check_live, commit, settle, settle_all, version_of
+from pipeline.stores.server.memory_records import event_of, row_of, user_memories, without_turns
+from pipeline.stores.server.mongo import Document, chunks
+from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.turns import mark_remembered
+
+TRIES = 50  # of a write or a read that others' changes get in the way of
+
+
+class ServerMemories:
+    """Fulfils `Memories`; safe to use from several threads, processes and machines."""
+
+    def __init__(self, addresses: ServerAddresses) -> None:
+        self._servers = Servers(addresses)
+        self._opened = False
+
+    def users(self) -> list[str]:
+        """All users of whom something is remembered, by name."""
+        with self._database() as database:
+            return sorted(database["memories"].distinct("user", {"gone": False}))
+
+    def version(self, user: str) -> int:
+        """A number that grows with each change of this user's rows; 0 for somebody unknown."""
+        with self._database() as database:
+            return version_of(database, user)
+
+    def load(self, user: str) -> UserMemories:
+        """All rows of a user, history included, as of one moment, the oldest first."""
+        with self._database() as database:
+            for _ in range(TRIES):
+                version = settle(database, user)
+                records = [*database["memories"].find({"user": user, "gone": False})]
+                if version_of(database, user) == version:
+                    return user_memories(user, version, map(row_of, records))
+        raise _too_busy(user)
+
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
+        """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
+        return self._write(user, changes, expected=expected)
+
+    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
+        """What was done, oldest first; of one memory, or of all."""
+        where = {"user": user} | ({"memory_id": memory_id} if memory_id else {})
+        with self._database() as database:
+            settle(database, user)
+            records = [*database["memory_events"].find(where)]
+        records.sort(key=lambda record: (record["at"], record["version"], record["number"]))
+        return [event_of(record) for record in records]
+
+    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+        """As `apply`, and then no record has a byte of it; what MongoDB's journal keeps is its own affair."""
+        self._write(user, changes, words=words)
+
+    def leave_turns(self, user: str, turns: Sequence[str]) -> None:
+        """Let no row name these turns: their conversation is about to be deleted."""
+        for some in chunks(turns):
+            for _ in range(TRIES):
+                try:
+                    self._leave(user, some)
+                    break
+                except MemoriesChanged:
+                    continue
+            else:
+                raise _too_busy(user)
+
+    def close(self) -> None:
+        """Give up the connections; the last one in the process to do so closes them."""
+        self._servers.close()
+
+    def _leave(self, user: str, turns: Sequence[str]) -> None:
+        with self._database() as database:
+            version = settle(database, user)
+            named = {"user": user, "gone": False, "turns": {"$in": [*turns]}}
+            rows = [without_turns(row_of(record), turns) for record in database["memories"].find(named)]
+        changes = MemoryChanges(
+            memories=tuple(row for row in rows if isinstance(row, Memory)),
+            mentions=tuple(row for row in rows if isinstance(row, Mention)),
+            relations=tuple(row for row in rows if isinstance(row, Relation)),
+        )
+        self._write(user, changes, expected=version)
+
+    def _write(
+        self, user: str, changes: MemoryChanges, *, expected: int | None = None, words: Sequence[str] = ()
+    ) -> int:
+        check_user(user, changes)
+        self._servers.mongo.ensure_indexes()
+        with self._database() as database:
+            for _ in range(TRIES):
+                version = settle(database, user)
+                if expected not in (None, version):
+                    raise changed_meanwhile(user)
+                if not (changes.changes_rows or words):
+                    mark_remembered(database, user, [*changes.remembered])
+                    return version
+                check_live(database, user, changes)
+                if commit(database, user, version + 1, changes, words):
+                    settle(database, user)
+                    return version + 1
+        raise _too_busy(user)
+
+    @contextmanager
+    def _database(self) -> Iterator[Database[Document]]:
+        """The database for the block; at its first use, what killed writers left is settled."""
+        with self._servers.mongo.database() as database:
+            if not self._opened:
+                settle_all(database)
+                self._opened = True
+            yield database
+
+
+def _too_busy(user: str) -> StoreError:
+    return StoreError(f"The memories of '{user}' are being changed all the time.", "Try again.")

@@ -1,0 +1,52 @@
+"""A user's memory over a store in the process; time stands still until a test moves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from memory.indexes import Indexes
+from memory.options import MemoryOptions
+from memory.user_memory import UserMemory
+from tests.memory.fake_memories import FakeEncoder, FakeMemories
+
+MARCH = 1_772_323_200.0  # 2026-03-01
+DAY = 86_400.0
+
+
+@dataclass
+class Clock:
+    """A time that tests set."""
+
+    at: float = MARCH
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memories() -> FakeMemories:
+    return FakeMemories()
+
+
+@pytest.fixture
+def mine(memories: FakeMemories, clock: Clock) -> UserMemory:
+    """The memory of "local", of the default preset."""
+    encoder = FakeEncoder()
+    return UserMemory(
+        Indexes(memories, encoder=lambda: encoder),
+        "local",
+        options=MemoryOptions(memory_threshold=0.3),
+        clock=clock,
+    )
+
+
+def with_preset(mine: UserMemory, preset: str) -> UserMemory:
+    """The same memory under another preset."""
+    return replace(mine, options=mine.options.but(memory=preset))

@@ -1,0 +1,97 @@
+"""The protocol `Memories`, kept in dictionaries; and an encoder that needs no model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.analysis import analyse
+from pipeline.errors import MemoriesChanged
+from pipeline.stores.memories import MemoryChanges, MemoryEvent, UserMemories
+
+COMMON = {"the", "a", "is", "of", "on", "has", "what", "which", "that", "i", "my", "do", "to"}
+
+
+class FakeMemories:
+    """All in the process; `before_apply` is called before each write, as another writer would come between."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, UserMemories] = {}
+        self.happened: list[MemoryEvent] = []
+        self.remembered: set[str] = set()
+        self.overwritten: list[str] = []
+        self.before_apply: Callable[[], None] = lambda: None
+        self.writes = 0
+        self.loads = 0
+
+    def users(self) -> list[str]:
+        return sorted(user for user, known in self.of.items() if known.memories or known.entities)
+
+    def version(self, user: str) -> int:
+        return self.of[user].version if user in self.of else 0
+
+    def load(self, user: str) -> UserMemories:
+        self.loads += 1
+        return self.of.get(user, UserMemories(user=user, version=0))
+
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
+        hook, self.before_apply = self.before_apply, lambda: None
+        hook()
+        known = self.of.get(user, UserMemories(user=user, version=0))
+        if expected is not None and expected != known.version:
+            raise MemoriesChanged("Somebody else was first.")
+        rows = {}
+        for name in ("memories", "entities", "mentions", "relations"):
+            merged = {row.id: row for row in (*getattr(known, name), *getattr(changes, name))}
+            assert all(row.user == user for row in merged.values())
+            rows[name] = tuple(row for key, row in merged.items() if key not in changes.removed)
+        live = [(memory.tier, memory.text) for memory in rows["memories"] if memory.live]
+        if len(live) != len(set(live)):
+            raise MemoriesChanged("The same text is there twice.")
+        self.of[user] = replace(known, version=known.version + 1, **rows)
+        self.happened += changes.events
+        self.remembered |= set(changes.remembered)
+        self.writes += 1
+        return known.version + 1
+
+    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
+        return [
+            event for event in self.happened if event.user == user and memory_id in ("", event.memory_id)
+        ]
+
+    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+        self.apply(user, changes)
+        self.overwritten += words
+
+    def close(self) -> None:
+        pass
+
+
+class FakeEncoder:
+    """A text's vector is made of its terms: the more terms two texts share, the nearer they are."""
+
+    name = "fake"
+    fingerprint = ""
+    dimensions = 8192
+    max_tokens = 256
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def opening(self, text: str) -> str:
+        return text
+
+    def encode_query(self, text: str) -> NDArray[np.float32]:
+        vector = np.full(self.dimensions, 1e-6, dtype=np.float32)
+        for term in set(analyse(text)) - COMMON:
+            vector[int(hashlib.md5(term.encode()).hexdigest(), 16) % self.dimensions] += 1
+        return vector / np.linalg.norm(vector)
+
+    def encode_passages(
+        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        return np.stack([self.encode_query(text) for text in texts])

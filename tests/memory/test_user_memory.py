@@ -1,0 +1,208 @@
+"""A user's memory: reading, changing, forgetting, in and out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from memory.user_memory import UserMemory
+from pipeline.errors import AthenaError, MemoriesChanged
+from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
+from tests.memory.conftest import DAY, Clock
+from tests.memory.fake_memories import FakeMemories
+
+
+def texts(mine: UserMemory, query: str, **given: object) -> list[str]:
+    return [found.memory.text for found in mine.search(query, **given)]  # type: ignore[arg-type]
+
+
+def test_what_is_added_is_found(mine: UserMemory) -> None:
+    mine.add("The staging server listens on port 8443.")
+    mine.add("Clara plays the cello.")
+    assert texts(mine, "Which port has the staging server?") == ["The staging server listens on port 8443."]
+    assert texts(mine, "cello") == ["Clara plays the cello."]
+    assert texts(mine, "What feeds the fan?") == []
+
+
+def test_adding_again_adds_nothing(mine: UserMemory, memories: FakeMemories) -> None:
+    first = mine.add("Clara plays the cello.")
+    again = mine.add("clara plays  the cello")
+    assert again.known == first.added
+    assert again.added == ()
+    assert len(mine.list()) == 1
+    assert [event.action for event in memories.happened] == ["ADD"]
+
+
+def test_two_users_know_nothing_of_each_other(mine: UserMemory) -> None:
+    other = replace(mine, user="ada")
+    mine.add("Clara plays the cello.")
+    assert texts(other, "Clara cello") == []
+    assert other.list() == []
+    with pytest.raises(AthenaError, match="No memory"):
+        other.get(mine.list()[0].id)
+
+
+def test_another_process_is_seen_at_once(mine: UserMemory, memories: FakeMemories) -> None:
+    mine.add("Clara plays the cello.")
+    mine.list()
+    memories.apply("local", MemoryChanges(memories=(Memory(id="m2", user="local", text="Rex is a dog."),)))
+    assert texts(mine, "Rex") == ["Rex is a dog."]
+    loads = memories.loads
+    assert texts(mine, "Rex") == ["Rex is a dog."]
+    assert memories.loads == loads
+
+
+def test_a_write_that_came_between_is_decided_again(mine: UserMemory, memories: FakeMemories) -> None:
+    mine.list()
+    memories.before_apply = lambda: memories.apply(
+        "local",
+        MemoryChanges(memories=(Memory(id="m2", user="local", text="Clara plays the cello."),)),
+    ) and None
+    step = mine.add("Clara plays the cello.")
+    assert step.known == ("m2",)
+    assert len(mine.list()) == 1
+
+
+def test_who_never_gets_to_write_is_told(mine: UserMemory, memories: FakeMemories) -> None:
+    def another() -> None:
+        memories.of["local"] = replace(memories.load("local"), version=memories.version("local") + 1)
+        memories.before_apply = another
+
+    memories.before_apply = another
+    with pytest.raises(MemoriesChanged):
+        mine.add("Clara plays the cello.")
+
+
+def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine: UserMemory) -> None:
+    mine.add("The staging server of the team listens on port 8443.")
+    step = mine.add("The staging server of the team listens on port 9443.")
+    assert len(step.disputed) == 1
+    assert all(memory.disputed for memory in mine.list())
+    found, _ = mine.read("Which port is the staging server of the team on?")
+    assert len(found) == 2
+    mine.resolve(step.disputed[0])
+    (left,) = mine.list()
+    assert left.text.endswith("9443.")
+    assert not left.disputed
+    assert len(mine.list(history=True)) == 2
+    with pytest.raises(AthenaError, match="not disputed"):
+        mine.resolve(left.id)
+
+
+def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: FakeMemories) -> None:
+    (memory_id,) = mine.add("Clara plays the cello.").added
+    edited = mine.edit(memory_id, "Clara plays the viola.")
+    assert edited.id == memory_id
+    assert texts(mine, "viola") == ["Clara plays the viola."]
+    assert texts(mine, "cello") == []
+    assert "cello" not in repr(memories.of)
+    with pytest.raises(AthenaError, match="empty"):
+        mine.edit(memory_id, " ")
+    with pytest.raises(AthenaError, match="No memory 'nobody'"):
+        mine.edit("nobody", "x")
+
+
+def test_forgetting_takes_along_what_was_made_of_it(mine: UserMemory, memories: FakeMemories) -> None:
+    (memory_id,) = mine.add("Clara plays the cello.").added
+    made = Memory(
+        id="made", user="local", text="Music matters.", sources=(MemorySource(memory_id=memory_id),)
+    )
+    further = replace(made, id="further", text="Art does.", sources=(MemorySource(memory_id="made"),))
+    memories.apply("local", MemoryChanges(memories=(made, further)))
+    mine.add("Rex is a dog.")
+    preview = mine.forgetting([memory_id])
+    assert [memory.id for memory in preview.derived] == ["made", "further"]
+    assert len(mine.list()) == 4
+    mine.forget(preview)
+    assert [memory.text for memory in mine.list()] == ["Rex is a dog."]
+    assert "cello" not in repr(memories.of)
+    assert mine.history(memory_id)[-1].action == "DELETE"
+
+
+def test_the_words_go_too_where_that_is_wanted(mine: UserMemory, memories: FakeMemories) -> None:
+    message = "Please remember that Clara plays the cello."
+    (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added
+    memory = mine.get(memory_id)
+    assert memory.text == "Clara plays the cello."
+    (source,) = memory.sources
+    assert message[source.start : source.end] == source.quote == memory.text
+    mine.forget(mine.forgetting([memory_id]), words=False)
+    assert memories.overwritten == []
+    (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added
+    mine.forget(mine.forgetting([memory_id]))
+    assert memories.overwritten == ["Clara plays the cello."]
+
+
+def test_forgetting_by_search_age_and_all(mine: UserMemory, clock: Clock) -> None:
+    mine.add("Clara plays the cello.")
+    clock.at += 10 * DAY
+    mine.add("Rex is a dog.")
+    assert [item.text for item in mine.forgetting(search="cello").memories] == ["Clara plays the cello."]
+    assert [item.text for item in mine.forgetting(older_than=5).memories] == ["Clara plays the cello."]
+    assert mine.forgetting(older_than=11).memories == ()
+    everything = mine.forgetting(everything=True)
+    assert len(everything.memories) == 2
+    mine.forget(everything, everything=True)
+    assert mine.list() == []
+
+
+def test_pinned_memories_are_not_forgotten_by_age(mine: UserMemory, clock: Clock) -> None:
+    (memory_id,) = mine.add("Clara plays the cello.").added
+    mine.pin(memory_id)
+    clock.at += 10 * DAY
+    assert mine.forgetting(older_than=5).memories == ()
+    mine.pin(memory_id, pinned=False)
+    assert len(mine.forgetting(older_than=5).memories) == 1
+
+
+def test_an_export_comes_back_with_the_same_ids_and_times(mine: UserMemory, clock: Clock) -> None:
+    clock.at += 0.123457
+    mine.add("Clara plays the cello.")
+    mine.add("Rex is a dog.")
+    exported = mine.export()
+    before = mine.list()
+    mine.forget(mine.forgetting(everything=True))
+    assert mine.import_(exported) == 2
+    assert mine.list() == before
+    assert mine.import_(exported) == 0
+    assert {row["text"] for row in json.loads(exported)["memories"]} == {memory.text for memory in before}
+    assert "- Clara plays the cello. (" in mine.export(form="markdown")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "nothing",
+        "[]",
+        "{}",
+        '{"athena_memories": 2, "memories": []}',
+        '{"athena_memories": 1, "memories": [{"id": "a", "text": "b", "created_at": 1}, {"id": "c"}]}',
+        '{"athena_memories": 1, "memories": [], "entities": [{"name": "x"}]}',
+        '{"documents": ["a", "b"], "ids": ["1"]}',
+    ],
+)
+def test_a_file_that_is_no_export_changes_nothing(mine: UserMemory, data: str) -> None:
+    with pytest.raises(AthenaError, match="no export"):
+        mine.import_(data)
+    assert mine.list() == []
+
+
+def test_the_json_of_a_vector_store_becomes_static_memory(mine: UserMemory) -> None:
+    data = {"documents": ["The ship is the Argo."], "metadatas": [{"importance": 8}], "ids": ["ship"]}
+    assert mine.import_(json.dumps(data)) == 1
+    (memory,) = mine.list()
+    assert (memory.tier, memory.importance) == ("static", 0.8)
+    with pytest.raises(AthenaError, match="static"):
+        mine.edit(memory.id, "The ship is another.")
+    assert mine.import_(json.dumps(data)) == 0
+
+
+def test_an_export_of_another_user_becomes_ones_own(mine: UserMemory) -> None:
+    mine.add("Clara plays the cello.")
+    other = replace(mine, user="ada")
+    assert other.import_(mine.export()) == 1
+    assert [memory.user for memory in other.list()] == ["ada"]
+    other.forget(other.forgetting(everything=True))
+    assert len(mine.list()) == 1

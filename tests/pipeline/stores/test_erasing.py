@@ -1,0 +1,136 @@
+"""Words overwritten in stored turns: all forms that they take there, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answer import Answer
+from pipeline.messages import Message
+from pipeline.steps.records import (
+    KINDS,
+    CondenseStep,
+    Corrected,
+    CorrectStep,
+    HydeStep,
+    PromptStep,
+    SearchStep,
+    SelectStep,
+)
+from pipeline.stores.base import Hit
+from pipeline.stores.conversations import answer_from, answer_json, title_of
+from pipeline.stores.erasing import BLOCK, MADE, Erasing, written_forms
+from tests.contracts.test_conversations import answer
+from tests.pipeline.answering.test_provenance import citing
+
+PIN = "my PIN is 47-11"
+
+
+def erased(text: str, *words: str) -> str:
+    return Erasing.of(words).text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Remember that my PIN is 47-11.", f"Remember that {BLOCK * 15}."),
+        ("MY pin IS 47-11", BLOCK * 15),
+        ("my\n  PIN is\t47-11!", BLOCK * 17 + "!"),
+        (r"my \*PIN\* is 47\-11", BLOCK * 20),
+        (json.dumps("said:\nmy\nPIN is 47-11"), '"said:\\n' + BLOCK * 16 + '"'),
+        ("Remember that my PIN is …", f"Remember that {BLOCK * 9} …"),
+        ("Remember that my PIN", "Remember that my PIN"),
+        ("my PIN is 42", "my PIN is 42"),
+    ],
+)
+def test_words_are_found_however_they_are_written(text: str, left: str) -> None:
+    assert erased(text, PIN) == left
+
+
+def test_whatever_json_escapes_is_found_escaped() -> None:
+    said = 'the "Zoë" key\n\\o/'
+    for form in (said, *written_forms([said])):
+        assert erased(f"<{form}>", said) == f"<{BLOCK * len(form)}>"
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_a_text_keeps_its_length_and_loses_the_words(before: str, said: str, after: str) -> None:
+    text = before + said + after
+    done = erased(text, said)
+    assert len(done) == len(text)
+    if said.strip():
+        assert said not in done
+
+
+@given(st.text(min_size=1), st.text())
+def test_what_has_no_hint_has_not_the_words(said: str, text: str) -> None:
+    erasing = Erasing.of([said])
+    if erasing and erasing.text(text) != text and not text.rstrip().endswith(("…", "...")):
+        assert erasing.may_be_in(text)
+
+
+def test_an_answer_loses_them_everywhere_and_can_still_be_read() -> None:
+    said = "blue Zoë-7"
+    given = answer(
+        f"Is it {said}?",
+        f"It is {said} [1].",
+        condensed_question=f"cabin: {said}",
+        corrected=said,
+        notices=(f"no {said}",),
+        citations=(citing("The fan hums."),),
+        steps=(
+            CondenseStep(message=said, question=said, carried=said),
+            CorrectStep(question=said, corrected=said, words=(Corrected(0, said, said),)),
+            HydeStep(question=said, hypothesis=said),
+            SearchStep(text=said, beside=said, dense_sections=(Hit("a", "blue", 0.5),)),
+            SelectStep(selected=("blue",), detail=said),
+            PromptStep(messages=(Message("system", "Rules."), Message("user", f"history: {said}"))),
+        ),
+    )
+    done = answer_from(json.loads(Erasing.of([said]).answer(answer_json(given))))
+    kept = dataclasses.replace(done, citations=())
+    assert said.casefold() not in answer_json(kept).casefold()
+    assert (done.citations, done.question) == (given.citations, f"Is it {BLOCK * 10}?")
+    assert done.steps[3].dense_sections == (Hit("a", "blue", 0.5),)  # type: ignore[attr-defined]
+
+
+def test_words_that_name_something_of_ours_break_nothing() -> None:
+    given = answer(
+        "complete user search ok?",
+        "ok",
+        steps=(SearchStep(text="user"), PromptStep(messages=(Message("user", "ok"),))),
+    )
+    words = ["complete", "user", "search", "ok", "generate", "m", "answered", "condense"]
+    done = answer_from(json.loads(Erasing.of(words).answer(answer_json(given))))
+    assert (done.status, done.mode, done.steps[0].name) == ("complete", "generate", "search")
+    assert done.steps[1].messages[0] == Message("user", BLOCK * 2)  # type: ignore[attr-defined]
+
+
+def test_every_field_that_takes_only_certain_words_is_left_alone() -> None:
+    for kind in (Answer, Message, *KINDS.values()):
+        for name, hint in typing.get_type_hints(kind).items():
+            if typing.get_origin(hint) is typing.Literal or name.endswith(("_id", "_hash")):
+                assert name in MADE, f"{kind.__name__}.{name}"
+
+
+def test_a_title_is_made_again_of_its_question() -> None:
+    question = "Remember that the safe behind the red door opens with 4711-2299-1133-5544, please"
+    said = "opens with 4711-2299-1133-5544"
+    title = title_of(question)
+    assert "opens" in title
+    assert said not in title
+    done = Erasing.of([said]).title(title, ["Other?", question])
+    assert "opens" not in done
+    assert done.startswith("Remember that the safe behind the red door")
+    assert Erasing.of([said]).title(f"Safe: {said}", [question]) == f"Safe: {BLOCK * len(said)}"
+
+
+def test_nothing_is_overwritten_without_words() -> None:
+    erasing = Erasing.of(["", "  \n"])
+    assert not erasing
+    assert erasing.text("Anything …") == "Anything …"
