@@ -1,17 +1,198 @@
-"""What a message asks of the memory, or of the assistant's tools: told by rules."""
+"""What a message asks of the memory, or of the assistant's tools: told by rules.
+
+A command begins its message ("forget that …"), a question is all of it ("what do you know about me?"): "how do I
+forget a pairing?" is asked of the documents.
+"""
 
 from __future__ import annotations
 
-from memory.extracting.records import MemoryCommand
+import re
+from functools import lru_cache
+
+from memory.extracting.clauses import speech
+from memory.extracting.instructions import reads_as_instruction
+from memory.extracting.predicates import statement_data
+from memory.extracting.records import Command, MemoryCommand
+
+LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
+
+_POLITE = (
+    r"(?:(?:please|hey|hi|hello|ok|okay|so|well|now|athena|and|also)\b[, ]*)*"
+    r"(?:(?:can|could|would|will) you (?:please )?|i(?:['’]d like| would like| want) you to |tell me,? "
+    r"|show me,? )?(?:please )?"
+)
+_END = r"(?:[, ]+(?:please|athena|again|then|so far|now|right now|already|anyway))*[ .!?]*"
+_ABOUT_ME = r"(?: about (?:me|myself|us|who i am))"
+_ALL = r"(?:everything|all|anything|it all|all of (?:it|that|this))"
+_MEMORIES = (
+    r"(?:memor(?:y|ies)|what you (?:know|remember|(?:have )?stored|saved)|notes?|facts?|data|information)"
+)
+_NO_MEMORY = re.compile(
+    r"(?:it|about it|that i asked|i asked|the (?:question|last question)|i (?:said"
+    r"|mentioned) (?:anything|something))\W*"
+)
+_LAST = re.compile(
+    r"(?:that|this|about (?:that|this)|(?:what|that|everything) i(?:['’]ve| have)? (?:just )?(?:said"
+    r"|told you|wrote|mentioned)"
+    r"(?: just now| last| before)?|the last (?:one|thing|message|fact|memory)(?: i said)?|my last message)\W*"
+)
+_ONLY_FOR = re.compile(
+    r"(?:that|about|the fact that|what i (?:said|told you|mentioned) about|everything (?:i (?:said"
+    r"|told you) )?about"
+    r"|all about|anything about|what you know about|all (?:memories|notes|facts) (?:about|of|on)"
+    r"|the memor(?:y|ies) (?:about|of|that))"
+    r" +(?!(?:me|myself|us)\W*$)"
+)
+_WHAT_IS_MY = re.compile(
+    r"(?:(?:what|which|who|when|how old)(?:['’]s| is| are| was)|do you (?:know|remember)|tell me"
+    r"|what did i say is) "
+    r"(?P<query>(?:my|our) (?P<thing>[\w' -]+?))(?: again| called)?\W*"
+)
+_WHERE_I = re.compile(
+    r"(?:(?:where|what|which [\w ]+?|who|how|when) (?:do|did|am|was|have) i )"
+    r"(?P<query>(?:live|work|work on|work for|work at|like|prefer|love|hate|own|speak|study|born|from"
+    r"|allergic to|called|use by default)"
+    r"(?: (?:best|most|at|for|as|in|now|again|currently|to drink|to eat))*)\W*"
+)
+
+_PATTERNS: tuple[tuple[Command, str], ...] = (
+    (
+        Command.FORGET_ALL,
+        rf"(?:forget|delete|erase|remove|wipe|clear) (?:{_ALL}(?: (?:that )?(?:you (?:know|remember"
+        rf"|have(?: stored| saved)?|stored"
+        rf"|saved|learned)|i(?:['’]ve| have)?(?: ever)? (?:said|told you)|is known))?{_ABOUT_ME}?|me"
+        rf"|{_ALL} of my (?:data|memories)"
+        rf"|(?:all (?:of )?)?(?:my|your|the) (?:memor(?:y|ies)|data|whole memory"
+        rf"|entire memory)(?:{_ABOUT_ME}|(?: of| about) me)?"
+        rf"|(?:all )?(?:memories|{_MEMORIES}){_ABOUT_ME})",
+    ),
+    (
+        Command.SAID,
+        r"(?:(?:what|when|where|how often) (?:exactly )?(?:did|have|had) i (?:ever )?(?:say|said"
+        r"|tell you|told you|mention(?:ed)?|write"
+        r"|written|wrote|ask(?:ed)?(?: you)?|talk(?:ed)?)|(?:did|have) i (?:ever )?(?:say|said|tell you"
+        r"|told you|mention(?:ed)?)"
+        r"(?: (?:anything|something))?|(?:do you (?:remember|recall|know)|remind me(?: of)?"
+        r"|repeat) what i (?:said|told you|mentioned|wrote))"
+        r"(?: (?:to you|earlier|before|last time))?(?: (?:about|regarding|on|concerning"
+        r"|of) (?P<query>.+?)| (?P<thing>(?!about).+?))?",
+    ),
+    (
+        Command.KNOWN,
+        r"(?:what|which (?:things|facts)) (?:(?:do|did|can|could) you (?:still |already |actually "
+        r"|really )?(?:know|remember|recall|tell me)"
+        r"|have you (?:remembered|stored|saved|kept|learned|learnt|noted))"
+        r"(?: (?:about|of|from|on) (?:me|myself|us|(?P<query>(?:my|our) .+?)))",
+    ),
+    (
+        Command.KNOWN,
+        r"what (?:do you remember|have you (?:remembered|stored|saved|noted)|is in your memory"
+        r"|(?:memories|facts) do you have)"
+        rf"{_ABOUT_ME}?|(?:do you (?:know|remember)|who am i|what am i called)(?: (?:me|who i am"
+        rf"|anything about me|my name))?"
+        rf"|(?:list|print|display|give me)? ?(?:all )?(?:of )?(?:my|your|the) memories(?:{_ABOUT_ME}| of me)?"
+        rf"|(?:everything|all|what) you (?:know|remember|have stored){_ABOUT_ME}"
+        r"|(?:do you (?:know|remember)) (?:anything|something)(?: about (?:me|(?P<query>my .+?)))",
+    ),
+)  # fmt: skip
+_COMPILED = tuple(
+    (kind, re.compile(_POLITE + f"(?:{pattern})" + _END, re.IGNORECASE)) for kind, pattern in _PATTERNS
+)
+_FORGET = re.compile(
+    _POLITE
+    + r"(?:forget|(?:delete|erase|remove) (?:the |that |this |my |your |all )*(?:memor(?:y|ies)|notes?|facts?) (?:that|of|about|on|where))"
+    r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
 def asked_of_memory(message: str) -> MemoryCommand | None:
     """The request to the memory that a message is; None for all others, questions to the documents too."""
-    del message
-    return None
+    text = message.strip()
+    if not text or len(text) > LONGEST:
+        return None
+    offset = message.find(text)
+    for kind, pattern in _COMPILED:
+        if match := pattern.fullmatch(text):
+            group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
+            return _command(kind, match, group, offset)
+    if match := _WHAT_IS_MY.fullmatch(text.lower()) or _WHERE_I.fullmatch(text.lower()):
+        thing = match.groupdict().get("thing")
+        return _command(Command.KNOWN, match, "query", offset) if thing is None or _is_mine(thing) else None
+    return _to_forget(text, offset) or _to_remember(text, offset)
+
+
+def _to_forget(text: str, offset: int) -> MemoryCommand | None:
+    match = _FORGET.fullmatch(text)
+    if not match or reads_as_instruction(text):
+        return None
+    query, start = match["query"], match.start("query")
+    asks = _ASKS.search(text) is not None and not re.match(
+        r"\W*(?:can|could|would|will|please)\b", text, re.IGNORECASE
+    )
+    if asks or _NO_MEMORY.fullmatch(query.lower()) or query.lower().startswith("to "):
+        return None
+    if _LAST.fullmatch(query.lower()):
+        return MemoryCommand(Command.FORGET, "", offset + start, offset + start)
+    lead = _ONLY_FOR.match(query.lower())
+    cut = lead.end() if lead else 0
+    query = query[cut:].rstrip(" ?")
+    start += cut
+    return MemoryCommand(Command.FORGET, query, offset + start, offset + start + len(query))
+
+
+def _to_remember(text: str, offset: int) -> MemoryCommand | None:
+    requested = speech()["requested"].match(text)
+    lead = speech()["lead_in"].match(text)
+    begin = lead.end() if lead else 0
+    match = speech()["remember"].match(text[begin:])
+    if not match or (_ASKS.search(text) and not requested):
+        return None
+    start = begin + match.end()
+    query = text[start:].rstrip(" .!?")
+    if not query or re.match(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", query, re.IGNORECASE):
+        return None
+    return MemoryCommand(Command.REMEMBER, query, offset + start, offset + start + len(query))
+
+
+def _command(kind: Command, match: re.Match[str], group: str | None, offset: int) -> MemoryCommand:
+    if group is None:
+        return MemoryCommand(kind)
+    start, end = match.span(group)
+    return MemoryCommand(kind, match[group], offset + start, offset + end)
+
+
+@lru_cache(maxsize=1)
+def _mine() -> frozenset[str]:
+    attributes = statement_data()["attributes"]
+    kinds = ("personal", "work", "preference", "belongings")
+    return frozenset(name for kind in kinds for name in attributes[kind]) - {
+        "call sign",
+        "callsign",
+        "shift",
+        "units",
+    }
+
+
+def _is_mine(thing: str) -> bool:
+    """Whether only the user can know of it: "my favourite tea", "my dog's name", and not "my query's result"."""
+    thing = re.sub(r"['’]s? ", " ", f"{thing} ").strip().removesuffix(" name")
+    return thing in _mine() or re.match(r"(?:favou?rite|preferred|default|usual) ", thing) is not None
+
+
+# -- tools ---------------------------------------------------------------------------------------------
+
+_TOOL = r"(?:tools?|commands?|functions?|sub-?commands?|slash commands?|flags?|plug-?ins?|api calls?|endpoints?|cli|shortcuts?)"
+_ABOUT_TOOLS = re.compile(
+    rf"\b(?:what|which|how|list|show|name|explain|describe|give|tell|use|call|run|invoke|can|do|does|is"
+    rf"|are|where|why|help)\b.*\b{_TOOL}\b"
+    rf"|^\W*(?:available |all )?{_TOOL}\W*$|\b{_TOOL}\b.*\?|^\W*/\w+"
+    r"|\b(?:use|call|run|invoke|execute) (?:the )?`[^`]+`|\bwhat can you (?:do|call|run|use)\b|^\W*help\W*$",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
 
 
 def about_tools(message: str) -> bool:
     """True for a message about commands, tools or functions: no memories are slipped in before it."""
-    del message
-    return False
+    return len(message) <= LONGEST and _ABOUT_TOOLS.search(message) is not None

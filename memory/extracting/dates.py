@@ -15,9 +15,9 @@ from memory.extracting.records import Validity
 UNKNOWN = 0.0  # since when it was true, of what only says until when it was
 
 _BEGAN = re.compile(
-    r"\b(?:since|as of|starting|moved|moving|move|started|start|began|joined|joining|bought|got|became|switched"
-    r"|changed|married|adopted|retired|quit|left|graduated|born|hired|promoted|founded|opened|sold|died|finished"
-    r"|ended|stopped|replaced|installed|upgraded)\b|\b(?:have|has|['’]ve) been\b.*\b(?:past|now)\b"
+    r"\b(?:since|as of|starting|moved|moving|move|started|start|began|joined|joining|bought|got|became"
+    r"|switched|changed|married|adopted|retired|quit|left|graduated|born|hired|promoted|founded|opened|sold|died"
+    r"|finished|ended|stopped|replaced|installed|upgraded)\b|\b(?:have|has|['’]ve) been\b.*\b(?:past|now)\b"
 )
 _FROM = re.compile(r"\bfrom\b")
 _BOUND = re.compile(r"\b(?:until|till|up to|before|by)\b")
@@ -43,8 +43,8 @@ def validity_of(text: str, *, said_at: float, zone: tzinfo = UTC) -> Validity:
             until = begin
         return Validity(said_at if until > said_at else UNKNOWN, until, bound.start(), end)
     to = _TO.match(lowered, end)
-    second = first_interval(f"in {lowered[to.end() :]}", now) if to else None
-    if to and second and second[0] <= len("in "):
-        return Validity(begin, second[2][1].timestamp(), start, to.end() + second[1] - len("in "))
+    second = first_interval(f"until {lowered[to.end() :]}", now) if to else None
+    if to and second and second[0] <= len("until "):
+        return Validity(begin, second[2][1].timestamp(), start, to.end() + second[1] - len("until "))
     begins = _BEGAN.search(lowered) or _FROM.match(lowered, start)
     return Validity(begin, None if begins else until, start, end)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 from memory.extracting.names import normalised
 from memory.extracting.records import Entity, EntityKind
@@ -177,10 +178,21 @@ def _with_aliases(text: str, entities: Sequence[Entity]) -> Iterator[Entity]:
 
 
 @lru_cache(maxsize=1)
+def _data() -> Mapping[str, Any]:
+    return tomllib.loads((files("memory.extracting") / "entities.toml").read_text(encoding="utf-8"))
+
+
+def entity_words() -> Mapping[str, str]:
+    """Lists of words as alternatives of a pattern: given names, roles, parts."""
+    words: Mapping[str, str] = _data()["words"]
+    return words
+
+
+@lru_cache(maxsize=1)
 def rules() -> _Rules:
     """The rules of `entities.toml`, read once."""
-    data = tomllib.loads((files("memory.extracting") / "entities.toml").read_text(encoding="utf-8"))
-    words: dict[str, str] = data["words"]
+    data = _data()
+    words = entity_words()
     patterns: list[tuple[EntityKind, re.Pattern[str]]] = []
     named = [
         (

@@ -117,7 +117,7 @@ class SecretKind(StrEnum):
     TOKEN = "token"  # noqa: S105 (a name)
     PASSWORD = "password"  # noqa: S105
     CARD = "card number"
-    IBAN = "account number"
+    ACCOUNT = "account number"
 
 
 @dataclass(frozen=True, slots=True)

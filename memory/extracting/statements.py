@@ -1,10 +1,90 @@
-"""What a user states about themselves, or asks to remember."""
+"""What a user states about themselves, or asks to remember, by the rules of `statements.toml`."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
+from functools import lru_cache
 
-from memory.extracting.records import Statement
+from memory.extracting.clauses import Clause, clauses_of, speech
+from memory.extracting.dates import UNKNOWN, validity_of
+from memory.extracting.entities import entities_in, entity_words
+from memory.extracting.guard import reads_as_instruction, secrets_in
+from memory.extracting.importance import importance_of
+from memory.extracting.names import normalised
+from memory.extracting.predicates import predicate_named, single_valued, statement_data
+from memory.extracting.records import Category, EntityKind, Statement, Validity
+
+USER = "user"
+MOST_WORDS = 10  # of an object: more of them are a story
+LONGEST = 400  # characters of a clause; nobody states one thing at greater length
+
+_CUT = re.compile(
+    r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but)\b.*$"
+    r"|\s+\(.*$",
+    re.DOTALL,
+)
+_ASIDE = re.compile(r"\s*\((not [^()]+)\)")
+_TRAILING = re.compile(
+    r"[\s,]+(?:a lot|very much|so much|too|now|these days|please|at the moment|currently|again|as well"
+    r"|by the way|btw|actually|though|instead|right now|already|best|the most|most of all|any ?more"
+    r"|any longer|ok|okay)$"
+)
+_NOT_THIS = re.compile(r"^(?P<object>.+?),? (?:and )?not (?!only)(?P<replaces>.+)$")
+_BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
+_DANGLING = re.compile(r"[\s,]+(?:on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
+_VAGUE = re.compile(
+    r"(?:it|this|that|them|these|those|him|her|you|us|one|something|anything|nothing|everything|stuff|things"
+    r"|there|here|how|what|why|when|where|who|to (?:know|ask|see|understand|find|hear|be able)"
+    r"|the (?:answer|way|idea))\b",
+    re.IGNORECASE,
+)
+_PRONOUN_IS = re.compile(
+    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|make (?:it|that)|i meant|i mean"
+    r"|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
+    re.IGNORECASE,
+)
+_ATTRIBUTE = re.compile(
+    r"(?:my|our) (?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are| was)(?: now| actually| really)?"
+    r" (?P<object>.+)"
+)
+_DENIED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b")
+_OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
+_TO_DO = re.compile(r"to (?P<object>[a-z].+)")
+_POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
+
+Words = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    predicate: str
+    patterns: tuple[re.Pattern[str], ...]
+    category: Category
+    tags: tuple[str, ...]
+    key: str
+    ends: bool
+    negated: bool
+    keep_date: bool
+    unless: re.Pattern[str] | None
+    most_words: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a clause says, before its time and weight are known."""
+
+    subject: str
+    predicate: str
+    object: str
+    category: Category
+    tags: tuple[str, ...] = ()
+    preferences: tuple[tuple[str, str], ...] = ()
+    negated: bool = False
+    ends: bool = False
+    replaces: str = ""
 
 
 def statements_in(
@@ -13,7 +93,298 @@ def statements_in(
     """The statements of a user's message in order; none of questions, hypotheticals and small talk.
 
     `said_at` is the message's time (epoch seconds). `before` is the last statement that the user made: what
-    "actually, it is Y" corrects.
+    "actually, it is Y" corrects. What holds a secret is left out; what reads like an instruction is kept
+    only where the user asked to remember it, as not trusted.
     """
-    del message, said_at, before, zone
-    return ()
+    found: list[Statement] = []
+    subject = USER
+    for clause in clauses_of(message):
+        if len(clause.text) > LONGEST:
+            continue
+        said = _said(clause, subject, found[-1] if found else before, said_at=said_at, zone=zone)
+        if said is None:
+            continue
+        subject = said.subject
+        statement = _statement(message, clause, said, said_at=said_at, zone=zone)
+        if not secrets_in(statement.text) and "•" not in statement.text:
+            found.append(statement)
+    return tuple(found)
+
+
+def _statement(message: str, clause: Clause, said: _Said, *, said_at: float, zone: tzinfo) -> Statement:
+    start = message.rfind(clause.by, 0, clause.start) if clause.by else clause.start
+    text = message[start : clause.end]
+    validity = _holds(said, validity_of(clause.text, said_at=said_at, zone=zone), said_at=said_at)
+    importance = importance_of(text)
+    why = importance.explanation
+    rating = importance.rating
+    if clause.asked_for and rating < 7:
+        rating, why = 7, "the user asked to remember it"
+    return Statement(
+        text=text,
+        subject=said.subject,
+        predicate=said.predicate,
+        object=said.object,
+        category=said.category,
+        start=start,
+        end=clause.end,
+        valid_at=validity.valid_at,
+        invalid_at=validity.invalid_at,
+        tags=_tags(text, said.tags),
+        preferences=said.preferences,
+        importance=rating,
+        importance_why=why,
+        single_valued=single_valued(said.predicate),
+        negated=said.negated,
+        ends=said.ends,
+        corrects=clause.corrects or bool(said.replaces),
+        replaces=said.replaces,
+        asked_for=clause.asked_for,
+        trusted=not reads_as_instruction(text),
+    )
+
+
+def _holds(said: _Said, validity: Validity, *, said_at: float) -> Validity:
+    """When a statement is true, of the time that its words name."""
+    if said.ends:
+        ended = validity.invalid_at is not None
+        return validity if ended else replace(validity, valid_at=UNKNOWN, invalid_at=validity.valid_at)
+    if said.predicate == "birthday":
+        return Validity(said_at)
+    if said.category is Category.GENERAL and validity.start is not None:
+        ahead = validity.valid_at > said_at  # that the meeting is on Friday is true until then
+        return Validity(said_at, validity.invalid_at) if ahead else replace(validity, invalid_at=None)
+    return validity
+
+
+def _tags(text: str, own: tuple[str, ...]) -> tuple[str, ...]:
+    found = [name for name, pattern in _tag_patterns() if pattern.search(text)]
+    return tuple(dict.fromkeys((*own, *found)))
+
+
+# -- what a clause says --------------------------------------------------------------------------------
+
+
+def _said(
+    clause: Clause, subject: str, before: Statement | None, *, said_at: float, zone: tzinfo
+) -> _Said | None:
+    text = clause.text
+    if clause.by:
+        text = f"{clause.by} {text}"
+    elif clause.goes_on and not re.match(r"I\b", text):
+        text = f"I {text}"
+    corrects = clause.corrects or bool(_NOT_THIS.match(text))
+    if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
+        return None
+    if reads_as_instruction(text) and not clause.asked_for:
+        return None
+    said = _by_rule(text, said_at=said_at, zone=zone) or _attribute(text, asked_for=clause.asked_for)
+    if said and clause.goes_on and said.subject == USER:
+        said = replace(said, subject=subject)
+    if said:
+        return said
+    if corrects:
+        said = _correction(text, before, corrects=clause.corrects)
+    return said or (_fact(text) if clause.asked_for else None)
+
+
+def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> _Said | None:
+    for rule in _rules():
+        for pattern in rule.patterns:
+            match = pattern.fullmatch(text)
+            if not match or (rule.unless and rule.unless.search(text)):
+                continue
+            words = match.groupdict()
+            subject = _subject(words, text)
+            if not subject:
+                continue
+            said = _with_object(rule, match, subject, said_at=said_at, zone=zone)
+            if said:
+                return said
+    return None
+
+
+def _with_object(
+    rule: _Rule, match: re.Match[str], subject: str, *, said_at: float, zone: tzinfo
+) -> _Said | None:
+    text, words = match[0], match.groupdict()
+    thing, replaces, negated = _object(
+        words["object"] or "", keep_date=rule.keep_date, said_at=said_at, zone=zone
+    )
+    if not thing or _VAGUE.match(thing) or len(thing.split()) > rule.most_words:
+        return None
+    replaces = replaces or normal_object(words.get("replaces") or "")
+    predicate = rule.predicate
+    if named := words.get("thing"):
+        predicate = predicate_named(predicate.replace("{thing}", named))
+    ends = rule.ends and not (_DENIED.search(text) and not _OVER.search(text))
+    key = _key(rule, words, thing)
+    if key and predicate == "prefers":
+        predicate = f"preferred {key}"
+    denied = negated != rule.negated or (rule.ends and not ends)
+    preferences: tuple[tuple[str, str], ...] = ()
+    if subject == USER and rule.category is Category.PREFERENCE and not rule.ends:
+        dislike = "dislikes" if predicate == "likes" else f"not {predicate}"
+        preferences = ((key, thing),) if key and not denied else ((dislike if denied else predicate, thing),)
+    category = rule.category if subject == USER else Category.PERSONAL
+    return _Said(subject, predicate, thing, category, rule.tags, preferences, denied, ends, replaces)
+
+
+def _key(rule: _Rule, words: Words, thing: str) -> str:
+    """What a preference is about: named, or known of the thing ("zsh" is a shell); "" where neither."""
+    if named := words.get("thing") or words.get("for"):
+        return predicate_named(named)
+    if rule.category is not Category.PREFERENCE or rule.predicate == "likes":
+        return ""
+    return _preference_keys().get(thing.casefold(), "")
+
+
+def _subject(words: Words, text: str) -> str:
+    """The normalised subject; "" where the words name nobody who is known to be one."""
+    if relative := words.get("relative"):
+        return f"{USER}'s {relative}"
+    who = words.get("who") or "I"
+    if who in ("I", "we", "We") or who.startswith(("every", "Every")):
+        return USER
+    if possessed := _POSSESSED.fullmatch(who):
+        thing = possessed["thing"].casefold()
+        return f"{USER}'s {thing}" if thing in _belongings() else ""
+    people = [entity for entity in entities_in(text) if entity.kind is EntityKind.PERSON]
+    return next((one.normalised for one in people if who in (one.name, one.name.split()[0])), "")
+
+
+def _object(text: str, *, keep_date: bool, said_at: float, zone: tzinfo) -> tuple[str, str, bool]:
+    """The object of a statement, what it replaces, and whether it is denied."""
+    text = _CUT.sub("", _ASIDE.sub(r", \1", text))
+    replaces = ""
+    denied = False
+    if match := _BUT_THAT.match(text) or _NOT_THIS.match(text):
+        text, replaces = match["object"], normal_object(match["replaces"])
+    elif text.startswith("not "):
+        text, denied = text[4:], True
+    if not keep_date:
+        when = validity_of(text, said_at=said_at, zone=zone)
+        if when.start is not None and when.end is not None and text[: when.start].strip():
+            text = _DANGLING.sub("", text[: when.start] + text[when.end :])
+    return normal_object(text), replaces, denied
+
+
+def normal_object(text: str) -> str:
+    """An object's words without marks, and without what only rounds a sentence off."""
+    text = " ".join(text.replace("`", "").replace("*", "").split()).strip(" .,;:!\"“”'")
+    while match := _TRAILING.search(text):
+        text = text[: match.start()]
+    return text
+
+
+def _attribute(text: str, *, asked_for: bool) -> _Said | None:
+    """What "my X is Y" says: of the user where X is an attribute, else of the user's X."""
+    match = _ATTRIBUTE.fullmatch(text)
+    if not match:
+        return None
+    attributes = statement_data()["attributes"]
+    name = match["attribute"].casefold()
+    thing, replaces, denied = _object(match["object"], keep_date=True, said_at=0.0, zone=UTC)
+    if not thing or name in attributes["none"] or (_VAGUE.match(thing) and not asked_for):
+        return None
+    for kind in (Category.PERSONAL, Category.WORK, Category.PREFERENCE):
+        if name in attributes[kind.value]:
+            preferences = ((predicate_named(name), thing),) if kind is Category.PREFERENCE else ()
+            predicate = predicate_named(name)
+            return _Said(USER, predicate, thing, kind, (), preferences, denied, replaces=replaces)
+    owner, _, last = name.rpartition(" ")
+    if last == "name" and owner.removesuffix("'s") in _belongings():
+        return _Said(f"{USER}'s {owner}", "name", thing, Category.PERSONAL, replaces=replaces)
+    if name in _belongings() or asked_for:
+        return _Said(f"{USER}'s {name}", "is", thing, Category.PERSONAL, (), (), denied, replaces=replaces)
+    return None
+
+
+def _correction(text: str, before: Statement | None, *, corrects: bool) -> _Said | None:
+    """What "it is Y, not X" says of what was said before; without that, only what no longer holds."""
+    match = _PRONOUN_IS.fullmatch(text)
+    if not match and not corrects:
+        return None
+    rest = match["object"] if match else text
+    thing, replaces, denied = _object(rest, keep_date=True, said_at=0.0, zone=UTC)
+    few = len(thing.split()) <= 6
+    if not thing or denied or not few or (not match and not replaces) or _VAGUE.match(thing):
+        return None
+    if before:
+        old = replaces or before.object
+        preferences = tuple((key, thing) for key, _ in before.preferences)
+        return _Said(
+            before.subject, before.predicate, thing, before.category, before.tags, preferences, replaces=old
+        )
+    return _Said("", "", thing, Category.GENERAL, replaces=replaces) if replaces else None
+
+
+def _fact(text: str) -> _Said | None:
+    """What is asked to be remembered and is not about the user."""
+    if to_do := _TO_DO.fullmatch(text):
+        return _Said(USER, "to do", normal_object(to_do["object"]), Category.GENERAL, ("to do",))
+    for predicate, pattern in _facts():
+        match = pattern.fullmatch(text)
+        if not match or len(match["who"].split()) > 8:
+            continue
+        words = match.groupdict()
+        thing, replaces, denied = _object(words["object"] or "", keep_date=True, said_at=0.0, zone=UTC)
+        if not thing or _VAGUE.match(words["who"] or ""):
+            continue
+        possessed = _POSSESSED.fullmatch(words["who"] or "")
+        subject = f"{USER}'s {possessed['thing'].casefold()}" if possessed else normalised(words["who"] or "")
+        negated = denied or bool(words.get("denied"))
+        return _Said(subject, predicate, thing, Category.GENERAL, (), (), negated, replaces=replaces)
+    thing = normal_object(text)
+    return _Said("", "note", thing, Category.GENERAL) if len(thing.split()) > 1 else None
+
+
+# -- rules ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _rules() -> tuple[_Rule, ...]:
+    return tuple(
+        _Rule(
+            predicate=row["predicate"],
+            patterns=tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
+            category=Category(row["category"]),
+            tags=tuple(row.get("tags", ())),
+            key=row.get("key", ""),
+            ends=row.get("ends", False),
+            negated=row.get("negated", False),
+            keep_date=row.get("keep_date", False),
+            unless=re.compile(row["unless"]) if "unless" in row else None,
+            most_words=row.get("most_words", MOST_WORDS),
+        )
+        for row in statement_data()["statement"]
+    )
+
+
+@lru_cache(maxsize=1)
+def _facts() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    rows = statement_data()["facts"]["patterns"]
+    return tuple((row["predicate"], re.compile(_expanded(row["pattern"]), re.IGNORECASE)) for row in rows)
+
+
+def _expanded(pattern: str) -> str:
+    """A pattern with the words that it names in braces."""
+    words = {**statement_data()["words"], "given_name": f"(?:{entity_words()['given_name']})"}
+    for name, meaning in words.items():
+        pattern = pattern.replace(f"{{{name}}}", meaning)
+    return pattern
+
+
+@lru_cache(maxsize=1)
+def _tag_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((name, re.compile(words, re.IGNORECASE)) for name, words in statement_data()["tags"].items())
+
+
+@lru_cache(maxsize=1)
+def _preference_keys() -> Mapping[str, str]:
+    return {value: key for key, values in statement_data()["preference_keys"].items() for value in values}
+
+
+@lru_cache(maxsize=1)
+def _belongings() -> frozenset[str]:
+    return frozenset(statement_data()["attributes"]["belongings"])

@@ -1,0 +1,142 @@
+"""A user's message in clauses that may state something: without questions, suppositions, quotes and code.
+
+Every clause has its place in the message, so that what is remembered points at the exact words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from memory.extracting.predicates import statement_data
+
+_NOT_SAID = re.compile(
+    r"^ {0,3}(```+|~~~+)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*|\Z)"  # code
+    r"|^[ \t]*>[^\n]*"  # a quote of somebody's lines
+    r"|[\"“](?=(?:i|my|we|our|remember|you|always|please|call)\b)[^\"”\n]*[\"”]",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"(?:[^.!?;\n]|[.!?;](?=[^\s\"”'])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?]*"
+)
+_I_OR_WE = r"(?:i|we|my|our|i['’]m|i['’]ve|we['’]re)\b"
+_NEXT = re.compile(
+    rf"(?:,|;)?\s+(?:and|but)(?:\s+that)?\s+(?={_I_OR_WE})|[,:]\s+(?={_I_OR_WE}\s)|\s+[–—-]+\s+(?={_I_OR_WE})",
+    re.IGNORECASE,
+)
+_SAME_SUBJECT = re.compile(
+    r"(?:,|;)?\s+(?:and|but)\s+(?:he\s+|she\s+|they\s+)?(?=(?:also\s+|now\s+)?(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study"
+    r"|collect)s?|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked)|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
+)
+_FUNCTION_WORD = re.compile(
+    r"(?:My|Our|We|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Some words of a message, and what the words around them say of them."""
+
+    text: str  # with "I" for "i" and a small letter where only the sentence begins
+    start: int
+    end: int
+    asked_for: bool = False
+    corrects: bool = False
+    by: str = ""  # whose words they report: "John", "my sister"
+    goes_on: bool = False  # has the subject of the clause before
+
+
+def clauses_of(message: str) -> Iterator[Clause]:
+    """The clauses of a message in order."""
+    said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
+    asked_before = False
+    for match in _SENTENCE.finditer(said):
+        sentence = Clause(match[0], match.start(), match.end())
+        asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
+
+
+def _of_sentence(sentence: Clause, *, asked_before: bool) -> Iterator[Clause]:
+    """The clauses of one sentence; returns whether it only announces what is to be remembered."""
+    patterns = speech()
+    if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
+        return False
+    clause = _from(sentence, re.match(r"\W*", sentence.text))
+    found = True
+    while found:
+        found = False
+        for name in ("corrects", "remember", "lead_in"):
+            match = patterns[name].match(clause.text)
+            if match and match.end() > 0:
+                clause = replace(
+                    _from(clause, match),
+                    corrects=clause.corrects or name == "corrects",
+                    asked_for=clause.asked_for or name == "remember",
+                )
+                found = True
+                break
+    if re.fullmatch(
+        r"\W*(?:(?:please )?(?:remember|note)(?: this| the following)?)\W*", clause.text, re.IGNORECASE
+    ):
+        return True
+    clause = replace(clause, asked_for=clause.asked_for or asked_before)
+    if not clause.asked_for and patterns["no_statement"].match(clause.text):
+        return False
+    if reported := patterns["reported"].match(clause.text):
+        clause = replace(_from(clause, reported), by=reported["by"])
+    yield from _split(clause)
+    return False
+
+
+def _split(clause: Clause) -> Iterator[Clause]:
+    """The clause, in parts where another one begins; only a part that supposes nothing."""
+    start = 0
+    goes_on = False
+    cuts = sorted(
+        [(match.span(), False) for match in _NEXT.finditer(clause.text)]
+        + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
+    )
+    for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:
+        part = replace(
+            clause,
+            text=clause.text[start:end],
+            start=clause.start + start,
+            end=clause.start + end,
+            goes_on=goes_on,
+            corrects=clause.corrects and not start,
+        )
+        part = _trimmed(part)
+        if part.text and (part.asked_for or not speech()["no_statement"].match(part.text)):
+            yield part
+        start, goes_on = after, same
+
+
+def _trimmed(clause: Clause) -> Clause:
+    """Without blanks and marks around it, its first word as within a sentence."""
+    text = clause.text
+    start = len(text) - len(text.lstrip(" \t\n,;:-–—"))
+    text = text.strip(" \t\n,;:-–—").rstrip(' .!,;:"”')
+    begin = clause.start + start
+    end = begin + len(text)
+    if _FUNCTION_WORD.match(text):
+        text = text[0].lower() + text[1:]
+    if re.match(r"i\b", text):
+        text = f"I{text[1:]}"
+    return replace(clause, text=text, start=begin, end=end)
+
+
+def _from(clause: Clause, match: re.Match[str] | None) -> Clause:
+    """What is left of a clause after a match at its beginning."""
+    cut = match.end() if match else 0
+    return replace(clause, text=clause.text[cut:], start=clause.start + cut)
+
+
+@lru_cache(maxsize=1)
+def speech() -> dict[str, re.Pattern[str]]:
+    """What surrounds statements: patterns that match at the beginning of a clause."""
+    rows = statement_data()["speech"]
+    return {
+        name: re.compile(pattern, re.NOFLAG if name == "reported" else re.IGNORECASE)
+        for name, pattern in rows.items()
+    }
