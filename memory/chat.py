@@ -211,5 +211,3 @@ def _turn_of(turns: Sequence[Turn], turn_id: str) -> Turn | None:
 
 def _named(memory: Memory) -> Recalled:
     return Recalled(id=memory.id, text=memory.text, importance=memory.importance)
-
-

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -30,7 +30,9 @@ SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the ot
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
 
-_TELLING = re.compile(r"\d[\w.,:-]*|\b(?:not|never|no longer|none|without|isn['’]t|don['’]t|doesn['’]t)\b", re.I)
+_TELLING = re.compile(
+    r"\d[\w.,:-]*|\b(?:not|never|no longer|none|without|isn['’]t|don['’]t|doesn['’]t)\b", re.I
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +69,7 @@ class Deciding:
             self.outcomes.append(("known", known.id))
             return
         if reworded := self._reworded(candidate):
-            self._write(
-                "TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1)
-            )
+            self._write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
             self.outcomes.append(("touched", reworded.id))
             return
         contradicted = self._contradicted(candidate) if new.trusted else []
@@ -249,5 +249,3 @@ def _names(old: Memory, candidate: Candidate) -> bool:
 def _same_turn(one: Memory, other: Memory) -> bool:
     turns = {source.turn_id for source in one.sources if source.turn_id}
     return bool(turns & {source.turn_id for source in other.sources if source.turn_id})
-
-

@@ -32,9 +32,9 @@ class Forgetting:
     @property
     def words(self) -> tuple[str, ...]:
         """What is overwritten in the turns that it came from: the quoted words, the longest first."""
-        said = {
-            source.quote for memory in self.memories for source in memory.sources if source.turn_id
-        } | {memory.text for memory in self.memories if memory.origin == "user"}
+        said = {source.quote for memory in self.memories for source in memory.sources if source.turn_id} | {
+            memory.text for memory in self.memories if memory.origin == "user"
+        }
         return tuple(sorted((text for text in said if text.strip()), key=lambda text: (-len(text), text)))
 
 
@@ -86,8 +86,7 @@ def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryCha
     mentions = {
         mention.id
         for mention in index.mentions.values()
-        if mention.memory_id in gone
-        or (mention.turn_id in turns and _named(index, mention.entity_id, text))
+        if mention.memory_id in gone or (mention.turn_id in turns and _named(index, mention.entity_id, text))
     }
     relations = {
         relation.id

@@ -206,5 +206,5 @@ def plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
-def _doubled(array):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _doubled(array):  # type: ignore[no-untyped-def]
     return np.concatenate([array, np.zeros_like(array)])

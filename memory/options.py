@@ -29,9 +29,7 @@ class MemoryOptions(Options):
     memory_recency_weight: NonNegativeFloat = Field(
         0.25, description="weight of how lately a memory was used"
     )
-    memory_importance_weight: NonNegativeFloat = Field(
-        0.25, description="weight of a memory's importance"
-    )
+    memory_importance_weight: NonNegativeFloat = Field(0.25, description="weight of a memory's importance")
     memory_relevance_weight: NonNegativeFloat = Field(
         1.0, description="weight of how much a memory is about the message"
     )

@@ -105,7 +105,9 @@ class Remembering:
         step = self._written(step, candidates, said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
-    def asked(self, message: str, *, turn_id: str = "", start: int = 0, end: int | None = None) -> RememberStep:
+    def asked(
+        self, message: str, *, turn_id: str = "", start: int = 0, end: int | None = None
+    ) -> RememberStep:
         """Keep what a user asks to be remembered: the statements between `start` and `end` of the message.
 
         What no rule reads as a statement is kept as it stands. Where a secret is in it, nothing is.

@@ -81,11 +81,11 @@ class Moment:
         begun, ended, created, expired = times.T
         return self._sees(begun, ended, created, expired)  # type: ignore[no-any-return]
 
-    def _sees(self, begun, ended, created, expired):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def _sees(self, begun, ended, created, expired):  # type: ignore[no-untyped-def]
         """For numbers and arrays alike."""
         endless = float("inf")
         if self.always:
-            return begun == begun  # noqa: PLR0124  (true for each row)
+            return begun == begun
         if self.known_at is not None:
             known = (created <= self.known_at) & (self.known_at < expired)
             ended_later = expired < endless

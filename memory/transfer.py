@@ -138,7 +138,9 @@ def export_json(index: UserIndex, events: Sequence[MemoryEvent], *, now: float) 
                 for item in sorted(index.entities.values(), key=lambda item: item.id)
             ],
             "mentions": [_plain(item) for item in sorted(index.mentions.values(), key=lambda item: item.id)],
-            "relations": [_plain(item) for item in sorted(index.relations.values(), key=lambda item: item.id)],
+            "relations": [
+                _plain(item) for item in sorted(index.relations.values(), key=lambda item: item.id)
+            ],
             "events": [_plain(item) for item in events],
         },
         ensure_ascii=False,

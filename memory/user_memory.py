@@ -128,17 +128,13 @@ class UserMemory:
         """
         self.check_documents()
         preset = self.preset
-        reading = self._search(
-            message, moment=self.moment(), threshold=self.threshold, depth=preset.depth
-        )
+        reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
         found = recall.recallable(reading.found, preset)
         fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
         return self._with_other_sides(found[:fitting]), reading
 
     def _search(self, query: str, **given: Any) -> Reading:
-        return recall.search(
-            self.index, query, encoder=self.indexes.encoder, options=self.options, **given
-        )
+        return recall.search(self.index, query, encoder=self.indexes.encoder, options=self.options, **given)
 
     def _with_other_sides(self, found: Sequence[Found]) -> Sequence[Found]:
         """The found with the other sides of their disputes: neither comes alone."""
@@ -258,9 +254,7 @@ class UserMemory:
             raise AthenaError(f"Memory '{memory_id}' is not disputed.", "There is nothing to decide.")
         self.indexes.change(
             self.user,
-            lambda index: resolved(
-                index, known_memory(index, memory.id), now=self.clock(), believe=believe
-            ),
+            lambda index: resolved(index, known_memory(index, memory.id), now=self.clock(), believe=believe),
         )
 
     def _changeable(self, memory_id: str) -> Memory:
@@ -273,9 +267,7 @@ class UserMemory:
         return memory
 
     def _replace(self, memory: Memory, action: Action, **values: Any) -> Memory:
-        event = MemoryEvent(
-            id=new_id(), user=self.user, memory_id=memory.id, action=action, at=self.clock()
-        )
+        event = MemoryEvent(id=new_id(), user=self.user, memory_id=memory.id, action=action, at=self.clock())
 
         def decide(index: UserIndex) -> MemoryChanges:
             changed = replace(known_memory(index, memory.id), **values)
@@ -400,9 +392,7 @@ class UserMemory:
         if not chosen:
             return []
         text = summarizing.two_lines(chosen, complete=self.complete)
-        changes = summarizing.summarized(
-            chosen, text, now=self.clock(), embed=self.indexes.embedded
-        )
+        changes = summarizing.summarized(chosen, text, now=self.clock(), embed=self.indexes.embedded)
 
         def decide(index: UserIndex) -> MemoryChanges:
             same = all(index.memories.get(memory.id) == memory for memory in chosen)

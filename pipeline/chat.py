@@ -22,6 +22,7 @@ from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, 
 from pipeline.answering.history import NO_HISTORY, History
 from pipeline.answering.prompts import condense_prompt, memory_messages
 from pipeline.answering.quotes import choose_quotes
+from pipeline.answering.remembering import Recollection
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
@@ -32,7 +33,6 @@ from pipeline.answering.replies import (
     quote_units,
     quotes_text,
 )
-from pipeline.answering.remembering import Recollection
 from pipeline.answering.turn import Listener, RunningTurn
 from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
@@ -237,9 +237,7 @@ class ChatRecipe:
 
     # -- the steps ----------------------------------------------------------------------------------
 
-    def _recalled(
-        self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory
-    ) -> Recollection:
+    def _recalled(self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory) -> Recollection:
         found = memory.recall(turn.question, history=turn.history)
         scored = (
             RecalledId(item.id, item.score, item.recency, item.importance, item.relevance)

@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Private, Rerank, User, Verbatim
+from athena.cli.options import (
+    AsJson,
+    Conversation,
+    DataDir,
+    Hyde,
+    Llm,
+    PathGlob,
+    Private,
+    Rerank,
+    User,
+    Verbatim,
+)
 from athena.cli.running import as_set, err, flush, opened, show
 
 

@@ -166,7 +166,9 @@ def forget(
     keep_words: Annotated[
         bool, typer.Option("--keep-words", help="Leave the words in the conversations that they came from.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would go is shown.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it; without it, only what would go is shown.")
+    ] = False,
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -210,7 +212,9 @@ def history(
 @app.command()
 def export(
     path: Annotated[Path | None, typer.Argument(help="A file to write; otherwise it is printed.")] = None,
-    form: Annotated[Literal["json", "markdown"], typer.Option("--format", help="json can be imported.")] = "json",
+    form: Annotated[
+        Literal["json", "markdown"], typer.Option("--format", help="json can be imported.")
+    ] = "json",
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -371,7 +375,9 @@ def events_text(events: Sequence[MemoryEvent]) -> RenderableType:
         return Text("Nothing was done yet.", style="dim")
     table = _table("at", "", "id", "other")
     for event in events:
-        table.add_row((iso(event.at) or "")[:19], event.action.lower(), event.memory_id[:8], event.other_id[:8])
+        table.add_row(
+            (iso(event.at) or "")[:19], event.action.lower(), event.memory_id[:8], event.other_id[:8]
+        )
     return table
 
 
@@ -379,7 +385,9 @@ def stats_text(counts: Any) -> RenderableType:
     """Counts, a line each."""
     table = _table("", "")
     for name, value in counts.items():
-        text = ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
+        text = (
+            ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
+        )
         table.add_row(name.replace("_", " "), str(text))
     return table
 

@@ -56,7 +56,9 @@ def summary(said: Sequence[Message], *, complete: Callable[[str], str] | None = 
     if not asked:
         return ""
     each = max(3, WORDS // len(asked))
-    words = [word for number, text in enumerate(asked) for word in (*text[:each], ";" * (number < len(asked) - 1))]
+    words = [
+        word for number, text in enumerate(asked) for word in (*text[:each], ";" * (number < len(asked) - 1))
+    ]
     joined = " ".join(word for word in words if word).replace(" ;", ";")
     return " ".join(joined.split()[:WORDS])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memory.index import plain
 from memory.ids import new_id
+from memory.index import plain
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def migrated(index: UserIndex, *, now: float) -> MemoryChanges:
             )
         )
 
-    known = {plain(item.text): item for item in index.memories.values() if item.tier == "long_term" and item.live}
+    known = {
+        plain(item.text): item for item in index.memories.values() if item.tier == "long_term" and item.live
+    }
     for memory in short[: max(0, len(short) - KEPT)]:
         same = known.get(plain(memory.text))
         if same is not None:

@@ -65,7 +65,9 @@ def two_lines(memories: Sequence[Memory], *, complete: Callable[[str], str] | No
     half = (len(memories) + 1) // LINES
     parts = memories[:half], memories[half:]
     return "\n".join(
-        "; ".join(_shortened(memory.text, LINE_WORDS // len(part)) for memory in part) for part in parts if part
+        "; ".join(_shortened(memory.text, LINE_WORDS // len(part)) for memory in part)
+        for part in parts
+        if part
     )
 
 

@@ -386,7 +386,6 @@ class RememberStep(Step):
 KINDS: Mapping[str, type[Step]] = {
     "condense": CondenseStep,
     "recall": RecallStep,
-    "remember": RememberStep,
     "correct": CorrectStep,
     "hyde": HydeStep,
     "wait": WaitStep,
@@ -403,6 +402,7 @@ KINDS: Mapping[str, type[Step]] = {
     "generate": GenerateStep,
     "quote": QuoteStep,
     "verify": VerifyStep,
+    "remember": RememberStep,
 }
 
 

@@ -59,9 +59,7 @@ class FakeMemories:
         return known.version + 1
 
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
-        return [
-            event for event in self.happened if event.user == user and memory_id in ("", event.memory_id)
-        ]
+        return [event for event in self.happened if event.user == user and memory_id in ("", event.memory_id)]
 
     def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
         self.apply(user, changes)

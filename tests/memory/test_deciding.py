@@ -119,7 +119,10 @@ def test_what_a_correction_names_was_never_true() -> None:
 
 
 def test_a_correction_that_may_mean_two_disputes() -> None:
-    known = [memory("Clara plays the cello.", "clara plays cello"), memory("Ada sold a cello.", "ada sold cello")]
+    known = [
+        memory("Clara plays the cello.", "clara plays cello"),
+        memory("Ada sold a cello.", "ada sold cello"),
+    ]
     wrong = Candidate(memory=memory("not the cello, but the viola", at=5), corrects=True, replaces="cello")
     kept, outcomes = decided(known, wrong)
     assert outcomes == ["disputed"]
@@ -130,7 +133,9 @@ def test_a_correction_that_may_mean_two_disputes() -> None:
 def test_two_homes_in_one_message_are_disputed() -> None:
     source = (MemorySource(turn_id="t1"),)
     kept, outcomes = decided(
-        [], home("I live in Berlin.", "berlin", sources=source), home("I live in Bonn.", "bonn", sources=source)
+        [],
+        home("I live in Berlin.", "berlin", sources=source),
+        home("I live in Bonn.", "bonn", sources=source),
     )
     assert outcomes == ["added", "disputed"]
     assert all(item.live and item.disputed for item in kept.values())

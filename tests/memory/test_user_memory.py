@@ -56,10 +56,13 @@ def test_another_process_is_seen_at_once(mine: UserMemory, memories: FakeMemorie
 
 def test_a_write_that_came_between_is_decided_again(mine: UserMemory, memories: FakeMemories) -> None:
     mine.list()
-    memories.before_apply = lambda: memories.apply(
-        "local",
-        MemoryChanges(memories=(Memory(id="m2", user="local", text="Clara plays the cello."),)),
-    ) and None
+    memories.before_apply = lambda: (
+        memories.apply(
+            "local",
+            MemoryChanges(memories=(Memory(id="m2", user="local", text="Clara plays the cello."),)),
+        )
+        and None
+    )
     step = mine.add("Clara plays the cello.")
     assert step.known == ("m2",)
     assert len(mine.list()) == 1

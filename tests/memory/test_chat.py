@@ -1,0 +1,230 @@
+"""A memory in a chat over the small manual: what is recalled and kept, and what is stored of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory.after import AfterAnswers
+from memory.chat import RememberingChat
+from memory.documents import Documents
+from memory.indexes import Indexes
+from memory.options import MemoryOptions
+from memory.user_memory import UserMemory
+from pipeline.answering.remembering import filled_in, memories_named, named
+from pipeline.errors import StoreError
+from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
+from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.memories import MemoryChanges
+from tests.fake_llm import FakeLLM
+from tests.memory.fake_memories import FakeEncoder
+from tests.pipeline.chat_runs import Chat, make_chat
+from tests.pipeline.conftest import manual
+
+__all__ = ["manual"]
+
+FAN = "My cabin fan is louder than it was in March."
+
+
+@dataclass
+class Talk:
+    """A chat with a memory, and the store of both."""
+
+    memory: UserMemory
+    conversations: EmbeddedConversations
+    store: EmbeddedStore
+    path: Path
+
+    def chat(self, *, preset: str = "inject", private: bool = False, **given: Any) -> Chat:
+        """A new conversation; `finish` does what is left for after its answers."""
+        memory = replace(self.memory, options=self.memory.options.but(memory=preset))
+        self.after = AfterAnswers(background=False)
+        remembering = RememberingChat(memory, self.conversations, self.after, private=private)
+        return make_chat(self.store, self.conversations, memory=remembering, **given)
+
+    def finish(self) -> None:
+        self.after.finish()
+
+    def texts(self) -> list[str]:
+        return sorted(item.text for item in self.memory.list())
+
+
+@pytest.fixture
+def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
+    path = tmp_path / "memories.sqlite"
+    memories, conversations = EmbeddedMemories(path), EmbeddedConversations(path)
+    encoder = FakeEncoder()
+    indexes = Indexes(memories, encoder=lambda: encoder)
+    options = MemoryOptions(memory_threshold=0.3)
+    yield Talk(UserMemory(indexes, "local", options=options), conversations, manual, path)
+    memories.close()
+    conversations.close()
+
+
+def test_what_is_recalled_stands_between_history_and_sources_and_is_stored_by_id(talk: Talk) -> None:
+    (memory_id,) = talk.memory.add(FAN).added
+    llm = FakeLLM(["It hums. [1]"])
+    answer = talk.chat(llm=llm).answer("Why is the cabin fan loud?")
+    (prompt,) = llm.prompts
+    assert prompt.index("Just so you know") < prompt.index("<source 1")
+    assert FAN in prompt
+    assert "not documentation" in prompt
+    stored = step_of(answer.steps, PromptStep).messages
+    assert FAN not in repr(stored)
+    assert memories_named(" ".join(message.text for message in stored)) == (memory_id,)
+    assert [item.memory_id for item in step_of(answer.steps, RecallStep).recalled] == [memory_id]
+    assert answer.recalled == (memory_id,)
+    assert "louder" not in repr(answer)
+
+
+def test_no_evidence_comes_from_memory(talk: Talk) -> None:
+    talk.memory.add("The cabin fan hums at 99 dB.")
+    llm = FakeLLM(["The cabin fan hums at 99 dB. [1]"])
+    answer = talk.chat(llm=llm).answer("How loud does the cabin fan hum?")
+    assert answer.recalled
+    assert not any(support.supported for support in answer.support)
+
+
+def test_quotes_come_with_what_was_recalled(talk: Talk) -> None:
+    (memory_id,) = talk.memory.add(FAN).added
+    answer = talk.chat().answer("Why is the cabin fan loud?")
+    assert answer.mode == "quote"
+    assert answer.recalled == (memory_id,)
+    assert [step.name for step in answer.steps][:2] == ["condense", "recall"]
+    assert answer.steps[-1].name == "remember"
+
+
+def test_nothing_is_kept_that_was_not_asked_for(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("My name is Ada and I live in Bonn. What feeds the cabin fan?")
+    talk.finish()
+    assert talk.texts() == []
+    assert talk.conversations.unremembered("local") == []
+
+
+def test_unrelated_messages_recall_nothing(talk: Talk) -> None:
+    talk.memory.add("Clara plays the cello.")
+    answer = talk.chat().answer("What feeds the cabin fan?")
+    assert answer.recalled == ()
+    assert step_of(answer.steps, RecallStep).considered == 1
+
+
+def test_stale_and_untrusted_memories_are_not_recalled(talk: Talk) -> None:
+    (first,) = talk.memory.add(FAN).added
+    talk.memory.indexes.change(
+        "local",
+        lambda index: MemoryChanges(memories=(replace(index.memories[first], trusted=False),)),
+    )
+    assert talk.chat().answer("Why is the cabin fan loud?").recalled == ()
+
+
+def test_a_message_to_no_preset_stands_alone(talk: Talk) -> None:
+    llm = FakeLLM(["It hums.", "It hums."], repeat=True)
+    chat = talk.chat(preset="none", llm=llm)
+    chat.answer("What feeds the cabin fan?")
+    chat.answer("How loud is the cabin fan?")
+    assert "What feeds" not in llm.prompts[-1]
+
+
+def test_other_presets_keep_questions_once(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    first = chat.answer("What feeds the cabin fan?")
+    assert step_of(first.steps, RememberStep).pending
+    talk.finish()
+    (kept,) = talk.memory.list()
+    assert kept.kind == "qa"
+    assert kept.sources[0].turn_id == first.turn_id
+    assert any(source.source for source in kept.sources)
+    done = step_of(chat.turns[0].answer.steps, RememberStep)
+    assert done.added == (kept.id,)
+    assert not done.pending
+    chat.answer("What feeds the cabin fan?")
+    talk.finish()
+    assert len(talk.memory.list()) == 1
+
+
+def test_what_a_kill_left_is_caught_up_once(talk: Talk) -> None:
+    talk.chat(preset="agent").answer("What feeds the cabin fan?")  # and nobody finishes
+    assert len(talk.conversations.unremembered("local")) == 1
+    chat = talk.chat(preset="agent")
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    talk.finish()
+    assert [memory.kind for memory in talk.memory.list()] == ["qa"]
+    assert talk.conversations.unremembered("local") == []
+
+
+def test_an_answer_goes_without_where_the_memory_cannot_be_read(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> int:
+        raise StoreError("The disk is gone.")
+
+    monkeypatch.setattr(EmbeddedMemories, "version", broken)
+    answer = talk.chat().answer("What feeds the cabin fan?")
+    assert answer.citations
+    assert step_of(answer.steps, RecallStep).status == "failed"
+    assert "Nothing was recalled: The disk is gone." in answer.notices
+
+
+def test_a_failure_afterwards_is_left_for_the_next_start(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> int:
+        raise StoreError("The disk is full.")
+
+    chat = talk.chat(preset="agent")
+    chat.answer("What feeds the cabin fan?")
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedMemories, "apply", broken)
+        talk.finish()
+    assert len(talk.conversations.unremembered("local")) == 1
+
+
+def test_forgetting_reaches_old_turns(talk: Talk) -> None:
+    (memory_id,) = talk.memory.add(FAN).added
+    answer = talk.chat(llm=FakeLLM(["It hums. [1]"])).answer("Why is the cabin fan loud?")
+    talk.finish()
+    shown = filled_in(step_of(answer.steps, PromptStep).messages[-3].text, talk.memory.texts([memory_id]))
+    assert FAN in shown
+    talk.memory.forget(talk.memory.forgetting([memory_id]))
+    assert talk.memory.texts([memory_id]) == {}
+    assert filled_in(named(memory_id), talk.memory.texts([memory_id])) == "(forgotten)"
+    for file in talk.path.parent.iterdir():
+        assert FAN.encode() not in file.read_bytes(), file
+        assert b"louder than it was" not in file.read_bytes(), file
+
+
+def test_a_private_conversation_keeps_nothing(talk: Talk) -> None:
+    chat = talk.chat(preset="agent", private=True)
+    answer = chat.answer("What feeds the cabin fan?")
+    talk.finish()
+    assert talk.texts() == []
+    assert step_of(answer.steps, RememberStep).status == "skipped"
+
+
+def test_documents_that_change_make_memories_stale(talk: Talk) -> None:
+    talk.chat(preset="agent").answer("What feeds the cabin fan?")
+    talk.finish()
+    (kept,) = talk.memory.list()
+    source = next(item for item in kept.sources if item.source)
+    now: dict[str, Any] = {"hash": source.file_hash, "text": ""}
+    others = {item.source: item.file_hash for item in kept.sources if item.source}
+    documents = Documents(hashes=lambda: others | {source.source: now["hash"]}, text=lambda _: now["text"])
+    memory = replace(talk.memory, documents=documents)
+    memory.check_documents()
+    assert not memory.get(kept.id).stale
+    now |= {"hash": "other", "text": "All else."}
+    memory.check_documents()
+    assert memory.get(kept.id).stale
+    assert memory.read("What feeds the cabin fan?")[0] == []
+    quotes = [item.quote for item in kept.sources if item.source == source.source]
+    now |= {"hash": "third", "text": "Before it. " + "\n".join(quotes)}
+    memory.check_documents()
+    again = memory.get(kept.id)
+    assert not again.stale
+    assert next(item for item in again.sources if item.source).start == len("Before it. ")
+    assert [event.action for event in memory.history(kept.id)] == ["ADD", "STALE", "UPDATE"]
