@@ -18,6 +18,7 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from evals.runs.answers import AnswersReport
+    from evals.runs.memory import MemoryReport
     from evals.runs.passages import PassagesReport
     from evals.runs.retrieval import RetrievalReport
     from evals.runs.support import SupportReport
@@ -113,6 +114,24 @@ def passages(
 
 
 @app.command()
+def memory(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="Conversations in LoCoMo's or BEAM's format: a file, a folder."),
+    ],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remember conversations, ask about them, and count which of the answering turns are found."""
+    from athena.cli.progress import counter
+    from evals.runs.run import evaluate_memory
+
+    with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_memory(athena, path, report=report)
+    show(as_json, asdict(result), lambda: memory_text(result))
+
+
+@app.command()
 def dashboard(
     database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -138,6 +157,23 @@ def support_text(report: SupportReport) -> RenderableType:
     table.add_row("ms a question", f"{report.ms_per_question:.1f}")
     size = f"{report.dataset}: {report.questions:,} questions, {report.sentences:,} sentences"
     return Group(Text(size, style="bold"), table)
+
+
+def memory_text(report: MemoryReport) -> RenderableType:
+    """Which turns were found, over all questions and by their category."""
+    table = Table("", "questions", *report.metrics, box=box.SIMPLE)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    rows = {"all": {"questions": report.questions, **report.metrics}, **report.by_category}
+    for name, row in rows.items():
+        shares = [f"{row[metric]:.3f}" for metric in report.metrics]
+        table.add_row(name, f"{row['questions']:,.0f}", *shares)
+    size = f"{counted(report.conversations, 'conversation')}, {counted(report.turns, 'turn')}"
+    left_out = (
+        f"; left out: {counted(report.left_out, 'question')} without evidence" if report.left_out else ""
+    )
+    times = ", ".join(f"{name} {ms:.1f} ms" for name, ms in report.ms_per_read.items())
+    return Group(Text(size + left_out, style="bold"), table, Text(f"a read: {times}"))
 
 
 def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:

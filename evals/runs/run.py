@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.conversations.reading import load_conversations
 from evals.datasets import load_corpus, load_qrels, load_queries, with_texts
-from evals.runs import answers, passages, retrieval, support
+from evals.runs import answers, memory, passages, retrieval, support
 from evals.runs.asking import condensed, quotes_shown
 from evals.runs.indexing import Indexed, Report, dataset_name, index_corpus, section_names
 from pipeline.errors import DatasetError
@@ -112,6 +113,13 @@ def evaluate_support(athena: Athena, path: Path, *, report: Bars | None = None) 
         items, cutter=athena.sentence_cutter(), encoder=athena.encoder, report=_bar(report, "Checking")
     )
     return support.report_on(found, dataset=dataset_name(path), ms_per_question=ms)
+
+
+def evaluate_memory(athena: Athena, path: Path, *, report: Bars | None = None) -> memory.MemoryReport:
+    """Remember each conversation as one user's turns, in memory alone, and ask what is asked about it."""
+    return memory.evaluate(
+        load_conversations(path), encoder=athena.encoder, report=_bar(report, "Remembering and asking")
+    )
 
 
 def evaluate_passages(

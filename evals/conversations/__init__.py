@@ -1,0 +1,1 @@
+"""Long conversations with questions about them, in LoCoMo's and in BEAM's format."""
