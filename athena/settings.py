@@ -63,7 +63,7 @@ class Settings(ServerOptions, EncoderOptions, LanguageModelOptions, SearchOption
 
     # Chatting and watching
     persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
-    phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces")
+    phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
     # Serving
     host: str = Field("127.0.0.1", description="address that the app listens on")

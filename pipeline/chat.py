@@ -296,7 +296,8 @@ class ChatRecipe:
         from pipeline.models.generation import ChatStream
 
         assert self.parts.llm is not None  # noqa: S101  (only called with one)
-        with closing(ChatStream(self.parts.llm, messages, stop=turn.stop)) as stream:
+        limit = self.parts.limits.answer_timeout_s
+        with closing(ChatStream(self.parts.llm, messages, stop=turn.stop, deadline_s=limit)) as stream:
             kept = time.monotonic()
             for piece in stream:
                 turn.text += piece

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from athena import load_settings
 from athena.settings import Settings
+from pipeline.redaction import guard_tracebacks
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.ports import IDENTITY, PROGRAM
 
@@ -30,6 +31,7 @@ class Serving(TypedDict):
 def serving(settings: Settings | None = None) -> Serving:
     """The guard, by these settings or those of the environment, and the address that names the program."""
     settings = settings or load_settings()
+    guard_tracebacks()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(INDEX))
     return {"middleware": [guard], "routes": [Route(IDENTITY, _identity)]}
 

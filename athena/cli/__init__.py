@@ -11,6 +11,7 @@ import typer
 from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
 from athena.warming import look_for_garbage_rarely
+from pipeline.redaction import guard_tracebacks
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",
@@ -45,4 +46,5 @@ def _options(
 def main() -> None:
     """The console script."""
     look_for_garbage_rarely()
-    app()
+    guard_tracebacks()
+    typer.main.get_command(app)()  # `app()` would put its own printing of tracebacks before ours
