@@ -37,6 +37,7 @@ from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.finding.passages import passage_leaves
 from pipeline.options import ChatOptions
+from pipeline.redaction import redacted
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -351,7 +352,8 @@ class ChatRecipe:
         if history is not None:
             self.history.replace(history)
         turn = RunningTurn(
-            message=message.encode(errors="replace").decode(),  # half a surrogate pair cannot be stored
+            # Half a surrogate pair cannot be stored, and a key that was pasted should not be.
+            message=redacted(message.encode(errors="replace").decode()),
             history=self.history.said(),
             stop=stop or threading.Event(),
             model=self.parts.model_name,

@@ -55,7 +55,8 @@ ENVIRONMENT = (
 )
 """Variables of other programs that ours obeys, and that may carry a secret."""
 
-_CREDENTIALS = re.compile(r"//[^\s'\"]*@")  # up to the last @: a password may hold one, or a slash
+_CREDENTIALS = re.compile(r"(//|^(?![\w+.-]*://))[^\s'\"]*@")  # up to the last @: a password may hold one
+_USER = re.compile(r"(?:[\w+.-]+://)?(.*)@", re.DOTALL)  # of a setting: blanks, too
 _SECRET_OPTION = re.compile(
     r"([?&;][^=&;\s'\"]*(?:key|token|password|secret|properties|signature)[^=&;\s'\"]*=)[^&;\s'\"]*",
     re.IGNORECASE,
@@ -156,15 +157,14 @@ def secrets_in(values: Mapping[str, Any]) -> Iterator[str]:
             continue
         if SECRET_NAME.search(name) or given is not value:
             yield given
-        if "://" in given:
+        if "://" in given or name.endswith("url"):
             yield from _in_url(given)
 
 
 def _in_url(url: str) -> Iterator[str]:
     """Password (or a token that stands for the user), and the values of telling options, raw and meant."""
-    netloc = _CREDENTIALS.search(url)
-    if netloc:
-        user, colon, password = netloc.group()[2:-1].partition(":")
+    if written := _USER.match(url):
+        user, colon, password = written.group(1).partition(":")
         found = password if colon else user
         yield from (found, unquote(found))
         yield _base64(f"{unquote(user)}:{unquote(password)}")
@@ -189,7 +189,7 @@ def _in_environment(environment: Mapping[str, str]) -> Iterator[str]:
 
 def without_password(url: str) -> str:
     """A URL fit to be shown: without user, password and keys."""
-    return _SECRET_OPTION.sub(r"\1…", _CREDENTIALS.sub("//", url))
+    return _SECRET_OPTION.sub(r"\1…", _CREDENTIALS.sub(r"\1", url))
 
 
 # -- what this process knows -------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ import httpx
 from pipeline.models.failures import Misbehaviour, SentElsewhere, TooLong, error_text
 from pipeline.redaction import without_password
 
-Protocol = Literal["ollama", "openai", "progress", "whole"]
-"""A stream of Ollama's lines, of OpenAI's events, of a download's progress; or one JSON document."""
+Protocol = Literal["ollama", "openai", "progress", "whole", "any"]
+"""A stream of Ollama's lines, of OpenAI's events, of a download's progress; one JSON document; or an answer
+of which only the head is looked at."""
 
-MOST_BYTES: Mapping[Protocol, int] = {
+MOST_BYTES: Mapping[str, int] = {
     "ollama": 32_000_000,
     "openai": 32_000_000,
     "progress": 256_000_000,
@@ -29,7 +30,7 @@ MOST_EVENT_BYTES = 256_000  # one event has a token as a rule, and a whole answe
 MOST_ERROR_BYTES = 64_000  # of the body of an HTTP error: the rest is not read
 MOST_COUNT = 2**31
 
-CONTENT_TYPES: Mapping[Protocol, tuple[str, ...]] = {
+CONTENT_TYPES: Mapping[str, tuple[str, ...]] = {
     "ollama": ("application/x-ndjson", "application/json", "application/jsonl", "text/plain"),
     "openai": ("text/event-stream", "text/plain"),  # of a stream
     "progress": ("application/x-ndjson", "application/json", "application/jsonl", "text/plain"),
@@ -50,6 +51,9 @@ def check_response(response: httpx.Response, protocol: Protocol) -> None:
         _check_redirect(response)
         return
     if response.is_error:
+        response.stream = _Controlled(response, _Beginning(MOST_ERROR_BYTES))
+        return
+    if protocol == "any":
         response.stream = _Controlled(response, _Beginning(MOST_ERROR_BYTES))
         return
     if response.status_code != httpx.codes.OK:
@@ -201,7 +205,7 @@ def _reading(protocol: Protocol) -> _Reading:
             return _Lines(most, check_progress)
         case "openai":
             return _Events(most, check_openai)
-        case "whole":
+        case _:
             return _Reading(most)
 
 
