@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import httpx
 import ollama
 
 from pipeline.errors import ModelError
+from pipeline.models.base import Pulling
 from pipeline.models.connections import client_options
 from pipeline.models.failures import Misbehaviour, Server, quoted, translate
 from pipeline.redaction import without_password
 
 SILENCE_S = 300.0  # Ollama checks what it got, gigabytes, without a word
-
-
-@dataclass(frozen=True, slots=True)
-class Pulling:
-    """How far it is: what Ollama says it does, and the bytes of all parts that it has named so far."""
-
-    status: str
-    done: int
-    total: int
 
 
 def pull_model(
