@@ -18,7 +18,7 @@ from athena.models import Models
 from athena.once import made_once
 from athena.settings import Settings
 from pipeline.answering.remembering import filled_in, memories_named
-from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
+from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
 from pipeline.words import counted
@@ -150,9 +150,15 @@ class Athena:
         """Which embedding model it is, and why."""
         return self._models.encoder[1]
 
-    def cross_encoder(self, *, fetch: bool = False) -> tuple[CrossEncoder | None, ModelChoice]:
-        """The cross-encoder and why; only `fetch` downloads or converts one that is not on disk."""
-        return self._models.cross_encoder(fetch=fetch)
+    def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The cross-encoder and why; None where it is not on disk."""
+        return self._models.cross_encoder()
+
+    def fetch_cross_encoder(
+        self, on_progress: Callable[[Pulling], None] | None = None
+    ) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The same, downloaded or converted where it is not on disk: nothing else fetches it."""
+        return self._models.fetch_cross_encoder(on_progress)
 
     def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
         """The language model of a name, by default the settings'; None where there is none."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from athena.loading import part
 from athena.once import made_once
 from athena.settings import Settings
-from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
+from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import EncoderOptions, LanguageModelOptions
 
 if TYPE_CHECKING:
@@ -37,17 +38,25 @@ class Models:
         """True where this process computes the embeddings."""
         return self.encoder[1].provider in LOCAL_EMBEDDINGS
 
-    def cross_encoder(self, *, fetch: bool = False) -> tuple[CrossEncoder | None, ModelChoice]:
-        """The cross-encoder and why; only `fetch` downloads or converts one that is not on disk."""
-        from pipeline.models.cross_encoder import fetch_cross_encoder, find_cross_encoder
+    def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The cross-encoder and why; None where it is not on disk."""
+        from pipeline.models.cross_encoder import find_cross_encoder
 
-        known = self._cross_encoder
-        if known is None or (known[0] is None and fetch):
-            # Not under the lock: a download takes minutes, and answers are written without it meanwhile.
-            look = fetch_cross_encoder if fetch else find_cross_encoder
-            known = look(self._settings.cross_encoder, model_cache=self._settings.model_cache)
-            self._cross_encoder = known
-        return known
+        if self._cross_encoder is None:
+            settings = self._settings
+            self._cross_encoder = find_cross_encoder(settings.cross_encoder, model_cache=settings.model_cache)
+        return self._cross_encoder
+
+    def fetch_cross_encoder(
+        self, on_progress: Callable[[Pulling], None] | None = None
+    ) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The same, downloaded or converted where it is not on disk: for who asked for it."""
+        from pipeline.models.cross_encoder import fetch_cross_encoder
+
+        # Not under the lock: a download takes minutes, and answers are written without it meanwhile.
+        name, cache = self._settings.cross_encoder, self._settings.model_cache
+        self._cross_encoder = fetch_cross_encoder(name, model_cache=cache, on_progress=on_progress)
+        return self._cross_encoder
 
     def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
         """The language model of a name, by default the settings', and why; None where there is none."""

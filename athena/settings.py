@@ -76,7 +76,7 @@ class Settings(
         DEFAULT_USER, min_length=1, description="whose conversations and memories; a name, no protection"
     )
     persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
-    phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces")
+    phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
     # Serving
     host: str = Field("127.0.0.1", description="address that the app listens on")

@@ -39,6 +39,7 @@ from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.finding.passages import passage_leaves
 from pipeline.options import DEFAULT_USER, ChatOptions
+from pipeline.redaction import redacted
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -356,7 +357,8 @@ class ChatRecipe:
         from pipeline.models.generation import ChatStream
 
         assert self.parts.llm is not None  # noqa: S101  (only called with one)
-        with closing(ChatStream(self.parts.llm, messages, stop=turn.stop)) as stream:
+        limit = self.parts.limits.answer_timeout_s
+        with closing(ChatStream(self.parts.llm, messages, stop=turn.stop, deadline_s=limit)) as stream:
             kept = time.monotonic()
             for piece in stream:
                 turn.text += piece
@@ -411,7 +413,8 @@ class ChatRecipe:
             self.history.replace(history)
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
         turn = RunningTurn(
-            message=message.encode(errors="replace").decode(),  # half a surrogate pair cannot be stored
+            # Half a surrogate pair cannot be stored, and a key that was pasted should not be.
+            message=redacted(message.encode(errors="replace").decode()),
             history=[] if alone else self.history.said(),
             stop=stop or threading.Event(),
             model=self.parts.model_name,

@@ -23,14 +23,19 @@ A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`
 
 from __future__ import annotations
 
+from pipeline.redaction import redacted
+
 
 class AthenaError(Exception):
-    """The root: ``str(error)`` is fit to be shown to a user; ``fix`` is the advice alone, or empty."""
+    """The root: ``str(error)`` is fit to be shown to a user; ``fix`` is the advice alone, or empty.
+
+    Neither has a password or a key in it.
+    """
 
     def __init__(self, problem: str, fix: str = "") -> None:
-        super().__init__(f"{problem} {fix}".strip())
-        self.problem = problem
-        self.fix = fix
+        self.problem = redacted(problem)
+        self.fix = redacted(fix)
+        super().__init__(f"{self.problem} {self.fix}".strip())
 
 
 class ConfigurationError(AthenaError):

@@ -6,10 +6,13 @@ together, apart from the code that uses them, so that reading the settings impor
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from pipeline.redaction import hide
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_USER = "local"
@@ -18,9 +21,13 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Options(BaseModel):
-    """Frozen values; an unknown name is refused."""
+    """Frozen values; an unknown name is refused. What is secret of them leaves in no text from then on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_post_init(self, _: Any, /) -> None:
+        """Make their secrets known."""
+        hide(dict(self), os.environ)
 
     def but(self, **changes: Any) -> Self:
         """The same options with some changed, and checked."""
@@ -49,9 +56,9 @@ class ServerOptions(Options):
 class ModelServerOptions(Options):
     """Where the servers of models are, and how long they may take."""
 
-    ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers")
+    ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers", repr=False)
     openai_api_key: str = Field("", description="key of OpenAI or of a compatible server", repr=False)
-    openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server")
+    openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server", repr=False)
     connect_timeout_s: PositiveFloat = Field(3.0, description="seconds to reach a model's server")
     request_timeout_s: PositiveFloat = Field(120.0, description="seconds without a token before giving up")
 
@@ -72,6 +79,7 @@ class GenerationOptions(Options):
 
     context_window: PositiveInt = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
     max_answer_tokens: PositiveInt = Field(1024, description="longest generated answer, tokens")
+    answer_timeout_s: PositiveFloat = Field(900.0, description="seconds that a whole answer may take")
 
 
 class LanguageModelOptions(GenerationOptions, ModelServerOptions):

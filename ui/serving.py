@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from athena import load_settings
 from athena.settings import Settings
+from pipeline.redaction import guard_tracebacks
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.ports import IDENTITY, PROGRAM
 
@@ -36,6 +37,7 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     With `ingest` the corpus is indexed as soon as the app listens.
     """
     settings = settings or load_settings()
+    guard_tracebacks()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(INDEX))
     return {
         "middleware": [guard],

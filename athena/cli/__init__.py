@@ -13,6 +13,7 @@ from athena.cli.eval import app as evaluate
 from athena.cli.memory import app as memory
 from athena.warming import look_for_garbage_rarely
 from pipeline.notices import NOTICES
+from pipeline.redaction import guard_tracebacks
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",
@@ -61,4 +62,5 @@ def show_notices() -> None:
 def main() -> None:
     """The console script."""
     look_for_garbage_rarely()
-    app()
+    guard_tracebacks()
+    typer.main.get_command(app)()  # `app()` would put its own printing of tracebacks before ours

@@ -20,7 +20,7 @@ from rich.progress import (
 )
 
 if TYPE_CHECKING:
-    from pipeline.models.ollama_pull import Pulling
+    from pipeline.models.base import Pulling
 
 LOGGED_EVERY = 5  # percent of a download, where there is no terminal
 

@@ -26,8 +26,10 @@ def pull(
 
 def _pull_cross_encoder() -> None:
     """What ATHENA_CROSS_ENCODER names; raises where it is switched off or cannot be had."""
-    with opened(None) as athena, err.status("Fetching the cross-encoder"):
-        found, choice = athena.cross_encoder(fetch=True)
+    from athena.cli.progress import download
+
+    with opened(None) as athena, download(err) as on_progress:
+        found, choice = athena.fetch_cross_encoder(on_progress)
         if found is None:
             raise ModelUnavailable(choice.detail, choice.fix)
     out.print(f"{choice.name} is there: {choice.detail}. Searches rerank with it from now on.")

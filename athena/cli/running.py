@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from pipeline.errors import AthenaError
+from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
     from athena import Athena, Settings
@@ -69,9 +70,9 @@ def check_private(private: bool, conversation: str | None) -> None:
 
 
 def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
-    """Print the result: one line of JSON, or text for people."""
+    """Print the result: one line of JSON, without secrets, or text for people."""
     if as_json:
-        sys.stdout.write(json.dumps(shape, ensure_ascii=False, default=str) + "\n")
+        sys.stdout.write(redacted(json.dumps(shape, ensure_ascii=False, default=str)) + "\n")
     else:
         out.print(text())
 
@@ -83,4 +84,4 @@ def flush() -> None:
 
 def say_error(error: Exception) -> None:
     """Print an error's message, in red."""
-    err.print(f"{error}", style="red", markup=False)
+    err.print(redacted(f"{error}"), style="red", markup=False)

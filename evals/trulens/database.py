@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigurationError
+from pipeline.redaction import hide
 
 
 @contextmanager
@@ -18,6 +19,7 @@ def open_session(database: str) -> Iterator[Any]:
     It records spans of OpenTelemetry, and for that TruLens makes its own tracer provider the process's
     global one, for good. Raises `ConfigurationError`.
     """
+    hide({"database_url": database})
     session = _open(database_url(database))
     try:
         yield session

@@ -67,3 +67,12 @@ class ModelChoice:
     provider: str  # "bundled", "ollama", "openai", "sentence-transformers", "none"
     detail: str
     fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pulling:
+    """How far a download is: what is being done, and the bytes of all parts that are known so far."""
+
+    status: str
+    done: int
+    total: int

@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import threading
+from collections.abc import Iterator
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import httpx
+
+from pipeline.models.failures import TooLong
+from pipeline.models.wire import Protocol, check_response
 
 OPENED = ("connect_tcp.complete", "start_tls.complete")  # of a connection, also through a proxy
 
@@ -20,17 +25,39 @@ def trusted() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def client_options(*, connect_timeout_s: float, read_timeout_s: float) -> dict[str, Any]:
-    """How to make an `httpx.Client` whose answers can be hung up, whichever library makes it.
+def client_options(*, connect_timeout_s: float, read_timeout_s: float, protocol: Protocol) -> dict[str, Any]:
+    """How to make an `httpx.Client` whose answers are checked and can be hung up, whichever library makes it.
 
-    Each answer gets a connection of its own: hanging up one leaves the others alone.
+    Each answer gets a connection of its own: hanging up one leaves the others alone. Nothing comes
+    compressed: a few bytes could become gigabytes.
     """
     return {
         "timeout": httpx.Timeout(read_timeout_s, connect=connect_timeout_s),
         "limits": httpx.Limits(max_keepalive_connections=0),
         "verify": trusted(),
-        "event_hooks": {"request": [_watch]},
+        "headers": {"Accept-Encoding": "identity"},
+        "follow_redirects": True,  # `check_response` refuses those to other places
+        "event_hooks": {"request": [_watch], "response": [partial(check_response, protocol=protocol)]},
     }
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Hang up what the block asks for where it takes longer, however busy the server is: raises `TooLong`."""
+    connections = Connections()
+    before = _current.set(connections)
+    timer = threading.Timer(seconds, connections.hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except httpx.HTTPError as error:
+        if connections.hung_up:
+            raise TooLong(f"it was not done within {seconds:g} s") from error
+        raise
+    finally:
+        timer.cancel()
+        _current.reset(before)
 
 
 class Connections:
@@ -43,6 +70,11 @@ class Connections:
     def __init__(self) -> None:
         self._streams: list[Any] = []
         self._hung_up = False
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether they were hung up."""
+        return self._hung_up
 
     def watch(self) -> None:
         """Take charge of what the current context opens from now on."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.models.base import CrossEncoder, ModelChoice, Scores
+from pipeline.models.base import CrossEncoder, ModelChoice, Pulling, Scores
 from pipeline.models.cross_encoder_files import ModelFiles, fetch_files, find_files
 from pipeline.models.onnx import core_count, equal_length_batches, map_batches, model_inputs, open_session
 
@@ -67,6 +67,8 @@ class OnnxCrossEncoder:
     @cached_property
     def _session(self) -> InferenceSession:
         with self._loading:
+            if "_session" not in self.__dict__:
+                self._files.check()
             return self.__dict__.get("_session") or open_session(self._files.model)
 
     @cached_property
@@ -82,9 +84,16 @@ def find_cross_encoder(name: str, *, model_cache: Path | None = None, threads: i
     return _opened(name, find_files, model_cache=model_cache, threads=threads)
 
 
-def fetch_cross_encoder(name: str, *, model_cache: Path | None = None, threads: int = 0) -> Choice:
+def fetch_cross_encoder(
+    name: str,
+    *,
+    model_cache: Path | None = None,
+    threads: int = 0,
+    on_progress: Callable[[Pulling], None] | None = None,
+) -> Choice:
     """The same, from the Hugging Face hub or converted by torch where it is not on disk; takes minutes."""
-    return _opened(name, fetch_files, model_cache=model_cache, threads=threads)
+    fetch = partial(fetch_files, on_progress=on_progress)
+    return _opened(name, fetch, model_cache=model_cache, threads=threads)
 
 
 def _opened(name: str, look: Callable[..., ModelFiles], *, model_cache: Path | None, threads: int) -> Choice:

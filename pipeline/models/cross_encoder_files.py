@@ -6,20 +6,25 @@ import hashlib
 import importlib.util
 import json
 import platform
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import platformdirs
 
 from pipeline.errors import ModelUnavailable
+from pipeline.models.base import Pulling
 from pipeline.models.cross_encoder_export import CONVERTED_MODEL, METADATA, convert
+from pipeline.models.model_lock import ModelLock
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 DEFAULT_MAX_TOKENS = 512
+ABOUT_MB = {"cross-encoder/ms-marco-MiniLM-L-6-v2": 24}
+"""What fetching a model takes, tokenizer included, where it is published as int8 ONNX."""
+
 CONVERSION_NEEDS = ("torch", "transformers", "onnx")
 WITHOUT_IT = "Answers are good without it, too."
 HOW_TO_FETCH = "Fetch it with `athena pull cross-encoder`."
@@ -37,6 +42,12 @@ class ModelFiles:
     tokenizer: Path
     max_tokens: int
     detail: str
+    lock: ModelLock | None = None  # of a model that was fetched from the hub
+
+    def check(self) -> None:
+        """Raise `ModelUnavailable` where the files are not those that were fetched first."""
+        if self.lock:
+            self.lock.check(self.tokenizer.parent)
 
     def open_tokenizer(self) -> Tokenizer:
         """The tokenizer, cutting pairs to length."""
@@ -50,17 +61,21 @@ def find_files(name: str, *, model_cache: Path | None) -> ModelFiles:
 
     Nothing is downloaded and nothing is converted: `fetch_files` does that, where somebody asked for it.
     """
-    from pipeline.models.hub import on_disk
+    from pipeline.models.hub import lock_of, on_disk
 
     folder = Path(name).expanduser()
     published = folder if folder.is_dir() else on_disk(name)
     found = (files_in(published) if published else None) or converted(_target(name, model_cache))
+    if found and published and not folder.is_dir():
+        found = replace(found, lock=lock_of(name))
     if found is None:
         raise ModelUnavailable(f"The cross-encoder '{name}' is not on disk.", f"{HOW_TO_FETCH} {WITHOUT_IT}")
     return found
 
 
-def fetch_files(name: str, *, model_cache: Path | None) -> ModelFiles:
+def fetch_files(
+    name: str, *, model_cache: Path | None, on_progress: Callable[[Pulling], None] | None = None
+) -> ModelFiles:
     """The same files, from the hub or converted by torch where they are not on disk. May take minutes.
 
     Raises:
@@ -69,13 +84,16 @@ def fetch_files(name: str, *, model_cache: Path | None) -> ModelFiles:
     from pipeline.models.hub import download
 
     try:
-        return find_files(name, model_cache=model_cache)
+        found = find_files(name, model_cache=model_cache)
     except ModelUnavailable:
-        pass
+        found = None
+    if found:
+        found.check()
+        return found
     is_folder = Path(name).expanduser().is_dir()
-    folder = None if is_folder else download(name, preferred=list(preferred_files()))
-    found = files_in(folder) if folder else None
-    return found or _convert(name, _target(name, model_cache))
+    if not is_folder and download(name, preferred=list(preferred_files()), on_progress=on_progress):
+        return find_files(name, model_cache=model_cache)
+    return _convert(name, _target(name, model_cache))
 
 
 def _target(name: str, model_cache: Path | None) -> Path:

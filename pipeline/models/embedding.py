@@ -27,6 +27,7 @@ from pipeline.models.onnx import (
     tokenize,
 )
 from pipeline.options import EncoderOptions
+from pipeline.redaction import without_password
 
 if TYPE_CHECKING:
     import numpy as np
@@ -181,7 +182,8 @@ def _ollama(model: str, options: EncoderOptions) -> tuple[Encoder, ModelChoice]:
     from pipeline.models.remote_embedding import OllamaEncoder
 
     encoder = OllamaEncoder(model, options=options)
-    return encoder, ModelChoice("embedding", encoder.name, "ollama", f"by Ollama at {options.ollama_url}")
+    place = f"by Ollama at {without_password(options.ollama_url)}"
+    return encoder, ModelChoice("embedding", encoder.name, "ollama", place)
 
 
 def _openai(model: str, options: EncoderOptions) -> tuple[Encoder, ModelChoice]:
@@ -193,7 +195,7 @@ def _openai(model: str, options: EncoderOptions) -> tuple[Encoder, ModelChoice]:
             "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server.",
         )
     encoder = OpenAIEncoder(model, options=options)
-    return encoder, ModelChoice("embedding", encoder.name, "openai", f"by {encoder.url}")
+    return encoder, ModelChoice("embedding", encoder.name, "openai", f"by {without_password(encoder.url)}")
 
 
 def _sentence_transformer(name: str) -> tuple[Encoder, ModelChoice]:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.redaction import heard, without_password
 
 Provider = Literal["ollama", "openai", "local"]
 MAX_DETAIL_CHARACTERS = 300
+MAX_READ_CHARACTERS = 20_000  # of what a server says: more than is shown, so that no half of a secret is
 TOO_MANY = 429  # HTTP status
 
 
@@ -61,12 +63,24 @@ class Server:
     @property
     def place(self) -> str:
         """The beginning of most messages."""
-        return f"{self.name} at {self.url}"
+        return f"{self.name} at {without_password(self.url)}"
 
     @property
     def advice(self) -> _Advice:
         """What to do about this kind of server."""
         return OLLAMA if self.provider == "ollama" else OTHER
+
+
+class Misbehaviour(Exception):
+    """What a server sent is not what its protocol says; the text is a reason in plain words."""
+
+
+class SentElsewhere(Misbehaviour):
+    """The server sent the request on to another one."""
+
+
+class TooLong(Misbehaviour):
+    """The server sent more, or took longer, than any answer needs."""
 
 
 def unreachable(server: Server, reason: str) -> ModelUnavailable:
@@ -104,7 +118,7 @@ def refused(server: Server, status: int, detail: str) -> ModelError:
             what, fix = "failed", server.advice.mend
         case _:
             what, fix = "refused the request", "Check the model and its settings."
-    said = detail.strip()[:MAX_DETAIL_CHARACTERS] or "no reason given"
+    said = quoted(detail) or "no reason given"
     return kind(f"{server.place} {what} (HTTP {status}): {said}.", fix)
 
 
@@ -117,11 +131,13 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     status, detail = _status(error)
     if status:
         return refused(server, status, detail)
+    if found := next((cause for cause in _causes(error) if isinstance(cause, Misbehaviour)), None):
+        return _misbehaved(server, found, begun=begun)
     if _caused_by(error, httpx.ConnectError, httpx.ConnectTimeout):
-        return unreachable(server, str(list(_causes(error))[-1]) or "no connection")
+        return unreachable(server, quoted(str(list(_causes(error))[-1])) or "no connection")
     if _caused_by(error, httpx.TimeoutException):
         return timed_out(server)
-    reason = _reason(error)
+    reason = _reason(error, served=server.provider != "local")
     if begun:
         return interrupted(server, reason)
     if isinstance(error, ConnectionError):  # how the ollama package says it cannot connect
@@ -175,8 +191,37 @@ def error_text(body: str) -> str:
     return str(message).strip().removesuffix(".")
 
 
-def _reason(error: Exception) -> str:
+def quoted(said: str) -> str:
+    """What a server said, fit for a message: one line of plain characters, bounded, and without secrets."""
+    line = "".join(char if char.isprintable() else " " for char in heard(said[:MAX_READ_CHARACTERS]))
+    return " ".join(line.split())[:MAX_DETAIL_CHARACTERS].rstrip(". ")
+
+
+def _misbehaved(server: Server, error: Misbehaviour, *, begun: bool) -> ModelError:
+    reason = quoted(str(error))
+    if isinstance(error, SentElsewhere):
+        return ModelError(
+            f"{server.place} {reason}; nothing was sent there.",
+            "If that is the right place, set the model's URL to it.",
+        )
+    if begun:
+        return interrupted(server, reason)
+    return ModelError(f"{server.place} gave no usable answer: {reason}.", server.advice.mend)
+
+
+def _reason(error: Exception, *, served: bool) -> str:
+    """The reason in plain words; of a model in this process, in its own."""
+    import httpx
+
     if isinstance(error, json.JSONDecodeError):
         return "half a line of JSON"
-    first_line = (str(error).strip().splitlines() or [""])[0]
-    return first_line[:MAX_DETAIL_CHARACTERS].rstrip(".") or type(error).__name__
+    if found := [cause for cause in _causes(error) if isinstance(cause, httpx.RemoteProtocolError)]:
+        ended = any(words in str(found[0]) for words in ("disconnected", "closed"))
+        return "the connection was cut" if ended else "what it sends is not HTTP"
+    if _caused_by(error, httpx.ReadError):
+        return "the connection was cut"
+    if _caused_by(error, httpx.TooManyRedirects):
+        return "redirects in a circle"
+    if served and isinstance(error, TypeError | AttributeError | LookupError | ValueError | RecursionError):
+        return "an answer that makes no sense"  # its words would be Python's
+    return quoted((str(error).strip().splitlines() or [""])[0]) or type(error).__name__

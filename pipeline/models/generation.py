@@ -19,7 +19,8 @@ from pipeline.messages import Message
 from pipeline.models.characters import CharacterJoiner
 from pipeline.models.failures import interrupted, timed_out, translate, worth_retrying
 from pipeline.models.reader import AnswerReader, Delta
-from pipeline.models.served import server_of
+from pipeline.models.served import longest_answer, server_of
+from pipeline.redaction import heard, redactor
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -30,6 +31,10 @@ POLL_S = 0.1  # how soon a stop is noticed
 RETRY_AFTER_S = 0.5
 SILENCE_GRACE_S = 1.0  # the connection's own timeout should speak first; this one also counts name lookups
 CHARACTERS_A_TOKEN = 4.0
+LONGEST_TOKENS = 12
+"""Characters that an answer's tokens may have on average before it counts as one that does not end; those of
+English have 4 to 5."""
+CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
 # A prompt that was read whole has at least this share of the estimated tokens, whatever the tokenizer.
 WHOLE_PROMPT_SHARE = 0.6
 
@@ -44,6 +49,7 @@ class Generation:
     answer_tokens: int | None = None
     prompt_truncated: bool = False  # the server did not read the whole prompt
     seconds: float = 0.0
+    overlong: bool = False  # the server went on beyond the length that it was given
 
     @property
     def notice(self) -> str:
@@ -52,6 +58,10 @@ class Generation:
             return (
                 f"The model read only {self.prompt_tokens} tokens of a longer prompt: it may have missed "
                 "sources. Raise ATHENA_CONTEXT_WINDOW or lower ATHENA_CONTEXT_TOKENS."
+            )
+        if self.overlong:
+            return (
+                "The model's server did not keep to ATHENA_MAX_ANSWER_TOKENS: its answer was cut off there."
             )
         if self.finish_reason == "length":
             return "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
@@ -83,6 +93,8 @@ class ChatStream(Iterator[str]):
         self._served = self._server.provider != "local"
         self._started = time.monotonic()
         self._deadline_s = deadline_s
+        self._longest = LONGEST_TOKENS * longest_answer(llm) if self._served else 0  # characters; 0 = any
+        self._overlong = False
         self._end = Delta()
         self._pieces = self._run()
 
@@ -101,7 +113,7 @@ class ChatStream(Iterator[str]):
         try:
             yield from self._attempt(last=False)
         except _WorthRetrying as failure:
-            logger.warning("retrying %s: %s", self._server.name, failure.__cause__)
+            logger.warning("retrying %s: %s", self._server.name, heard(str(failure.__cause__)))
             retry = not self._stop.wait(RETRY_AFTER_S)
         if retry:  # not above: the first failure would count among the causes of the second
             yield from self._attempt(last=True)
@@ -123,15 +135,31 @@ class ChatStream(Iterator[str]):
             reader.hang_up()
 
     def _pieces_of(self, reader: AnswerReader) -> Iterator[str]:
-        characters = CharacterJoiner()
-        for deltas in self._arrivals(reader):
-            for delta in deltas:
-                self._end = _later(self._end, delta)
-            if piece := characters.join("".join(delta.text for delta in deltas)):
-                self.text += piece
-                yield piece
+        characters, redacting = CharacterJoiner(), redactor().stream()
+        try:
+            for deltas in self._arrivals(reader):
+                for delta in deltas:
+                    self._end = _later(self._end, delta)
+                said = characters.join("".join(delta.text for delta in deltas)).translate(CONTROL)
+                yield from self._said(redacting.take(said))
+                if self._overlong:
+                    return
+        except Exception:
+            yield from self._said(redacting.end())
+            raise
+        yield from self._said(redacting.end())
         if self._served and not self._stop.is_set() and not self._end.reason:
-            raise interrupted(self._server, "the connection ended without an end of the answer")
+            words = "the connection ended without an end of the answer"
+            raise interrupted(self._server, words if self.text else "it ended without a word")
+
+    def _said(self, piece: str) -> Iterator[str]:
+        """The piece, as far as the answer may go on."""
+        if self._longest and len(self.text) + len(piece) > self._longest:
+            piece = piece[: self._longest - len(self.text)]
+            self._overlong = True
+        if piece:
+            self.text += piece
+            yield piece
 
     def _arrivals(self, reader: AnswerReader) -> Iterator[list[Delta]]:
         """What has arrived since the last look, until the end, a stop, or too long a silence."""
@@ -152,8 +180,8 @@ class ChatStream(Iterator[str]):
         now = time.monotonic()
         if self._deadline_s and now >= self._started + self._deadline_s:
             raise ModelTimeout(
-                f"{self._server.name} at {self._server.url} was not done within {self._deadline_s:g} s.",
-                "Choose a smaller model, or allow it more time.",
+                f"{self._server.place} was not done within {self._deadline_s:g} s.",
+                "Choose a smaller model, or allow it more time (ATHENA_ANSWER_TIMEOUT_S).",
             )
         if now - heard > self._server.timeout_s + SILENCE_GRACE_S:
             raise timed_out(self._server)
@@ -162,7 +190,8 @@ class ChatStream(Iterator[str]):
         stopped = self._stop.is_set() and not self._end.reason
         return Generation(
             text=self.text,
-            finish_reason="stopped" if stopped else self._end.reason,
+            finish_reason="stopped" if stopped else "length" if self._overlong else self._end.reason,
+            overlong=self._overlong,
             prompt_tokens=self._end.prompt_tokens,
             answer_tokens=self._end.answer_tokens,
             prompt_truncated=self._truncated(),

@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
-from pipeline.models.failures import Server, translate, unreachable
+from pipeline.models.failures import Misbehaviour, Server, quoted, translate, unreachable
 from pipeline.models.served import ollama_model, openai_model
 from pipeline.options import LanguageModelOptions
+from pipeline.redaction import without_password
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -27,6 +28,8 @@ HOW_TO_CONNECT = (
     "or ATHENA_OPENAI_BASE_URL."
 )
 THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
+LISTING_PATIENCE = 3  # a list may take so many times as long as a connection
+MOST_MODELS = 1000
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 EMBEDDING_MODEL = re.compile(r"embed|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
 
@@ -76,7 +79,10 @@ def _auto(options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
     if openai.models:
         return _openai(openai.models[0], options)
     problems = [str(listing.problem.problem) for listing in (ollama, openai) if listing.problem]
-    return _none(" ".join(problems) or f"Ollama at {options.ollama_url} has no chat model.", HOW_TO_CONNECT)
+    return _none(
+        " ".join(problems) or f"Ollama at {without_password(options.ollama_url)} has no chat model.",
+        HOW_TO_CONNECT,
+    )
 
 
 def _named_ollama(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
@@ -85,7 +91,7 @@ def _named_ollama(model: str, options: LanguageModelOptions) -> tuple[LLM | None
         return _none(listing.problem.problem, listing.problem.fix)
     if not any(model in (listed, listed.removesuffix(":latest")) for listed in listing.models):
         return _none(
-            f"Ollama at {options.ollama_url} does not have the model '{model}'.",
+            f"Ollama at {without_password(options.ollama_url)} does not have the model '{model}'.",
             f"Get it with `ollama pull {model}`.",
         )
     return _ollama(model, options)
@@ -108,7 +114,8 @@ def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
 
 
 def _ollama(model: str, options: LanguageModelOptions) -> tuple[LLM, ModelChoice]:
-    detail = f"by Ollama at {options.ollama_url}, {options.context_window} tokens of context"
+    place = without_password(options.ollama_url)
+    detail = f"by Ollama at {place}, {options.context_window} tokens of context"
     return ollama_model(model, options), ModelChoice("language model", f"ollama/{model}", "ollama", detail)
 
 
@@ -117,7 +124,8 @@ def _openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, Mode
         llm = openai_model(model, options)
     except ImportError:
         return _none(f"The language model 'openai/{model}' needs a package that is missing.", INSTALL_OPENAI)
-    return llm, ModelChoice("language model", f"openai/{model}", "openai", f"by {options.openai_url}")
+    place = without_password(options.openai_url)
+    return llm, ModelChoice("language model", f"openai/{model}", "openai", f"by {place}")
 
 
 def _ollama_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
@@ -139,17 +147,32 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
         return _Listing(problem=unreachable(server, refusal))
     import httpx
 
-    from pipeline.models.connections import trusted
+    from pipeline.models.connections import client_options, within
+    from pipeline.models.wire import document
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    patience = {"connect_timeout_s": server.timeout_s, "read_timeout_s": server.timeout_s}
     try:
-        url = server.url.rstrip("/") + path
-        response = httpx.get(url, headers=headers, timeout=server.timeout_s, verify=trusted())
-        response.raise_for_status()
-        names = (str(row[name]) for row in response.json()[key] or ())
-        return _Listing(tuple(name for name in names if not EMBEDDING_MODEL.search(name)))
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
+        with (
+            within(LISTING_PATIENCE * server.timeout_s),
+            httpx.Client(**client_options(**patience, protocol="whole")) as client,
+        ):
+            response = client.get(server.url.rstrip("/") + path, headers=headers)
+            response.raise_for_status()
+            return _Listing(_chat_models(document(response).get(key, ""), name))
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, Misbehaviour) as error:
         return _Listing(problem=translate(error, server=server, begun=False))
+
+
+def _chat_models(rows: object, key: str) -> tuple[str, ...]:
+    """The names in a server's list, as many as a person can choose from; raises `Misbehaviour`."""
+    if rows is None:
+        return ()
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.get(key) for row in rows):
+        raise Misbehaviour("a list of models that is none")
+    names = (row[key] for row in rows[:MOST_MODELS])
+    plain = [name for name in names if isinstance(name, str) and name == quoted(name)]
+    return tuple(name for name in plain if not EMBEDDING_MODEL.search(name))
 
 
 def _refusal(server: Server) -> str:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import httpx
 import ollama
 
 from pipeline.errors import ModelError
+from pipeline.models.base import Pulling
 from pipeline.models.connections import client_options
-from pipeline.models.failures import Server, translate
+from pipeline.models.failures import Misbehaviour, Server, quoted, translate
+from pipeline.redaction import without_password
 
 SILENCE_S = 300.0  # Ollama checks what it got, gigabytes, without a word
-
-
-@dataclass(frozen=True, slots=True)
-class Pulling:
-    """How far it is: what Ollama says it does, and the bytes of all parts that it has named so far."""
-
-    status: str
-    done: int
-    total: int
 
 
 def pull_model(
@@ -35,7 +27,8 @@ def pull_model(
         ModelError: Ollama is not there, breaks off, or cannot get the model; it says which.
     """
     client = ollama.Client(
-        url, **client_options(connect_timeout_s=connect_timeout_s, read_timeout_s=SILENCE_S)
+        url,
+        **client_options(connect_timeout_s=connect_timeout_s, read_timeout_s=SILENCE_S, protocol="progress"),
     )
     parts: dict[str, tuple[int, int]] = {}
     try:
@@ -43,13 +36,21 @@ def pull_model(
             if progress.digest:
                 parts[progress.digest] = (progress.completed or 0, progress.total or 0)
             done, total = (sum(part[i] for part in parts.values()) for i in (0, 1))
-            on_progress(Pulling(progress.status or "", done, total))
+            on_progress(Pulling(quoted(progress.status or ""), done, total))
             if progress.status == "success":
                 return
-    except (ollama.ResponseError, ConnectionError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except (
+        ollama.ResponseError,
+        ConnectionError,
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        ValueError,
+        Misbehaviour,
+    ) as error:
         raise _failed(error, Server("ollama", url, model, SILENCE_S)) from error
     raise ModelError(
-        f"Ollama at {url} broke off while it got '{model}'.", "Run this again: it continues from there."
+        f"Ollama at {without_password(url)} broke off while it got '{model}'.",
+        "Run this again: it continues from there.",
     )
 
 
@@ -57,7 +58,7 @@ def _failed(error: Exception, server: Server) -> ModelError:
     """An error in the stream has no HTTP status: it is about the model."""
     if isinstance(error, ollama.ResponseError) and error.status_code < 0:
         return ModelError(
-            f"Ollama at {server.url} cannot get '{server.model}': {error.error}.",
+            f"Ollama at {without_password(server.url)} cannot get '{server.model}': {quoted(error.error)}.",
             "Look for the name in the library of models of Ollama, and check its network.",
         )
     return translate(error, server=server, begun=False)

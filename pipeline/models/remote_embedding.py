@@ -17,14 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
-from pipeline.models.failures import Provider, Server, translate, worth_retrying
+from pipeline.models.connections import client_options, within
+from pipeline.models.failures import Misbehaviour, Provider, Server, translate, worth_retrying
 from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
+from pipeline.models.wire import Json, document
 from pipeline.options import EncoderOptions
 
 BATCH_TEXTS = 64
 RETRY_AFTER_S = 0.5
 OLLAMA_MAX_TOKENS = 512  # where the server does not say; the context of most BERT-like models
 OPENAI_MAX_TOKENS = 8191
+PATIENCE = 2  # a whole answer may take so many times as long as a silence in it
+MOST_TOKENS = 1_000_000
 CHARACTERS_A_TOKEN = 2  # few, so that a cut text is within the limit whatever its language
 
 
@@ -45,9 +49,13 @@ class RemoteEncoder(ABC):
         self._server = Server(provider, url, model, options.request_timeout_s)
         self._client = httpx.Client(
             base_url=url,
-            timeout=httpx.Timeout(options.request_timeout_s, connect=options.connect_timeout_s),
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            **client_options(
+                connect_timeout_s=options.connect_timeout_s,
+                read_timeout_s=options.request_timeout_s,
+                protocol="whole",
+            ),
         )
+        self._client.headers.update({"Authorization": f"Bearer {key}"} if key else {})
         weakref.finalize(self, self._client.close)  # the encoder has no end of its own
 
     @cached_property
@@ -98,24 +106,25 @@ class RemoteEncoder(ABC):
         """Ask, and once more where the failure may pass by itself."""
         try:
             return self._request(texts)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, Misbehaviour) as error:
             if not (retry and worth_retrying(error)):
                 raise translate(error, server=self._server, begun=False) from error
         time.sleep(RETRY_AFTER_S)
         return self._answer(texts, retry=False)
 
-    def _post(self, path: str, body: dict[str, Any]) -> Any:
-        response = self._client.post(path, json=body)
+    def _post(self, path: str, body: dict[str, Any]) -> Json:
+        with within(self._server.timeout_s * PATIENCE):
+            response = self._client.post(path, json=body)
         response.raise_for_status()
-        try:
-            return response.json()
-        except ValueError as error:
-            raise self._unusable("an answer that is not JSON") from error
+        return document(response)
 
     def _normalised(self, rows: list[list[float]], *, count: int) -> NDArray[np.float32]:
         if len(rows) != count or len({len(row) for row in rows}) != 1:
             raise self._unusable(f"{len(rows)} vectors for {count} texts")
-        vectors = np.asarray(rows, dtype=np.float32)
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._unusable("vectors that are not made of numbers") from error
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or (lengths == 0).any():
             raise self._unusable("a vector without a direction (zeros or not numbers)")
@@ -128,7 +137,7 @@ class RemoteEncoder(ABC):
 
     def _unusable(self, what: str) -> ModelError:
         return ModelError(
-            f"{self.name} at {self.url} gave {what}.",
+            f"{self._server.place} gave {what}.",
             "Check that it is an embedding model, and ingest again.",
         )
 
@@ -148,15 +157,17 @@ class OllamaEncoder(RemoteEncoder):
         """The model's context length as Ollama reports it, asked once."""
         try:
             info = self._post("/api/show", {"model": self._model}).get("model_info", {})
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, Misbehaviour) as error:
             raise translate(error, server=self._server, begun=False) from error
-        lengths = [value for key, value in info.items() if key.endswith(".context_length")]
-        return int(lengths[0]) if lengths else OLLAMA_MAX_TOKENS
+        known = info.items() if isinstance(info, dict) else ()
+        lengths = [value for key, value in known if key.endswith(".context_length")]
+        usable = lengths and isinstance(lengths[0], int) and 0 < lengths[0] < MOST_TOKENS
+        return int(lengths[0]) if usable else OLLAMA_MAX_TOKENS
 
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
         body = {"model": self._model, "input": list(texts), "truncate": True}
         answer = self._post("/api/embed", body)
-        return list(answer.get("embeddings") or [])
+        return _vectors(answer.get("embeddings") or [])
 
 
 class OpenAIEncoder(RemoteEncoder):
@@ -174,4 +185,15 @@ class OpenAIEncoder(RemoteEncoder):
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
         body = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         rows = self._post("/embeddings", body).get("data") or []
-        return [row["embedding"] for row in sorted(rows, key=lambda row: row["index"])]
+        if not isinstance(rows, list) or not all(
+            isinstance(row, dict) and isinstance(row.get("index"), int) for row in rows
+        ):
+            raise Misbehaviour("a list of vectors that is none")
+        ordered = sorted(rows, key=lambda row: int(row["index"]))
+        return _vectors([row.get("embedding") for row in ordered])
+
+
+def _vectors(rows: object) -> list[list[float]]:
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise Misbehaviour("a list of vectors that is none")
+    return rows

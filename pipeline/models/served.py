@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from pipeline.models.failures import Server
+from pipeline.models.failures import Provider, Server
 from pipeline.options import OPENAI_URL, LanguageModelOptions
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def ollama_model(model: str, options: LanguageModelOptions) -> LLM:
         temperature=options.temperature,
         context_window=options.context_window,
         request_timeout=options.request_timeout_s,
-        client=Client(options.ollama_url, **_client_options(options)),
+        client=Client(options.ollama_url, **_client_options(options, "ollama")),
         is_function_calling_model=False,
         keep_alive=KEEP_ALIVE,
         additional_kwargs={"num_predict": options.max_answer_tokens},
@@ -46,7 +46,7 @@ def openai_model(model: str, options: LanguageModelOptions) -> LLM:
     from openai import OpenAI
 
     key = options.openai_api_key or "none"  # servers without keys ignore it, the client insists on one
-    http_client = httpx.Client(follow_redirects=True, **_client_options(options))
+    http_client = httpx.Client(**_client_options(options, "openai"))
     return OpenAILike(  # type: ignore[no-any-return]
         model=model,
         api_base=options.openai_url,
@@ -66,7 +66,7 @@ def openai_model(model: str, options: LanguageModelOptions) -> LLM:
 
 def server_of(llm: LLM) -> Server:
     """Where a model is; one of any other class counts as in this process, with no limit to its silence."""
-    kinds = {kind.__name__ for kind in type(llm).__mro__}  # names: the packages may not be installed
+    kinds = _kinds(llm)
     served: Any = llm
     if "Ollama" in kinds:
         return Server("ollama", served.base_url, served.model, served.request_timeout or inf)
@@ -75,11 +75,36 @@ def server_of(llm: LLM) -> Server:
     return Server("local", "this process", llm.metadata.model_name, inf)
 
 
-def _client_options(options: LanguageModelOptions) -> dict[str, Any]:
+def longest_answer(llm: LLM) -> int:
+    """Tokens that a model of a server was asked to write at most; 0 where that is not known."""
+    served: Any = llm
+    limits = (getattr(llm, "additional_kwargs", {}).get("num_predict"), getattr(served, "max_tokens", None))
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), 0)
+
+
+def invocation_of(llm: LLM) -> dict[str, float]:
+    """What a model of a server is asked with, by the names of Ollama and OpenAI."""
+    given: Any = llm
+    known = {
+        "temperature": getattr(given, "temperature", None),
+        "max_tokens": longest_answer(llm) or None,
+        "num_ctx": getattr(given, "context_window", None) if _kinds(llm) & {"Ollama"} else None,
+    }
+    return {name: value for name, value in known.items() if isinstance(value, int | float)}
+
+
+def _kinds(llm: LLM) -> set[str]:
+    return {kind.__name__ for kind in type(llm).__mro__}  # names: the packages may not be installed
+
+
+def _client_options(options: LanguageModelOptions, protocol: Provider) -> dict[str, Any]:
     from pipeline.models.connections import client_options
 
+    assert protocol != "local"  # noqa: S101  (no client)
     return client_options(
-        connect_timeout_s=options.connect_timeout_s, read_timeout_s=options.request_timeout_s
+        connect_timeout_s=options.connect_timeout_s,
+        read_timeout_s=options.request_timeout_s,
+        protocol=protocol,
     )
 
 

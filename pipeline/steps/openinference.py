@@ -14,6 +14,7 @@ from openinference.semconv import trace as semconv
 from pipeline.answer import Passage
 from pipeline.answering.turn import FinishedTurn
 from pipeline.messages import Message
+from pipeline.redaction import redacted
 from pipeline.steps.records import (
     CondenseStep,
     EmbedStep,
@@ -232,8 +233,8 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
 
 
 def bounded(text: str) -> str:
-    """The text as UTF-8 can have it, cut at `LIMIT` bytes; where it was cut, that is said at its end."""
-    data = text.encode("utf-8", errors="replace")
+    """The text as UTF-8 can have it, without secrets, cut at `LIMIT` bytes, which is said at its end."""
+    data = redacted(text).encode("utf-8", errors="replace")
     if len(data) <= LIMIT:
         return data.decode()
     note = f" … (cut: {len(data):,} bytes)"
@@ -251,7 +252,7 @@ def bounded_json(value: object) -> str:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
+    return redacted(json.dumps(value, ensure_ascii=False, default=str, skipkeys=True))
 
 
 def _size(text: str) -> int:
@@ -261,7 +262,7 @@ def _size(text: str) -> int:
 def _shortened(value: object, length: int, *, top: bool = False) -> object:
     """Lists and mappings with their first items only (the mapping at the top keeps all), texts shorter."""
     if isinstance(value, str):
-        most = length * CHARACTERS
+        value, most = redacted(value), length * CHARACTERS
         return value if len(value) <= most else f"{value[:most]} … ({len(value):,} characters)"
     if isinstance(value, Mapping):
         kept = list(value.items())[: None if top else length]

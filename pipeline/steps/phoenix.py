@@ -27,6 +27,9 @@ from opentelemetry.util.re import parse_env_headers
 
 from pipeline.answering.turn import FinishedTurn
 from pipeline.errors import ConfigurationError
+from pipeline.models.connections import client_options, within
+from pipeline.models.failures import Misbehaviour, quoted
+from pipeline.redaction import without_password
 from pipeline.steps.spans import SpanRecord, turn_spans
 
 logger = logging.getLogger(__name__)
@@ -81,24 +84,31 @@ class PhoenixTracer:
 def check_phoenix(url: str) -> str:
     """That Phoenix takes traces, in words; raises `ConfigurationError` with what to do where it does not."""
     address = _address(url)
-    headers = {"content-type": "application/x-protobuf"}
-    for name in HEADERS:
-        headers |= parse_env_headers(os.environ.get(name, ""), liberal=True)
     try:
-        answer = httpx.post(f"{address}{TRACES}", content=b"", headers=headers, timeout=TIMEOUT_S)
-    except httpx.HTTPError as error:
-        raise _no_phoenix(url, str(error) or type(error).__name__) from error
+        answer = _post(f"{address}{TRACES}", b"", {"content-type": "application/x-protobuf"})
+    except (httpx.HTTPError, Misbehaviour) as error:
+        raise _no_phoenix(url, quoted(str(error)) or type(error).__name__) from error
     if not answer.is_success:
-        raise _no_phoenix(url, f"HTTP {answer.status_code} {answer.reason_phrase}".strip())
-    version = answer.headers.get("x-phoenix-server-version", "")
-    return f"Phoenix {version}".strip() + f" at {_shown(address)} takes traces"
+        raise _no_phoenix(url, quoted(f"HTTP {answer.status_code} {answer.reason_phrase}"))
+    version = quoted(answer.headers.get("x-phoenix-server-version", ""))[:20]
+    return f"Phoenix {version}".strip() + f" at {without_password(address)} takes traces"
+
+
+def _post(url: str, content: bytes, headers: dict[str, str]) -> httpx.Response:
+    """Send something to Phoenix with the user's own headers; raises httpx's errors and `Misbehaviour`."""
+    given = dict(headers)
+    for name in HEADERS:
+        given |= parse_env_headers(os.environ.get(name, ""), liberal=True)
+    options = client_options(connect_timeout_s=TIMEOUT_S, read_timeout_s=TIMEOUT_S, protocol="any")
+    with within(TIMEOUT_S), httpx.Client(**options) as client:
+        return client.post(url, content=content, headers=given)
 
 
 class _Exporter(SpanExporter):
     """OpenTelemetry's exporter; a Phoenix that does not answer is logged once, until it answers again."""
 
     def __init__(self, url: str) -> None:
-        self._shown = _shown(_address(url))
+        self._shown = without_password(_address(url))
         self._sender = trace_exporter.OTLPSpanExporter(f"{_address(url)}{TRACES}", timeout=TIMEOUT_S)
         self._failing = False
         self._sending: int | None = None  # the thread
@@ -152,21 +162,15 @@ def _address(url: str) -> str:
         known = False
     if not known:
         raise ConfigurationError(
-            f"ATHENA_PHOENIX_URL cannot be {url!r}: it is not the address of a web server.",
+            f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': it is not the address of a web server.",
             "Write it like http://127.0.0.1:6006, or leave it empty for no traces.",
         )
     return url.strip().rstrip("/").removesuffix(TRACES)
 
 
-def _shown(address: str) -> str:
-    """The address without user and password."""
-    parts = urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
 def _no_phoenix(url: str, why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"ATHENA_PHOENIX_URL is {_shown(_address(url))}, but no Phoenix takes traces there: {why}.",
+        f"ATHENA_PHOENIX_URL is {without_password(_address(url))}, but no Phoenix takes traces there: {why}.",
         "Start it (`docker compose --profile phoenix up -d`, or `phoenix serve`), mend the setting, or empty "
         "it. Answers go on without traces.",
     )

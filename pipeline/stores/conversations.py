@@ -14,6 +14,7 @@ from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
+from pipeline.redaction import redacted
 from pipeline.steps.stored import read_steps
 
 TITLE_CHARACTERS = 60
@@ -139,8 +140,8 @@ def title_of(question: str) -> str:
 
 
 def answer_json(answer: Answer) -> str:
-    """The answer as it is stored. `asdict` would copy every rank of every step first."""
-    return json.dumps(answer, default=_fields, ensure_ascii=False)
+    """The answer as it is stored, without secrets. `asdict` would copy every rank of every step first."""
+    return redacted(json.dumps(answer, default=_fields, ensure_ascii=False))
 
 
 def answer_from(stored: Mapping[str, Any]) -> Answer:

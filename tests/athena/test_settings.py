@@ -46,6 +46,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "openai_base_url": ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
     "context_window": ("4096", 4096),
     "max_answer_tokens": ("77", 77),
+    "answer_timeout_s": ("60", 60.0),
     "temperature": ("0", 0.0),
     "connect_timeout_s": ("1.5", 1.5),
     "request_timeout_s": ("9", 9.0),

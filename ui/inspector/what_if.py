@@ -10,7 +10,7 @@ import streamlit as st
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import AthenaError
 from pipeline.steps.records import HydeStep, SearchStep, step_of
-from ui.inspector import flow
+from ui.inspector import flow, reranker
 from ui.shared import components, process
 from ui.shared.state import kept
 from ui.shared.words import plain
@@ -32,6 +32,7 @@ def what_if(turn: Turn) -> None:
     """Draw the settings, and once they are searched with, the comparison."""
     last = kept(Comparison)
     before = options_of(turn.answer)
+    reranker.offer()
     with st.form("what_if_form"):
         options = _options_form(before)
         searched = st.form_submit_button("Search again", type="primary", icon=":material/search:")

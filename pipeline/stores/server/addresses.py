@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from pipeline.errors import ConfigurationError
 from pipeline.options import ServerOptions
+from pipeline.redaction import without_password
 
 MONGODB_SETTING = "ATHENA_MONGODB_URL"
 WEAVIATE_SETTING = "ATHENA_WEAVIATE_URL"
@@ -19,8 +20,6 @@ WEAVIATE_CA_SETTING = "ATHENA_WEAVIATE_CA_FILE"
 
 MIN_PIECE = 3  # characters; fewer are in every message
 
-_CREDENTIALS = re.compile(r"//[^\s'\"]*@")  # up to the last @: a password may hold one, or a slash
-_SECRET_OPTION = re.compile(r"([?&][^=&]*(?:password|secret|properties)[^=&]*=)[^&]*", re.IGNORECASE)
 _CUTS = re.compile(r"[:/?#@,]")
 _USER_INFO = re.compile(r"//[^\s:/]*:(.*)@")
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -94,8 +93,3 @@ def _is_address(url: SplitResult) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
     except ValueError:  # a port that is no number, or too large
         return False
-
-
-def without_password(url: str) -> str:
-    """A URL fit to be shown."""
-    return _SECRET_OPTION.sub(r"\1…", _CREDENTIALS.sub("//", url))

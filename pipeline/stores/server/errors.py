@@ -10,6 +10,7 @@ import pymongo.errors
 import weaviate.exceptions
 
 from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
+from pipeline.redaction import without_password
 from pipeline.stores.server.addresses import (
     MONGODB_SETTING,
     WEAVIATE_CA_SETTING,
@@ -17,7 +18,6 @@ from pipeline.stores.server.addresses import (
     WEAVIATE_KEY_SETTING,
     WEAVIATE_SETTING,
     ServerAddresses,
-    without_password,
 )
 
 # MongoDB's error codes.

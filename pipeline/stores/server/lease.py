@@ -20,7 +20,8 @@ import pymongo
 from pymongo import ReturnDocument
 
 from pipeline.errors import AthenaError, StoreError
-from pipeline.stores.server.addresses import MONGODB_SETTING, without_password
+from pipeline.redaction import without_password
+from pipeline.stores.server.addresses import MONGODB_SETTING
 from pipeline.stores.server.mongo import Document, MongoServer
 from pipeline.stores.server.state import STATE_ID, State, state_of
 

@@ -11,7 +11,6 @@ from memory.turns.records import Turn
 from memory.turns.search import relative, search_turns, with_neighbours, with_sessions
 from tests.fakes import FakeEncoder
 
-
 TALK = ("Good morning!", "It rains.", "Coffee would be nice.", "I am late for work.")
 
 

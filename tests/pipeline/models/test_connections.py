@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import ssl
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from pipeline.models.llm import list_language_models
 from pipeline.options import LanguageModelOptions
 from tests.servers import OllamaServer
 
-OPTIONS = {"connect_timeout_s": 1.0, "read_timeout_s": 5.0}
+OPTIONS: dict[str, Any] = {"connect_timeout_s": 1.0, "read_timeout_s": 5.0, "protocol": "whole"}
 
 
 def test_a_connection_that_opens_after_the_hang_up_ends_at_once() -> None:
@@ -45,12 +46,11 @@ def test_certificates_are_read_once_for_all_models(monkeypatch: pytest.MonkeyPat
 
 
 def test_listing_models_reads_no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = []
-
-    def refuse(url: str, *, verify: object, **_: object) -> httpx.Response:
-        given.append(verify)
-        raise httpx.ConnectError("nobody there")
-
-    monkeypatch.setattr(httpx, "get", refuse)
-    assert list_language_models(options=LanguageModelOptions(ollama_url="http://nobody.test:9")) == ["none"]
-    assert given == [trusted()]
+    trusted()
+    monkeypatch.setattr(
+        ssl, "create_default_context", lambda **_: pytest.fail("certificates were read again")
+    )
+    with OllamaServer(models=["llama3.2"]) as server:
+        assert (
+            list_language_models(options=LanguageModelOptions(ollama_url=server.url))[0] == "ollama/llama3.2"
+        )

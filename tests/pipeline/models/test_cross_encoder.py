@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import threading
@@ -12,13 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from athena.settings import Settings
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models import cross_encoder_export, cross_encoder_files, hub
+from pipeline.models.base import Pulling
 from pipeline.models.cross_encoder import OnnxCrossEncoder, fetch_cross_encoder, find_cross_encoder
 from pipeline.models.cross_encoder_files import converted, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
 
 NAME = "cross-encoder/tiny"
+REVISION = "a" * 40
 PASSAGES = ["the valves", "open the tank", "crew", "", "open the tank close the valve the crew sleeps"]
 
 
@@ -258,6 +262,58 @@ class TestHub:
         again, _ = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
         assert again is not None
 
+    def test_what_was_fetched_first_is_held_to(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        published = tmp_path / "published"
+        make_cross_encoder(published, file="onnx/model.onnx")
+        hub_at = _hub_serving(published)
+        with hub_at as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            fetched: list[Pulling] = []
+            fetch_cross_encoder(NAME, model_cache=tmp_path / "cache", on_progress=fetched.append)
+            lock = hub.lock_of(NAME)
+            found = find_files(NAME, model_cache=tmp_path / "cache")
+            found.model.unlink()  # fetched again: at the revision of then
+            fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
+        assert fetched[-1].done == fetched[-1].total > 0
+        assert lock is not None and lock.revision == REVISION
+        assert set(lock.files) == {
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "config.json",
+            "onnx/model.onnx",
+        }
+        assert [f"/revision/{REVISION}" in path for path in hub_at.asked] == [False, True]
+        found.model.write_bytes(found.model.read_bytes() + b"more")
+        encoder, _ = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
+        assert encoder is not None
+        with pytest.raises(ModelUnavailable, match=r"SHA-256 is another.*Delete that folder"):
+            encoder.score("valve", ["tank"])
+
+    def test_the_default_model_is_fetched_at_one_revision(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (name,) = hub.REVISIONS
+        assert name == Settings.model_fields["cross_encoder"].default
+        (tmp_path / "published").mkdir()
+        hub_at = _hub_serving(tmp_path / "published")
+        with hub_at as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            assert hub.download(name, preferred=["onnx/model.onnx"]) is None
+        assert f"/revision/{hub.REVISIONS[name]}" in hub_at.asked[0]
+
+    def test_a_file_that_is_not_what_the_hub_promised_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        published = tmp_path / "published"
+        make_cross_encoder(published, file="onnx/model.onnx")
+        with _hub_serving(published, promised={"onnx/model.onnx": "0" * 64}) as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
+        assert encoder is None
+        assert "SHA-256" in choice.detail
+        assert hub.lock_of(NAME) is None
+        assert find_cross_encoder(NAME, model_cache=tmp_path / "cache")[0] is None
+
     def test_a_model_without_onnx_is_not_fetched(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -347,11 +403,32 @@ def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path) -> None:
     )
 
 
+def _siblings(folder: Path, promised: dict[str, str]) -> list[dict[str, object]]:
+    """The files of a folder as the hub lists them, with the SHA-256 that it promises for large ones."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    named = {str(path.relative_to(folder)): path for path in paths}
+    return [
+        {
+            "rfilename": name,
+            "size": path.stat().st_size,
+            "lfs": {
+                "size": path.stat().st_size,
+                "sha256": promised.get(name, hashlib.sha256(path.read_bytes()).hexdigest()),
+                "pointerSize": 1,
+            }
+            if name.endswith(".onnx")
+            else None,
+        }
+        for name, path in named.items()
+    ]
+
+
 class _hub_serving:  # noqa: N801 - used as a function
     """A hub with one model, whose files are those of a folder; a silent one never answers."""
 
-    def __init__(self, folder: Path, *, silent: bool = False) -> None:
+    def __init__(self, folder: Path, *, silent: bool = False, promised: dict[str, str] | None = None) -> None:
         leave = self._leave = threading.Event()
+        asked = self.asked = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_HEAD(self) -> None:
@@ -361,24 +438,21 @@ class _hub_serving:  # noqa: N801 - used as a function
                 if silent:
                     leave.wait(60)
                 elif self.path.startswith("/api/models/"):
-                    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
-                    self._send(
-                        json.dumps(
-                            {"id": NAME, "sha": "a" * 40, "siblings": [{"rfilename": name} for name in names]}
-                        ).encode()
-                    )
+                    asked.append(self.path)
+                    listing = {"id": NAME, "sha": REVISION, "siblings": _siblings(folder, promised or {})}
+                    self._send(json.dumps(listing).encode())
                 else:
                     self._file(body=True)
 
             def _file(self, *, body: bool) -> None:
-                data = (folder / self.path.split("/resolve/main/")[-1].split("?")[0]).read_bytes()
+                data = (folder / self.path.split(f"/resolve/{REVISION}/")[-1].split("?")[0]).read_bytes()
                 self._send(data, body=body)
 
             def _send(self, data: bytes, *, body: bool = True) -> None:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(data)))
                 self.send_header("ETag", f'"{hash(data):x}"')
-                self.send_header("X-Repo-Commit", "a" * 40)
+                self.send_header("X-Repo-Commit", REVISION)
                 self.end_headers()
                 if body:
                     self.wfile.write(data)

@@ -145,5 +145,5 @@ def test_an_answer_that_is_not_json(server: ModelServer) -> None:
     encoder = encoder_of(server)
     assert encoder.max_tokens
     server.not_json = True
-    with pytest.raises(ModelError, match="not JSON"):
+    with pytest.raises(ModelError, match="a web page, not a model's answer"):
         encoder.encode_query("x")

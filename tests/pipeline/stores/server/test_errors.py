@@ -10,8 +10,8 @@ import pytest
 import weaviate.exceptions as weaviate
 
 from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
+from pipeline.redaction import without_password
 from pipeline.stores.server import ServerAddresses
-from pipeline.stores.server.addresses import without_password
 from pipeline.stores.server.errors import describe_mongodb, describe_weaviate, mongodb_errors, weaviate_errors
 from pipeline.stores.server.mongo import MongoServer
 
