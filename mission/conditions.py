@@ -8,11 +8,12 @@ CABIN PPCO2 is 0.70 or less             the cabin itself, whatever the sensors s
 ELAPSED is 240 or more                  minutes since the player took over
 IDLE is 2 or less                       backups that are powered and not selected
 EVENT answered COM-SBT-1                something that happened
+TYPED self-test EPS-BUS-A               the beginning of a line that the player has entered
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mission.errors import LevelError
@@ -31,11 +32,14 @@ class Situation:
     state: ShipState
     statuses: dict[str, Status]
     elapsed_min: float = 0.0
+    typed: Sequence[str] = ()
 
     @classmethod
-    def of(cls, ship: Ship, state: ShipState, elapsed_min: float = 0.0) -> Situation:
-        """The situation of a state."""
-        return cls(ship, state, statuses(ship, state), elapsed_min)
+    def of(
+        cls, ship: Ship, state: ShipState, elapsed_min: float = 0.0, typed: Sequence[str] = ()
+    ) -> Situation:
+        """The situation of a state, and of the lines that led to it."""
+        return cls(ship, state, statuses(ship, state), elapsed_min, typed)
 
 
 Condition = Callable[[Situation], bool]
@@ -47,6 +51,9 @@ def parse(text: str, ship: Ship) -> Condition:
     match words:
         case ["EVENT", *_]:
             return lambda now: text.removeprefix("EVENT ") in now.state.events
+        case ["TYPED", *line]:
+            beginning = f"{' '.join(line)} ".lower()
+            return lambda now: any(f"{' '.join(x.split())} ".lower().startswith(beginning) for x in now.typed)
         case ["ELAPSED", "is", number, *direction]:
             return _compared(text, lambda now: now.elapsed_min, number, direction)
         case ["IDLE", "is", number, *direction]:

@@ -36,7 +36,7 @@ def ending(game: Game) -> Ending:
 
 def _summary(game: Game, *, won: bool) -> str:
     took, par = game.elapsed_seconds, game.level.par_seconds
-    shown, hints = game.hints_shown, len(game.level.hints)
+    shown, hints = len(game.hints_given), len(game.level.hints)
     helped = f", {shown} of {hints} hints" if shown else ", no hints"
     if game.undone:
         helped += f", {game.undone} {'step' if game.undone == 1 else 'steps'} taken back"

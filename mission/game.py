@@ -46,7 +46,7 @@ class Game:
     state: ShipState
     outcome: Outcome = Outcome.RUNNING
     held_min: float = 0.0
-    hints_shown: int = 0
+    hints_given: list[int] = field(default_factory=list)  # their places among the level's
     reason: str = ""
     transcript: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
@@ -189,11 +189,20 @@ class Game:
         return []
 
     def hint(self) -> str | None:
-        """The next hint, or None after the last."""
-        if self.hints_shown >= len(self.level.hints):
+        """The next hint to what was not done yet, or None after the last."""
+        left = self.hints_left
+        if not left:
             return None
-        self.hints_shown += 1
-        return self.level.hints[self.hints_shown - 1]
+        self.hints_given.append(left[0])
+        return self.level.hints[left[0]].text
+
+    @property
+    def hints_left(self) -> list[int]:
+        """The places of the hints that were not given, and are to what was not done yet."""
+        first = self.hints_given[-1] + 1 if self.hints_given else 0
+        now = Situation.of(self.ship, self.state, self.elapsed_min, self.history)
+        hints = enumerate(self.level.hints)
+        return [at for at, hint in hints if at >= first and not any(done(now) for done in hint.done)]
 
     # -------------------------------------------------------------------------------------------- looking
 
@@ -236,7 +245,8 @@ class Game:
             state=self.state,
             outcome=self.outcome.value,
             held_min=self.held_min,
-            hints_shown=self.hints_shown,
+            hints_shown=len(self.hints_given),
+            hints_given=self.hints_given,
             reason=self.reason,
             transcript=self.transcript,
             history=self.history,
@@ -267,7 +277,7 @@ class Game:
             saved.state,
             Outcome(saved.outcome),
             saved.held_min,
-            saved.hints_shown,
+            saved.hints_given or [*range(saved.hints_shown)],
             saved.reason,
             saved.transcript,
             saved.history,

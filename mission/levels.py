@@ -70,6 +70,13 @@ class Failure(FileRow):
     because: str
 
 
+class Hint(FileRow):
+    """A hint, and what makes it needless: each condition alone says that it has been done."""
+
+    text: str
+    done: tuple[Parsed, ...] = ()
+
+
 class Level(FileRow):
     """A level that can be played."""
 
@@ -87,7 +94,7 @@ class Level(FileRow):
     success: tuple[Parsed, ...]
     hold_min: float
     failures: tuple[Failure, ...] = Field(alias="failure")
-    hints: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()
     questions: tuple[str, ...]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -39,6 +39,7 @@ class Saved:
     history: list[str]
     undone: int = 0
     before: Moment | None = None
+    hints_given: list[int] = field(default_factory=list)  # older versions gave the first `hints_shown`
 
 
 _SAVED = TypeAdapter(Saved)

@@ -43,7 +43,7 @@ def test_hints_and_mode_are_kept(tmp_path: Path) -> None:
     game.save(tmp_path / "game.json")
     again = Game.load(tmp_path / "game.json")
     assert again.easy
-    assert again.hint() == all_levels()["ln2-tank"].hints[1]
+    assert again.hint() == all_levels()["ln2-tank"].hints[1].text
 
 
 @pytest.mark.parametrize("damage", ["", "{}", "[", '{"version": 1}'])
@@ -195,3 +195,29 @@ def test_every_alarm_that_a_wait_prints_has_its_time_and_its_end_from_the_log(
 def test_a_cause_stands_before_what_follows_from_it() -> None:
     codes = [alarm.code for alarm in Game.start("main-bus").alarms()]
     assert codes.index("W-202") < codes.index("W-012")
+
+
+# ----------------------------------------------------------------------------------------------- hints
+
+
+def test_a_hint_to_what_was_done_is_passed_over() -> None:
+    hints = [hint.text for hint in all_levels()["main-bus"].hints]
+    game = Game.start("main-bus")
+    game.run("  SELF-TEST  EPS-BUS-A ")
+    game.run("power off STO-FRZ-1")
+    assert game.hint() == hints[1]
+    assert len(game.hints_left) == 1
+    assert Game.from_json(game.to_json()).hint() == hints[3]
+
+
+def test_the_last_hint_is_never_passed_over() -> None:
+    for level in all_levels().values():
+        assert not level.hints[-1].done
+
+
+def test_hints_of_a_game_of_an_older_version_are_its_first() -> None:
+    game = Game.start("ln2-tank")
+    game.hint()
+    saved = json.loads(game.to_json())
+    del saved["hints_given"]
+    assert Game.from_json(json.dumps(saved)).hints_given == [0]

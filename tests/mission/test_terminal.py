@@ -52,7 +52,7 @@ def test_a_script_that_ends_too_early_or_loses_returns_one(tmp_path: Path) -> No
 
 def test_a_player_types_asks_for_hints_and_leaves() -> None:
     out: list[str] = []
-    lines = ["list systems", "hint", "", "quit", "power on ECS-LN2-T1"]
+    lines = ["hint", "list systems", "", "quit", "power on ECS-LN2-T1"]
     assert play("1", read=reader(lines), write=out.append) == 1
     assert "alarms log" in "".join(out)
     assert "is now NOMINAL" not in "".join(out)

@@ -127,14 +127,14 @@ def run(level: str, line: str) -> None:
 
 def _hints(game: Game) -> None:
     """Draw the hints given so far, and the button for the next."""
-    left = len(game.level.hints) - game.hints_shown
+    left = len(game.hints_left)
     with st.popover("Hints", icon=":material/lightbulb:", type="tertiary"):
-        for number, hint in enumerate(game.level.hints[: game.hints_shown], start=1):
-            st.text(f"{number}. {hint}")
+        for number, place in enumerate(game.hints_given, start=1):
+            st.text(f"{number}. {game.level.hints[place].text}")
         if game.outcome is Outcome.RUNNING:
             label = f"Give me a hint ({left} left)" if left else "No hints are left"
             st.button(label, key="mission-hint", disabled=not left, on_click=_hint, args=(game.level.id,))
-        elif not game.hints_shown:
+        elif not game.hints_given:
             st.text("You took no hints.")
 
 
