@@ -17,9 +17,9 @@ from memory.extracting import (
 )
 
 SOME = """I my we name is am live in work at like hate not actually remember that forget what do you know
-about me ? . , ; : and but yesterday last Tuesday next Friday until since 2019 999 years ago 31 February
-summer of to Oslo Anna zsh `zsh` *Halcyon* (CDRA) ``` > - " “ ” ’ part causes W-202 [x](y) <b> | İ ß 4111 1111 1111 1111
-password x9 said he no longer any more my dog's tomorrow"""
+about me ? . , ; : and but yesterday last Tuesday next Friday until since 2019 999 years ago 31
+February summer of to Oslo Anna zsh `zsh` *Halcyon* (CDRA) ``` > - " “ ” ’ part causes W-202
+[x](y) <b> | İ ß 4111 1111 1111 1111 password x9 said he no longer any more my dog's tomorrow"""
 WORDS = (*SOME.split(), "\n", "\u200b")
 TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))
 TIMES = st.sampled_from((0.0, 1706659200.0, 1709164800.0, 1.7e9))
