@@ -322,9 +322,10 @@ class Remembering:
 
         def decide(index: UserIndex) -> MemoryChanges:
             nonlocal decided
-            decided = Deciding(index, self.clock())
+            at = self.clock()  # one time for what comes and for what it ends
+            decided = Deciding(index, at)
             for candidate in candidates:
-                decided.decide(candidate)
+                decided.decide(replace(candidate, memory=replace(candidate.memory, created_at=at)))
             named = self._named(index, said, extraction, kept=decided.memories.values(), source=source)
             return replace(
                 decided.changes,

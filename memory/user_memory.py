@@ -290,7 +290,7 @@ class UserMemory:
         older_than: float | None = None,
         everything: bool = False,
     ) -> Forgetting:
-        """What would be forgotten: by ids, by what a search finds, by age in days, or all; nothing changes."""
+        """What would be forgotten: by ids, by what a search finds, by age in days, or all."""
         index = self.index
         given = list(ids)
         for memory in self.static:
