@@ -47,6 +47,8 @@ class Candidate:
     replaces: str = ""  # the object that is, where it is named
     ends: bool = False  # it was true and is no longer
     negated: bool = False
+    start: int = 0  # of its words in the message
+    end: int = 0
 
 
 @dataclass(slots=True)

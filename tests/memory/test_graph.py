@@ -87,6 +87,17 @@ def test_entities_are_found_by_alias_and_forgotten_with_the_last_that_names_them
     (memory_id,) = mine.add("My sister Clara lives in Bonn.").added
     names = {entity.name for entity in mine.index.entities.values()}
     assert any("Clara" in name for name in names)
+    mine.add("I work at Acme.")
     mine.forget(mine.forgetting([memory_id]))
-    assert mine.index.entities == {}
-    assert mine.index.mentions == {}
+    assert not any("Clara" in entity.name for entity in mine.index.entities.values())
+    assert not any("Bonn" in entity.name for entity in mine.index.entities.values())
+
+
+def test_an_edit_changes_whom_it_names(mine: UserMemory) -> None:
+    mine = with_preset(mine, "graph")
+    (memory_id,) = mine.add("My sister Clara lives in Bonn.").added
+    mine.edit(memory_id, "My brother Dario lives in Bonn.")
+    names = {entity.name for entity in mine.index.entities.values()}
+    assert any("Dario" in name for name in names)
+    assert not any("Clara" in name for name in names)
+    assert all(mention.entity_id in mine.index.entities for mention in mine.index.mentions.values())

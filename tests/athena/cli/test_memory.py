@@ -57,6 +57,7 @@ def test_a_memory_from_its_beginning_to_its_end(run: Run) -> None:
     assert found["id"] == added["id"]
     edited = run("memory", "edit", added["id"], "My sister Clara plays the viola.", "--json")
     assert (edited["id"], edited["text"]) == (added["id"], "My sister Clara plays the viola.")
+    assert files_with("cello") == []
     assert run("memory", "pin", added["id"][:8], "--json")["pinned"]
     preview = run("memory", "forget", added["id"], "--json")
     assert [item["id"] for item in preview["would_forget"]] == [added["id"]]
