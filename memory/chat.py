@@ -12,7 +12,7 @@ from memory.extracting import about_tools, asked_of_memory, secrets_in
 from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
 from memory.recall import Reading, within
-from memory.remember import Said
+from memory.remember import NOTHING_ASKED, Said
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers
@@ -69,14 +69,13 @@ class RememberingChat:
         found, reading = memory.read(message)
         around = self._around(reading)
         tokens = memory.options.memory_tokens
-        fitting = within(
-            [item.text for item in (*static, *(item.memory for item in found), *around)], tokens=tokens
-        )
+        recalled = tuple(item.recalled for item in found)
+        fitting = within([item.text for item in (*static, *recalled, *around)], tokens=tokens)
         spare = max(0, fitting - len(static) - len(found))
         return Recollection(
             preset=preset.name,
             static=static,
-            memories=tuple(item.recalled for item in found),
+            memories=recalled,
             graph=around[:spare],
             exchange=preset.exchange,
             considered=reading.considered,
@@ -97,7 +96,7 @@ class RememberingChat:
 
     # -- messages to the memory itself --------------------------------------------------------------
 
-    def reply(self, message: str, *, turn_id: str, before: Sequence[Message]) -> MemoryReply:
+    def reply(self, message: str, *, turn_id: str) -> MemoryReply:
         """Do what the message asks of the memory, and say so."""
         command = asked_of_memory(message)
         assert command is not None  # noqa: S101  (asked only where it concerns the memory)
@@ -160,8 +159,8 @@ class RememberingChat:
         step = RememberStep(preset=preset.name, secrets=kinds)
         if self.private:
             return replace(step, status="skipped", detail=PRIVATE)
-        if not (preset.statements or preset.questions or preset.graph):
-            why = "nothing was asked to be remembered" if preset.commands else NOTHING_KEPT
+        if not self.memory.remembering.keeps(message):
+            why = NOTHING_ASKED if preset.commands else NOTHING_KEPT
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
         return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))
 
@@ -177,14 +176,13 @@ class RememberingChat:
 
     def _caught_up(self) -> None:
         turns = self.conversations.unremembered(self.memory.user)
-        preset = self.memory.preset
-        if not (preset.statements or preset.questions or preset.graph):
-            done = tuple(turn.id for turn in turns)
-            if done:
-                self.memory.indexes.change(self.memory.user, lambda _: MemoryChanges(remembered=done))
-            return
+        remembering = self.memory.remembering
+        done = tuple(turn.id for turn in turns if not remembering.keeps(turn.question))
+        if done:
+            self.memory.indexes.change(self.memory.user, lambda _: MemoryChanges(remembered=done))
         for turn in turns:
-            self._remembered(turn.answer, at=turn.created_at, feedback=turn.feedback)
+            if turn.id not in done:
+                self._remembered(turn.answer, at=turn.created_at, feedback=turn.feedback)
 
     def _remembered(self, answer: Answer, *, at: float, feedback: int | None = None) -> None:
         if answer.recalled and answer.mode != "memory":

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
 
 SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
+UNREAD = ("", "note")
+"""Predicates of statements that no rule reads further."""
 SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
@@ -84,7 +86,7 @@ class Deciding:
             new = replace(new, invalid_at=min(map(_begun, later)))
         self._write("ADD", new)
         for old in ended:
-            self._end(old, by=new, wrong=candidate.corrects)
+            self._end(old, by=new)
         if unsure := self._at_odds(candidate):
             self._dispute(new, unsure)
         else:
@@ -120,11 +122,12 @@ class Deciding:
         new = candidate.memory
         if not new.predicate or candidate.ends or candidate.corrects:
             return None
+        unread = new.predicate in UNREAD
         for old in self._live(self.index.about(new.subject, new.predicate), new):
             if (old.subject, old.predicate) != (new.subject, new.predicate) or old.trusted != new.trusted:
                 continue
-            same_object = bool(new.object) and plain(old.object) == plain(new.object)
-            alike = not (new.object and old.object) and cosine(old, new) >= SAME_STATEMENT
+            same_object = not unread and bool(new.object) and plain(old.object) == plain(new.object)
+            alike = (unread or not (new.object and old.object)) and cosine(old, new) >= SAME_STATEMENT
             if (same_object or alike) and _telling(old) == _telling(new):
                 return old
         return None
@@ -160,18 +163,21 @@ class Deciding:
     def _at_odds(self, candidate: Candidate) -> list[Memory]:
         """Statements on the same matter that differ in numbers or in a "not", where no predicate says more."""
         new = candidate.memory
-        if new.predicate or not new.trusted or candidate.corrects or new.kind != "fact":
+        if new.predicate not in UNREAD or not new.trusted or candidate.corrects or new.kind != "fact":
             return []
         return [
             old
-            for old in self._live(self.index.about(new.subject, ""), new)
-            if not old.predicate
+            for old in self._live(self._unread(new.subject), new)
+            if old.predicate in UNREAD
             and old.trusted
             and old.kind == "fact"
             and old.subject == new.subject
             and _telling(old) != _telling(new)
             and cosine(old, new) >= SAME_MATTER
         ]
+
+    def _unread(self, subject: str) -> list[Memory]:
+        return [memory for predicate in UNREAD for memory in self.index.about(subject, predicate)]
 
     # -- what is written ----------------------------------------------------------------------------------
 
@@ -183,9 +189,9 @@ class Deciding:
             )
         )
 
-    def _end(self, old: Memory, *, by: Memory, wrong: bool) -> None:
-        """The old one stays as history: until the new one was true, or as never true where it was wrong."""
-        until = _begun(old) if wrong else _begun(by)
+    def _end(self, old: Memory, *, by: Memory) -> None:
+        """The old one stays as history: it held until the new one did."""
+        until = _begun(by)
         expired = self.now if until <= self.now else None
         self._write("INVALIDATE", replace(old, invalid_at=until, expired_at=expired), other=by.id)
 
@@ -243,7 +249,7 @@ def _names(old: Memory, candidate: Candidate) -> bool:
         return False
     if plain(old.object) == wrong:
         return True
-    return bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text))) and not old.object
+    return old.predicate in UNREAD and bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text)))
 
 
 def _same_turn(one: Memory, other: Memory) -> bool:

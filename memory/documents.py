@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.ids import new_id
-from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent, MemorySource
+from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent, MemorySource
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
@@ -56,7 +56,7 @@ def checked(index: UserIndex, documents: Documents, *, now: float) -> MemoryChan
             continue
         written.append(after)
         if stale != memory.stale:
-            action = "STALE" if stale else "UPDATE"
+            action: Action = "STALE" if stale else "UPDATE"
             events.append(
                 MemoryEvent(id=new_id(), user=memory.user, memory_id=memory.id, action=action, at=now)
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -206,5 +206,5 @@ def plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
-def _doubled(array):  # type: ignore[no-untyped-def]
+def _doubled(array: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([array, np.zeros_like(array)])

@@ -71,4 +71,5 @@ class Keywords:
             )
         numbers, counts, sizes = self._arrays[term]
         rarity = math.log(1 + (len(self._terms) - len(numbers) + 0.5) / (len(numbers) + 0.5))
-        return numbers, rarity * counts * (K1 + 1) / (counts + K1 * (1 - B + B * sizes / mean))
+        weights = rarity * counts * (K1 + 1) / (counts + K1 * (1 - B + B * sizes / mean))
+        return numbers, weights.astype(np.float32)

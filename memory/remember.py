@@ -12,7 +12,7 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from memory.deciding import Candidate, Deciding
-from memory.extracting import entities_in, extract_with, normalised, relations_in, without_secrets
+from memory.extracting import entities_in, extract_with, normalised, relations_in, statements_in, without_secrets
 from memory.extracting.records import Extraction, Statement
 from memory.guard import left_out
 from memory.ids import id_of, new_id
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 Complete = Callable[[str], str]
 
+ASKING = "Remember that "
+NOTHING_ASKED = "nothing was asked to be remembered"
+LEAST_WORDS = 3  # of what is kept although no rule reads it
 ASKED_FOR = "You asked to remember it."
 STATED = "You said it."
 QUESTION = "You asked it, and it was answered."
@@ -93,11 +96,11 @@ class Remembering:
         """Keep of a turn what the preset keeps, and mark it as remembered."""
         started = time.perf_counter()
         step = RememberStep(preset=self.preset.name, started_at=time.time())
-        if said.from_memory or not (self.preset.statements or self.preset.graph or self.preset.questions):
+        if said.from_memory or not self.keeps(said.question):
             self.indexes.change(self.user, lambda _: MemoryChanges(remembered=(said.turn_id,)))
-            return replace(step, status="skipped", detail="nothing was asked to be remembered")
+            return replace(step, status="skipped", detail=NOTHING_ASKED)
         extraction = self._extracted(said.question, said_at=said.at)
-        statements = extraction.statements if self.preset.statements else ()
+        statements = [item for item in extraction.statements if self.preset.statements or item.asked_for]
         candidates = [self._candidate(item, said) for item in statements]
         if self.preset.questions and not statements:
             candidates += self._question(said, extraction)
@@ -105,10 +108,23 @@ class Remembering:
         step = self._written(step, candidates, said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
+    def keeps(self, message: str) -> bool:
+        """Whether the preset keeps anything of a message: all of them do of what asks for it, but two."""
+        if self.preset.statements or self.preset.graph or self.preset.questions:
+            return True
+        if not self.preset.commands or "remember" not in message.casefold():
+            return False
+        found = statements_in(without_secrets(message), said_at=self.clock(), zone=self.zone)
+        return any(item.asked_for for item in found)
+
+    def added(self, text: str) -> RememberStep:
+        """Keep a text that was not said in a chat, as if it had been asked for in one."""
+        return self.asked(ASKING + text, start=len(ASKING))
+
     def asked(
         self, message: str, *, turn_id: str = "", start: int = 0, end: int | None = None
     ) -> RememberStep:
-        """Keep what a user asks to be remembered: the statements between `start` and `end` of the message.
+        """Keep what a user asks to be remembered: all that stands between `start` and `end` of the message.
 
         What no rule reads as a statement is kept as it stands. Where a secret is in it, nothing is.
         """
@@ -120,17 +136,20 @@ class Remembering:
         if extraction.secrets:
             kinds = tuple(str(kind) for kind in extraction.secrets)
             return replace(step, status="skipped", secrets=kinds, detail=left_out(kinds))
-        found = [item for item in extraction.statements if start <= item.start < end or item.asked_for]
+        found = [item for item in extraction.statements if start <= item.start < end]
         candidates = [self._candidate(item, said, asked=True) for item in found]
-        if not candidates:
-            candidates = [self._verbatim(message, said, start=start, end=end)]
+        for first, last in _gaps(message, [(item.start, item.end) for item in found], start=start, end=end):
+            candidates.append(self._verbatim(message, said, start=first, end=last))
+        if not turn_id and len(candidates) == 1:  # nobody said it in a sentence: it stays as it was written
+            whole = replace(candidates[0].memory, text=message[start:end])
+            candidates = [replace(candidates[0], memory=whole)]
         step = self._written(step, self._embedded(candidates), said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
     def meaning(self, text: str) -> Memory:
         """A text as the memory that it would become, if it were kept."""
-        said = Said(turn_id="", question=text, at=self.clock())
-        found = self._extracted(text, said_at=said.at).statements
+        said = Said(turn_id="", question=ASKING + text, at=self.clock())
+        found = self._extracted(said.question, said_at=said.at).statements
         if len(found) == 1:
             return self._candidate(found[0], said).memory
         return self._verbatim(text, said, start=0, end=len(text)).memory
@@ -215,7 +234,8 @@ class Remembering:
         from memory.extracting import importance_of, reads_as_instruction
 
         text = message[start:end]
-        start, end = start + len(text) - len(text.lstrip()), end - (len(text) - len(text.rstrip()))
+        start += len(text) - len(text.lstrip(" \t\n.,;"))
+        end -= len(text) - len(text.rstrip())
         text = message[start:end]
         rating = importance_of(text)
         trusted = not reads_as_instruction(text)
@@ -434,6 +454,19 @@ class _Graph:
         for item in names:
             self._names[item] = known
         return known
+
+
+def _gaps(
+    message: str, spans: Sequence[tuple[int, int]], *, start: int, end: int
+) -> list[tuple[int, int]]:
+    """What the spans leave out between `start` and `end`, where it is more than a word or two."""
+    edges = [start, *(edge for span in sorted(spans) for edge in span), end]
+    gaps = [
+        (first, last)
+        for first, last in zip(edges[::2], edges[1::2], strict=True)
+        if len(message[first:last].split()) >= LEAST_WORDS or not spans
+    ]
+    return [(first, last) for first, last in gaps if any(map(str.isalnum, message[first:last]))]
 
 
 def _why(kept: str, rated: str) -> str:

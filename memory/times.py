@@ -1,11 +1,11 @@
-"""Times: seconds since the epoch, to the microsecond; as ISO 8601 in UTC outside; and which rows a time sees."""
+"""Times: seconds since the epoch to the microsecond, outside as ISO 8601; and which rows a time sees."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import AthenaError
 
@@ -57,7 +57,7 @@ def in_seconds(moment: datetime) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When memories are looked at: what was true `as_of` a time, and what we knew `known_at` one.
+    """When memories are looked at: what was true `as_of` a time, what we knew `known_at` one.
 
     With neither, it is what is true now as far as we know. What ended a fact was learnt when it expired: known
     before that, it has no end.
@@ -81,7 +81,7 @@ class Moment:
         begun, ended, created, expired = times.T
         return self._sees(begun, ended, created, expired)  # type: ignore[no-any-return]
 
-    def _sees(self, begun, ended, created, expired):  # type: ignore[no-untyped-def]
+    def _sees(self, begun: Any, ended: Any, created: Any, expired: Any) -> Any:
         """For numbers and arrays alike."""
         endless = float("inf")
         if self.always:

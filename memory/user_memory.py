@@ -212,7 +212,7 @@ class UserMemory:
         """Keep a text, decided as in a chat: it may replace what it corrects. Raises for a secret."""
         if not text.strip():
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
-        step = self.remembering.asked(text.strip())
+        step = self.remembering.added(text.strip())
         if step.secrets:
             raise AthenaError(
                 left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."
@@ -220,7 +220,7 @@ class UserMemory:
         return step
 
     def edit(self, memory_id: str, text: str) -> Memory:
-        """Say it otherwise; its id stays, its old words are gone. Raises for a secret, and for static memory."""
+        """Say it otherwise; its id stays, its old words are gone. Raises for secrets and static memory."""
         text = text.strip()
         if not text:
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
@@ -285,7 +285,7 @@ class UserMemory:
         older_than: float | None = None,
         everything: bool = False,
     ) -> Forgetting:
-        """What would be forgotten: by ids, by what a search finds, by age in days, or all. Changes nothing."""
+        """What would be forgotten: by ids, by what a search finds, by age in days, or all; nothing changes."""
         index = self.index
         given = list(ids)
         for memory in self.static:

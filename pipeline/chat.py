@@ -61,7 +61,7 @@ from pipeline.steps.records import (
     step_of,
 )
 from pipeline.steps.trace import RunningStep
-from pipeline.stores.conversations import title_of
+from pipeline.stores.conversations import not_of, title_of
 from pipeline.words import CLOSEST
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from pipeline.models.generation import Generation
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
-    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.conversations import Conversation, Conversations
 
 CONDENSE_TIMEOUT_S = 20.0
 KEEP_EVERY_S = 1.0  # how much of an answer a kill can lose
@@ -123,7 +123,16 @@ class ChatRecipe:
     def __init__(self, parts: ChatParts, conversation_id: str | None = None) -> None:
         self.parts = parts
         self.conversation_id = conversation_id or ""
-        self.history = History.of(parts.conversations.get(conversation_id) if conversation_id else None)
+        self.history = History.of(self._begun())
+
+    def _begun(self) -> Conversation | None:
+        """The conversation that it goes on with; raises `UnknownConversation`, also where it is another's."""
+        if not self.conversation_id:
+            return None
+        found = self.parts.conversations.get(self.conversation_id)
+        if found.info.user != self.parts.user:
+            raise not_of(self.parts.user, found.info)
+        return found
 
     # -- the recipe ---------------------------------------------------------------------------------
 
@@ -231,7 +240,7 @@ class ChatRecipe:
     def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
         """What the memory itself answers; the turn is stored first, as what is kept names it."""
         self._keep_so_far(turn)
-        reply = memory.reply(turn.message, turn_id=turn.turn_id, before=turn.history)
+        reply = memory.reply(turn.message, turn_id=turn.turn_id)
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 

@@ -95,7 +95,7 @@ def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
 def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> RenderableType:
     """The answer with its quotes and citations, what the reader should know of it, and who answered.
 
-    What was recalled, texts by id, stands above quotes, as they say nothing of it, and below what a model wrote.
+    What was recalled, texts by id, stands above quotes, and below what a model wrote.
     """
     if answer.mode in ("reply", "memory"):
         return Prose(answer.text)

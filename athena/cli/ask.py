@@ -18,7 +18,7 @@ from athena.cli.options import (
     User,
     Verbatim,
 )
-from athena.cli.running import as_set, err, flush, opened, show
+from athena.cli.running import as_set, check_private, err, flush, opened, show
 
 
 def ask(
@@ -40,6 +40,7 @@ def ask(
 
     if not any(map(str.isalnum, question)):
         raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
+    check_private(private, conversation)
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()

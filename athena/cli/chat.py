@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from athena.cli.options import Conversation, DataDir, Llm, Private, User
-from athena.cli.running import err, opened, out, say_error
+from athena.cli.running import check_private, err, opened, out, say_error
 from pipeline.errors import AthenaError
 
 
@@ -17,6 +17,7 @@ def chat(
     """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
     from athena.cli.answers import answer_text, watch_answer
 
+    check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
         athena.serving = True
         recipe = athena.chat(conversation_id=conversation, private=private)

@@ -40,7 +40,7 @@ def memory_of(user: str | None, data_dir: Path | None, **flags: Any) -> Iterator
         yield athena.memory
 
 
-def _moments(as_of: str | None, known_at: str | None) -> dict[str, float | None]:
+def _moments(as_of: str | None, known_at: str | None) -> dict[str, Any]:
     from memory.times import read_date
 
     return {

@@ -62,6 +62,12 @@ def as_set(verbatim: bool) -> bool | None:
     return False if verbatim else None
 
 
+def check_private(private: bool, conversation: str | None) -> None:
+    """Refuse to go on privately with a conversation that is stored."""
+    if private and conversation:
+        raise typer.BadParameter("a private conversation is a new one: leave out --conversation or --private")
+
+
 def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
     """Print the result: one line of JSON, or text for people."""
     if as_json:

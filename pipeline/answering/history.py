@@ -15,9 +15,9 @@ NO_HISTORY = ("reply", "memory")
 class History:
     """The messages of one conversation; filled from what is stored, added to after each answer.
 
-    A failed turn without text is left out: its question would be answered twice; so are small talk and what the
-    memory answered, which no question refers to. Markers are removed:
-    their numbers mean nothing in the next prompt.
+    A failed turn without text is left out: its question would be answered twice; so are small talk and what
+    the memory answered, which no question refers to. Markers are removed: their numbers mean nothing in the
+    next prompt.
     """
 
     def __init__(self) -> None:

@@ -74,7 +74,7 @@ class ChatMemory(Protocol):
     def concerns(self, message: str) -> bool:
         """Whether a message is about the memory: "remember that …", "what do you know about me?"."""
 
-    def reply(self, message: str, *, turn_id: str, before: Sequence[Message]) -> MemoryReply:
+    def reply(self, message: str, *, turn_id: str) -> MemoryReply:
         """The answer to such a message, after it was done."""
 
     def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:

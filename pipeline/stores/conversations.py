@@ -180,6 +180,14 @@ def unknown_conversation(conversation_id: str) -> UnknownConversation:
     )
 
 
+def not_of(user: str, info: ConversationInfo) -> UnknownConversation:
+    """The error for a conversation of somebody else."""
+    return UnknownConversation(
+        f"Conversation '{info.id}' belongs to '{info.user}', not to '{user}'.",
+        f"Go on as that user, with --user '{info.user}' or ATHENA_USER.",
+    )
+
+
 def unknown_turn(turn_id: str) -> UnknownConversation:
     """The error for an answer that is not stored."""
     return UnknownConversation(

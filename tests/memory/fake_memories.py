@@ -17,7 +17,7 @@ COMMON = {"the", "a", "is", "of", "on", "has", "what", "which", "that", "i", "my
 
 
 class FakeMemories:
-    """All in the process; `before_apply` is called before each write, as another writer would come between."""
+    """All in the process; `before_apply` is called before each write, as another writer would."""
 
     def __init__(self) -> None:
         self.of: dict[str, UserMemories] = {}

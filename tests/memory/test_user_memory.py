@@ -128,14 +128,14 @@ def test_the_words_go_too_where_that_is_wanted(mine: UserMemory, memories: FakeM
     message = "Please remember that Clara plays the cello."
     (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added
     memory = mine.get(memory_id)
-    assert memory.text == "Clara plays the cello."
+    assert memory.text == "Clara plays the cello"
     (source,) = memory.sources
     assert message[source.start : source.end] == source.quote == memory.text
     mine.forget(mine.forgetting([memory_id]), words=False)
     assert memories.overwritten == []
     (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added
     mine.forget(mine.forgetting([memory_id]))
-    assert memories.overwritten == ["Clara plays the cello."]
+    assert memories.overwritten == ["Clara plays the cello"]
 
 
 def test_forgetting_by_search_age_and_all(mine: UserMemory, clock: Clock) -> None:

@@ -11,6 +11,7 @@ from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import title_of
 from ui.chat.sidebar import sidebar
 from ui.chat.welcome import connection, welcome
+from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
 from ui.conversation.talk import turns
@@ -29,6 +30,7 @@ def page() -> None:
     """Draw the page."""
     style.apply()
     conversation = _conversation()
+    whose.show_in_address()
     sidebar()
     run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
@@ -47,9 +49,9 @@ def _conversation() -> Conversation | None:
     if not wanted:
         return None
     try:
-        conversation = process.athena().conversations.get(wanted)
-    except UnknownConversation:
-        messages.notify(GONE)
+        conversation = whose.get(wanted)
+    except UnknownConversation as error:
+        messages.notify(f"{error}" if error.fix == whose.SWITCH else GONE)
         state.open_conversation("")
         return None
     st.query_params["c"] = wanted
@@ -61,10 +63,7 @@ def ask(question: str, *, verbatim: bool = False) -> None:
     conversation = state.conversation_id()
     try:
         if not conversation:
-            begun = process.athena().conversations.create(
-                title_of(question), user=process.settings().user, assistant=process.persona().name
-            )
-            conversation = begun.info.id
+            conversation = whose.begin(title_of(question), assistant=process.persona().name)
             state.open_conversation(conversation)
         start_answer(question, conversation_id=conversation, verbatim=verbatim)
     except AthenaError as error:

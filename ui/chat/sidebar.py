@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
+from ui.conversation import whose
 from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
 from ui.shared import messages, process, state
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo
 
 UNTITLED = "New conversation"
+PRIVATE = "Nothing of this conversation is stored or remembered. It is gone when you switch this off."
+NO_PROTECTION = (
+    "Conversations and memories are kept by name. Names are no protection: "
+    "whoever opens this page can choose any of them."
+)
+NAME = "another-user"
 PAGE = 60
 """Conversations that are listed at first, and once more each time that older ones are asked for."""
 
@@ -39,15 +46,50 @@ def sidebar() -> None:
             args=("",),
             key="new",
         )
-        _conversations()
+        if whose.is_private():
+            st.caption(PRIVATE)
+        else:
+            _conversations()
         st.space("small")
+        st.toggle(
+            "Private conversation",
+            value=whose.is_private(),
+            key=f"private-{whose.is_private()}",
+            help="Nothing of it is stored or remembered.",
+            on_change=lambda: whose.set_private(on=not whose.is_private()),
+        )
+        _user()
         model_picker()
+
+
+def _user() -> None:
+    """Whose conversations and memories these are, and the switch to another name."""
+    current = whose.user()
+    with st.popover(plain(current), icon=":material/person:", help="Switch to another name", width="stretch"):
+        st.caption(NO_PROTECTION)
+        for name in whose.known_users():
+            st.button(
+                plain(name),
+                key=f"user-{name}",
+                type="tertiary",
+                icon=":material/check:" if name == current else None,
+                disabled=name == current,
+                on_click=whose.switch_to,
+                args=(name,),
+            )
+        st.text_input(
+            "Another name",
+            key=NAME,
+            max_chars=whose.LONGEST_NAME,
+            on_change=whose.switch_to_entered,
+            args=(NAME,),
+        )
 
 
 def _conversations() -> None:
     current = state.conversation_id()
     shown = PAGE * state.kept(Listed).pages
-    found = process.athena().conversations.list(limit=shown + 1)
+    found = process.athena().conversations.list(user=whose.user(), limit=shown + 1)
     with st.container(key="conversations"):
         if not found:
             st.caption("Your conversations will be listed here.")

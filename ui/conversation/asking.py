@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
+from ui.conversation import whose
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
 from ui.shared import process
@@ -56,6 +57,10 @@ def start_answer(
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
     engine = athena.chat(
-        conversation_id=conversation_id, llm=picked_model(), options=options, persona=persona
+        conversation_id=conversation_id,
+        llm=picked_model(),
+        options=options,
+        persona=persona,
+        user=whose.user(),
     )
     runner().ask(engine, conversation_id=conversation_id, question=question)

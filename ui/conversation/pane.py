@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipeline.answer import Answer
+from ui.conversation import whose
 from ui.conversation.evidence import evidence_view, step, walk
 from ui.shared import components, process
 from ui.shared.state import OpenEvidence, kept, sent, shared
@@ -40,7 +41,7 @@ def evidence_pane(conversation_id: str, *, working: bool) -> None:
 def _answer_of(conversation_id: str, turn_id: str) -> Answer | None:
     shown = kept(ShownAnswer)
     if (shown.conversation_id, shown.turn_id) != (conversation_id, turn_id):
-        turns = process.athena().conversations.get(conversation_id).turns
+        turns = whose.store_of(conversation_id).get(conversation_id).turns
         shown.answer = next((turn.answer for turn in turns if turn.id == turn_id), None)
         shown.conversation_id, shown.turn_id = conversation_id, turn_id
     return shown.answer

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
+from ui.conversation import whose
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
@@ -77,7 +78,7 @@ def _draw_last_turn(place: Place, position: int) -> None:
 
 
 def _last_view(place: Place, run: Run | None, position: int) -> View:
-    conversation = None if place.working else process.athena().conversations.get(place.conversation_id)
+    conversation = None if place.working else whose.store_of(place.conversation_id).get(place.conversation_id)
     turns = conversation.turns if conversation else ()
     snapshot = run.snapshot() if run else None
     if conversation is None or (len(turns) <= position and snapshot is not None):
@@ -107,7 +108,7 @@ def _show(view: View, place: Place, position: int) -> None:
         on_stop_change=lambda: _stop(place.conversation_id),
         on_ask_change=lambda: _ask(key, place.on_ask),
         on_inspect_change=lambda: None,
-        on_feedback_change=lambda: _rate(key),
+        on_feedback_change=lambda: _rate(key, place.conversation_id),
     )
     if clicked.ask:
         st.rerun()  # the whole page: it has one more turn
@@ -132,11 +133,11 @@ def _stop(conversation_id: str) -> None:
         run.stop.set()
 
 
-def _rate(key: str) -> None:
+def _rate(key: str, conversation_id: str) -> None:
     if given := sent(key, "feedback"):
         value = int(given["value"]) or None
         word = str(given["word"])[:300] if value else ""
         try:
-            process.athena().conversations.set_feedback(str(given["turn"]), value, word)
+            whose.store_of(conversation_id).set_feedback(str(given["turn"]), value, word)
         except UnknownConversation as error:  # deleted in another window
             st.toast(str(error))

@@ -9,6 +9,7 @@ import streamlit as st
 from pipeline.answer import Answer
 from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
 from pipeline.words import counted
+from ui.conversation import whose
 from ui.inspector import flow
 from ui.inspector.what_if import what_if
 from ui.inspector.why import why_not
@@ -16,7 +17,7 @@ from ui.shared import components, process, state, style
 from ui.shared.words import one_line, shortened
 
 if TYPE_CHECKING:
-    from pipeline.stores.conversations import Turn
+    from pipeline.stores.conversations import ConversationInfo, Turn
 
 BARS = st.column_config.ProgressColumn
 
@@ -43,8 +44,7 @@ def page() -> None:
 
 def _choose_turn() -> Turn | None:
     """The turn to look at, picked by conversation and question; the one that was asked about comes first."""
-    conversations = process.athena().conversations
-    listed = [info for info in conversations.list() if info.turns]
+    listed = [info for info in _conversations() if info.turns]
     if not listed:
         st.text("Nothing has been asked yet. Ask a question, then come back to see how its answer was found.")
         return None
@@ -56,7 +56,8 @@ def _choose_turn() -> Turn | None:
         "Conversation", ids, index=ids.index(current) if current in ids else 0,
         format_func=lambda item: titles[item] or "Untitled", key="inspected_conversation",
     )  # fmt: skip
-    turns = {turn.id: turn for turn in conversations.get(str(conversation_id)).turns}
+    chosen = str(conversation_id)
+    turns = {turn.id: turn for turn in whose.store_of(chosen).get(chosen).turns}
     asked = list(turns)
     wanted = state.shared().inspected
     turn_id = right.selectbox(
@@ -68,6 +69,13 @@ def _choose_turn() -> Turn | None:
     )
     state.shared().inspected = str(turn_id)
     return turns[str(turn_id)]
+
+
+def _conversations() -> list[ConversationInfo]:
+    """Those of this session's user; a private one while it is open."""
+    athena, current = process.athena(), state.conversation_id()
+    private = [athena.private_conversations.get(current).info] if whose.is_private() and current else []
+    return [*private, *athena.conversations.list(user=whose.user())]
 
 
 def _found(answer: Answer) -> None:

@@ -13,6 +13,7 @@ from mission.commands import why_athena_is_silent
 from mission.game import Game, Outcome
 from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError, UnknownConversation
+from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
 from ui.conversation.talk import turns
@@ -76,9 +77,10 @@ def _conversation(level: str) -> Conversation | None:
     if not wanted:
         return None
     try:
-        return process.athena().conversations.get(wanted)
+        found = process.athena().conversations.get(wanted)
     except UnknownConversation:  # deleted on the chat page: the next question begins another
         return None
+    return found if found.info.user == whose.user() else None
 
 
 def _asked(level: str, question: str, *, verbatim: bool = False) -> None:
@@ -95,7 +97,9 @@ def ask(game: Game, question: str, *, verbatim: bool = False) -> None:
     try:
         found = _conversation(level.id)
         if found is None:
-            found = process.athena().conversations.create(f"Mission {level.number}: {level.title}")
+            found = process.athena().conversations.create(
+                f"Mission {level.number}: {level.title}", user=whose.user(), assistant=mission_persona().name
+            )
             games.keep_conversation(level.id, found.info.id)
         persona = mission_persona(game.telemetry_for_assistant())
         start_answer(question, conversation_id=found.info.id, persona=persona, verbatim=verbatim)

@@ -65,4 +65,4 @@ def open_conversation(conversation: str) -> None:
     if conversation:
         st.query_params["c"] = conversation
     else:
-        st.query_params.clear()
+        st.query_params.pop("c", None)

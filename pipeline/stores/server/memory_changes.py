@@ -165,16 +165,23 @@ def _all_records(database: Db, change: Document) -> list[Document] | None:
 
 def _put(database: Db, records: Iterable[Document]) -> None:
     """Put records in their places, each over an older version only."""
+    memories = database["memories"]
     for some in chunks(records, ROWS_AN_INSERT):
-        writes = [
-            ReplaceOne({"_id": record["_id"], "version": {"$lt": record["version"]}}, record, upsert=True)
+        ids = [record["_id"] for record in some]
+        there = {found["_id"] for found in memories.find({"_id": {"$in": ids}}, {"_id": 1})}
+        older = [
+            ReplaceOne({"_id": record["_id"], "version": {"$lt": record["version"]}}, record)
             for record in some
+            if record["_id"] in there
         ]
-        try:
-            database["memories"].bulk_write(writes, ordered=False)
-        except BulkWriteError as error:  # a newer version is there: it could not be inserted beside it
-            if any(item["code"] != DUPLICATE for item in (error.details or {}).get("writeErrors", ())):
-                raise
+        if older:
+            memories.bulk_write(older, ordered=False)
+        if new := [record for record in some if record["_id"] not in there]:
+            try:
+                memories.insert_many(new, ordered=False)
+            except BulkWriteError as error:  # somebody else has settled it meanwhile
+                if any(item["code"] != DUPLICATE for item in (error.details or {}).get("writeErrors", ())):
+                    raise
 
 
 def _delete_parts(database: Db, change: Document) -> None:

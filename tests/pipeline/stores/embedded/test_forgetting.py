@@ -1,0 +1,202 @@
+"""What is forgotten leaves every file of the folder: also from gaps, under readers, and after kills."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import ErasureIncomplete
+from pipeline.stores.base import Manifest
+from pipeline.stores.embedded import EmbeddedStore, erasing
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import FILE_NAME, open_database
+from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.erasing import written_forms
+from pipeline.stores.memories import MemoryChanges
+from tests.contracts.documents import MANIFEST, make_document
+from tests.contracts.memories import adding, found_in_files, memory, texts
+from tests.contracts.test_conversations import answer
+from tests.pipeline.killing import Ingests
+from tests.pipeline.stores.memory_kills import (
+    FORGETTING,
+    PLAIN,
+    SCRIPT,
+    SECRET,
+    USER,
+    after,
+    contents,
+    fill,
+    kills,
+    said,
+    writing,
+)
+
+FORMS = [*written_forms([SECRET, " ".join(SECRET.split())]), *PLAIN]
+OPENED = """
+from pathlib import Path
+from pipeline.stores.embedded.memories import EmbeddedMemories
+
+WATCHED = ("embedded/memories.py", "embedded/erasing.py", "embedded/database.py")
+
+def opened(folder):
+    return EmbeddedMemories(Path(folder) / "athena.sqlite")
+
+def is_step(file_name, event):
+    return event in ("call", "c_call") and file_name.endswith(WATCHED)
+"""
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Ingests]:
+    processes = Ingests(OPENED + SCRIPT)
+    yield processes
+    processes.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with an index, a conversation of a secret, and what was remembered of it."""
+    folder = tmp_path / "data"
+    with closing(EmbeddedStore(folder)) as store, store.writing(MANIFEST) as stored:
+        stored.replace(make_document("fan.md", {"Fan": ["It hums.", "It turns."]}))
+    with (
+        closing(EmbeddedMemories(folder / FILE_NAME)) as memories,
+        closing(EmbeddedConversations(folder / FILE_NAME)) as conversations,
+    ):
+        fill(memories, conversations)
+    return folder
+
+
+def test_no_file_has_a_byte_of_it_while_others_have_the_folder_open(folder: Path) -> None:
+    assert found_in_files(folder, FORMS)
+    with (
+        closing(EmbeddedStore(folder)) as store,
+        closing(EmbeddedConversations(folder / FILE_NAME)) as conversations,
+        closing(EmbeddedMemories(folder / FILE_NAME)) as memories,
+    ):
+        (info,) = conversations.list()
+        memories.load(USER)
+        memories.forget(USER, FORGETTING, words=[SECRET])
+        assert (folder / f"{FILE_NAME}-wal").exists()
+        assert found_in_files(folder, FORMS) == []
+        assert len(memories.load(USER).memories) == 12
+        assert len(conversations.get(info.id).turns) == 4
+        assert [found.source for found in store.sections.documents()] == ["fan.md"]
+
+
+def test_copies_that_sqlite_left_in_gaps_of_pages_go_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turns that grew while they were answered, and moved from page to page; without a search bytes stay."""
+    monkeypatch.setattr(erasing, "MOST_SEARCHED", 10_000)
+
+    def left(path: Path) -> list[str]:
+        chooser = random.Random(1)
+        with closing(EmbeddedMemories(path)) as memories, closing(EmbeddedConversations(path)) as asked:
+            id_ = asked.create(user=USER).info.id
+            questions = [f"Is MARK{number:05d} it?" for number in range(400)]
+            turns = {question: asked.save_turn(id_, answer(question)) for question in questions}
+            for question in chooser.sample(questions * 4, 1600):
+                text = "y" * chooser.randint(0, 900)
+                asked.save_turn(id_, answer(question, text, turn_id=turns[question]))
+            words = [question[3:12] for question in chooser.sample(questions, 300)]
+            memories.forget(USER, MemoryChanges(), words=words)
+            return found_in_files(path.parent, words)
+
+    assert left(tmp_path / "searched" / FILE_NAME) == []
+    monkeypatch.setattr(erasing, "_left", lambda *_: False)
+    assert left(tmp_path / "not" / FILE_NAME)
+
+
+def test_under_a_reader_it_is_said_and_done_at_the_next_opening(folder: Path) -> None:
+    reader = open_database(folder / FILE_NAME)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM memory").fetchone()
+    with closing(EmbeddedMemories(folder / FILE_NAME, erasing_wait_s=0.05)) as memories:
+        with pytest.raises(ErasureIncomplete, match=r"It is forgotten.*Close other programs"):
+            memories.forget(USER, FORGETTING, words=[SECRET])
+        assert len(memories.load(USER).memories) == 12  # forgotten it is
+        assert found_in_files(folder, FORMS)
+        with closing(EmbeddedConversations(folder / FILE_NAME)):  # opened while it is read: left for later
+            assert found_in_files(folder, FORMS)
+        reader.execute("ROLLBACK")
+        with closing(EmbeddedConversations(folder / FILE_NAME)):
+            assert found_in_files(folder, FORMS) == []
+    reader.close()
+
+
+def test_words_that_a_document_has_do_not_have_the_file_written_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "_write_anew", lambda *_: pytest.fail("written anew"))
+    with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
+        memories.apply(USER, adding(memory("It hums.", id="hums")))
+        memories.forget(USER, MemoryChanges(removed=("hums",)), words=["It hums."])
+        assert "It hums." not in texts(memories.load(USER))
+
+
+def test_an_index_is_the_same_after_the_file_was_written_anew(folder: Path) -> None:
+    with closing(EmbeddedMemories(folder / FILE_NAME)) as memories, closing(EmbeddedStore(folder)) as store:
+        before = store.sections.document("fan.md")
+        rows = tuple(memory(f"Many {number}.", id=f"{number}") for number in range(60))
+        memories.apply(USER, adding(*rows))
+        memories.forget(USER, MemoryChanges(removed=tuple(row.id for row in rows)))
+        assert store.sections.document("fan.md") == before
+        assert isinstance(store.sections.manifest(), Manifest)
+
+
+@pytest.mark.kill
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+class TestKills:
+    def test_a_change_is_there_whole_or_not_at_all(
+        self, processes: Ingests, folder: Path, tmp_path: Path
+    ) -> None:
+        with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
+            before = contents(memories.load(USER))
+        expected = after(writing("x"), before)
+        seen = set()
+        place = tmp_path / "copy"
+        shutil.copytree(folder, place)
+        for kill in kills(processes, place, "x", number=12, seconds=0.05):
+            shutil.rmtree(place)
+            shutil.copytree(folder, place)
+            kill()
+            with closing(EmbeddedMemories(place / FILE_NAME)) as memories:
+                now, events = contents(memories.load(USER)), memories.events(USER)
+            assert now in (before, expected)
+            assert len(events) == (20 if now == expected else 0)
+            seen.add(now == expected)
+        assert False in seen
+
+    def test_what_is_forgotten_is_gone_or_all_there(
+        self, processes: Ingests, folder: Path, tmp_path: Path
+    ) -> None:
+        with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
+            before = contents(memories.load(USER))
+        expected = after(FORGETTING, before)
+        seen = set()
+        place = tmp_path / "copy"
+        shutil.copytree(folder, place)
+        for kill in kills(processes, place, "forget", number=25, seconds=0.1):
+            shutil.rmtree(place)
+            shutil.copytree(folder, place)
+            kill()
+            with (
+                closing(EmbeddedMemories(place / FILE_NAME)) as memories,
+                closing(EmbeddedConversations(place / FILE_NAME)) as conversations,
+            ):
+                now = contents(memories.load(USER))
+                (info,) = conversations.list()
+                assert now in (before, expected)
+                if now == expected:
+                    assert found_in_files(place, FORMS) == []
+                else:
+                    assert "4711" in said(conversations, info.id)
+                seen.add(now == expected)
+        assert seen == {True, False}

@@ -1,0 +1,100 @@
+"""Whose conversations the chat shows, the switch to another name, and private conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from athena import Athena
+from tests.contracts.memories import adding, memory
+from tests.ui.conftest import answered
+from tests.ui.test_pages import component_data, texts
+from ui.conversation.runner import runner
+
+Run = Callable[..., AppTest]
+
+
+def titles(app: AppTest) -> list[str]:
+    """The conversations that the sidebar lists."""
+    return [button.label for button in app.button if (button.key or "").startswith("open-")]
+
+
+def address(app: AppTest, name: str) -> str:
+    """What the page's address says."""
+    value = app.query_params[name]
+    return value if isinstance(value, str) else value[0]
+
+
+def ask(app: AppTest, question: str) -> str:
+    """Ask in the open conversation, wait for the answer, and return the conversation's id."""
+    app.chat_input[0].set_value(question).run()
+    conversation = address(app, "c")
+    run = runner().of(conversation)
+    assert run is not None and run.wait(60)
+    app.run()
+    return conversation
+
+
+def test_each_sees_their_own_and_the_switch_says_what_names_are(athena: Athena, run_app: Run) -> None:
+    athena.conversations.create("Mine")
+    theirs = athena.conversations.create("Theirs", user="ann").info.id
+    athena.memories.apply("bob", adding(memory(user="bob")))
+    app = run_app(athena)
+    assert titles(app) == ["Mine"]
+    assert "Names are no protection" in texts(app)
+    names = [button.label for button in app.button if (button.key or "").startswith("user-")]
+    assert names == ["ann", "bob", "local"]
+    app.button(key="user-ann").click().run()
+    assert not app.exception
+    assert titles(app) == ["Theirs"]
+    assert address(app, "u") == "ann"
+    conversation = ask(app, "Why is it OFFLINE?")
+    assert athena.conversations.get(conversation).info.user == "ann"
+    assert athena.conversations.get(conversation).info.assistant == "Athena"
+    again = run_app(athena, c=theirs, u="ann")
+    assert sorted(titles(again))[0] == "Theirs"
+
+
+def test_a_name_can_be_typed(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    app.text_input(key="another-user").set_value("  Zoë *B*\u200b ").run()
+    assert not app.exception
+    assert address(app, "u") == "Zoë *B*"
+    app.button(key="user-local").click().run()
+    assert "u" not in app.query_params
+
+
+def test_another_users_conversation_is_not_shown(athena: Athena, run_app: Run) -> None:
+    theirs = athena.conversations.create("Theirs", user="ann").info.id
+    athena.conversations.save_turn(theirs, answered())
+    app = run_app(athena, c=theirs)
+    assert not component_data(app, "turn")
+    assert "belongs to “ann”" in texts(app).replace("\\", "")
+
+
+def test_a_private_conversation_is_in_no_file_and_gone_afterwards(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    app.toggle(key="private-False").set_value(True).run()
+    assert not app.exception
+    assert "Nothing of this conversation is stored" in texts(app)
+    conversation = ask(app, "Why does the zanzibar tank show OFFLINE?")
+    assert not app.exception
+    assert len(component_data(app, "turn")) == 1
+    assert athena.conversations.list() == []
+    found = [path for path in athena.settings.data_dir.rglob("*") if path.is_file()]
+    assert not [path for path in found if b"zanzibar" in path.read_bytes()]
+    reloaded = run_app(athena, c=conversation)
+    assert len(component_data(reloaded, "turn")) == 1
+    assert reloaded.toggle(key="private-True").value
+    app.toggle(key="private-True").set_value(False).run()
+    assert conversation not in athena.private_conversations
+    assert runner().of(conversation) is None
+    assert not component_data(app, "turn")
+
+
+def test_the_inspector_looks_at_ones_own_and_at_what_is_private(athena: Athena, run_app: Run) -> None:
+    theirs = athena.conversations.create("Theirs", user="ann").info.id
+    athena.conversations.save_turn(theirs, answered())
+    assert "Nothing has been asked yet" in texts(run_app(athena, page="inspector"))
+    assert "Nothing has been asked yet" not in texts(run_app(athena, page="inspector", u="ann"))
