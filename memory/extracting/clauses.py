@@ -6,7 +6,7 @@ Every clause has its place in the message, so that what is remembered points at 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -27,8 +27,10 @@ _NEXT = re.compile(
     re.IGNORECASE,
 )
 _SAME_SUBJECT = re.compile(
-    r"(?:,|;)?\s+(?:and|but)\s+(?:he\s+|she\s+|they\s+)?(?=(?:also\s+|now\s+)?(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study"
-    r"|collect)s?|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked)|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
+    r"(?:,|;)?\s+(?:and|but)\s+(?:he\s+|she\s+|they\s+)?(?=(?:also\s+|now\s+)?"
+    r"(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study"
+    r"|collect)s?|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked)"
+    r"|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
 )
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
@@ -57,7 +59,7 @@ def clauses_of(message: str) -> Iterator[Clause]:
         asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
 
 
-def _of_sentence(sentence: Clause, *, asked_before: bool) -> Iterator[Clause]:
+def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, None, bool]:
     """The clauses of one sentence; returns whether it only announces what is to be remembered."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
@@ -116,7 +118,7 @@ def _trimmed(clause: Clause) -> Clause:
     """Without blanks and marks around it, its first word as within a sentence."""
     text = clause.text
     start = len(text) - len(text.lstrip(" \t\n,;:-–—"))
-    text = text.strip(" \t\n,;:-–—").rstrip(' .!,;:"”')
+    text = text.strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
     begin = clause.start + start
     end = begin + len(text)
     if _FUNCTION_WORD.match(text):

@@ -1,7 +1,7 @@
 """What a message asks of the memory, or of the assistant's tools: told by rules.
 
-A command begins its message ("forget that …"), a question is all of it ("what do you know about me?"): "how do I
-forget a pairing?" is asked of the documents.
+A command begins its message ("forget that …"), a question is all of it ("what do you know about me?"):
+"how do I forget a pairing?" is asked of the documents.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ _WHAT_IS_MY = re.compile(
     r"(?P<query>(?:my|our) (?P<thing>[\w' -]+?))(?: again| called)?\W*"
 )
 _WHERE_I = re.compile(
-    r"(?:(?:where|what|which [\w ]+?|who|how|when) (?:do|did|am|was|have) i )"
-    r"(?P<query>(?:live|work|work on|work for|work at|like|prefer|love|hate|own|speak|study|born|from"
-    r"|allergic to|called|use by default)"
+    r"(?:where|who|how|when|(?:what|which)(?= (?:[\w-]+ ){0,2}(?:do|did|am|was|have) i )) "
+    r"(?P<query>(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i (?:live|work|work on|work for|work at|like"
+    r"|prefer|love|hate"
+    r"|own|speak|study|born|from|allergic to|called|use by default)"
     r"(?: (?:best|most|at|for|as|in|now|again|currently|to drink|to eat))*)\W*"
 )
 
@@ -99,11 +100,12 @@ _COMPILED = tuple(
     (kind, re.compile(_POLITE + f"(?:{pattern})" + _END, re.IGNORECASE)) for kind, pattern in _PATTERNS
 )
 _FORGET = re.compile(
-    _POLITE
-    + r"(?:forget|(?:delete|erase|remove) (?:the |that |this |my |your |all )*(?:memor(?:y|ies)|notes?|facts?) (?:that|of|about|on|where))"
+    _POLITE + r"(?:forget|(?:delete|erase|remove) (?:the |that |this |my |your |all )*"
+    r"(?:memor(?:y|ies)|notes?|facts?) (?:that|of|about|on|where))"
     r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*",
     re.IGNORECASE | re.DOTALL,
 )
+_OF_THE_SHIP = {"call sign", "callsign", "shift", "units"}
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
@@ -119,7 +121,9 @@ def asked_of_memory(message: str) -> MemoryCommand | None:
             return _command(kind, match, group, offset)
     if match := _WHAT_IS_MY.fullmatch(text.lower()) or _WHERE_I.fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
-        return _command(Command.KNOWN, match, "query", offset) if thing is None or _is_mine(thing) else None
+        start, end = match.span("query")
+        known = MemoryCommand(Command.KNOWN, text[start:end], offset + start, offset + end)
+        return known if thing is None or _is_mine(thing) else None
     return _to_forget(text, offset) or _to_remember(text, offset)
 
 
@@ -176,14 +180,17 @@ def _mine() -> frozenset[str]:
 
 
 def _is_mine(thing: str) -> bool:
-    """Whether only the user can know of it: "my favourite tea", "my dog's name", and not "my query's result"."""
+    """Whether only the user can know of it: "my favourite tea", "my dog's name", not "my query's result"."""
     thing = re.sub(r"['’]s? ", " ", f"{thing} ").strip().removesuffix(" name")
     return thing in _mine() or re.match(r"(?:favou?rite|preferred|default|usual) ", thing) is not None
 
 
 # -- tools ---------------------------------------------------------------------------------------------
 
-_TOOL = r"(?:tools?|commands?|functions?|sub-?commands?|slash commands?|flags?|plug-?ins?|api calls?|endpoints?|cli|shortcuts?)"
+_TOOL = (
+    r"(?:tools?|commands?|functions?|sub-?commands?|slash commands?|flags?|plug-?ins?|api calls?|endpoints?"
+    r"|cli|shortcuts?)"
+)
 _ABOUT_TOOLS = re.compile(
     rf"\b(?:what|which|how|list|show|name|explain|describe|give|tell|use|call|run|invoke|can|do|does|is"
     rf"|are|where|why|help)\b.*\b{_TOOL}\b"

@@ -43,7 +43,7 @@ def validity_of(text: str, *, said_at: float, zone: tzinfo = UTC) -> Validity:
             until = begin
         return Validity(said_at if until > said_at else UNKNOWN, until, bound.start(), end)
     to = _TO.match(lowered, end)
-    second = first_interval(f"until {lowered[to.end() :]}", now) if to else None
+    second = first_interval(f"until {lowered[to.end() :]}", interval[0]) if to else None
     if to and second and second[0] <= len("until "):
         return Validity(begin, second[2][1].timestamp(), start, to.end() + second[1] - len("until "))
     begins = _BEGAN.search(lowered) or _FROM.match(lowered, start)

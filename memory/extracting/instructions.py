@@ -38,14 +38,14 @@ _PATTERNS = (
     # what the assistant must do
     rf"\byou {_MUST} {_HOW}{_TO_ANSWER}\b|\byou {_MUST} (?:now |only |always |never )+{_TO_ACT}\b",
     rf"\b{_ASSISTANT} {_MUST} {_HOW}{_TO_ACT}\b",
-    r"(?:\A|[.!?:;,\n>]\s*|\b(?:please|and|then|also|but|must|should|to|that you) )"
+    r"(?:\A|[.!?:;,\n>]\s{0,3}|\b(?:please|and|then|also|but|must|should|to|that you) )"
     rf"(?:always|never|only|henceforth|in future) {_TO_ANSWER}\b",
-    rf"\b(?:answer|reply|respond)(?: to (?:me|everything|all|questions?|users?|this))? (?:only|always"
-    rf"|exclusively|just)"
+    r"\b(?:answer|reply|respond)(?: to (?:me|everything|all|questions?|users?|this))? (?:only|always"
+    r"|exclusively|just)"
     r" (?:in|with|by|as)\b",
     # who the assistant is
     r"\byou are (?:now |henceforth )|\byou are (?:no longer|(?:an? )?(?:unrestricted|jailbroken|evil)|dan\b)",
-    r"(?:\A|[.!?:;,\]\n>]\s*|\b(?:you|please|must|should|to|now) )(?:act|behave) as (?:if you"
+    r"(?:\A|[.!?:;,\]\n>]\s{0,3}|\b(?:you|please|must|should|to|now) )(?:act|behave) as (?:if you"
     r"|though you|an?|the)\b",
     r"\bpretend (?:to be|you are|you're|that you)\b|\brole-?play (?:as|that)\b",
     r"\byour (?:new |only |real |true |main )?(?:role|task|job|goal|purpose|mission|instructions?"
@@ -62,7 +62,7 @@ _PATTERNS = (
     rf"|only |just )*{_TO_ANSWER}\b",
     r"\banswer (?:every|all|any|each) (?:question|message|prompt)s? with\b",
     # marks of a prompt
-    r"(?:\A\W*|<!-- *|\n *)(?:system|developer|assistant|admin(?:istrator)?|root|operator)"
+    r"(?:\A\W{0,20}|<!-- {0,3}|\n {0,3})(?:system|developer|assistant|admin(?:istrator)?|root|operator)"
     r"(?: (?:prompt|message|note|override|update|notice))? ?[:>\]] *(?:\S+ +){2}\S",
     r"<\|?/?(?:im_start|im_end|system|sys|assistant|instructions?)\|?>|\[/?(?:inst|system)\]|<<sys>>"
     r"|#{2,} ?(?:system prompt|instructions? for)\b",

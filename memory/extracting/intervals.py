@@ -79,22 +79,22 @@ def _ago(match: re.Match[str], now: datetime) -> Interval:
     if unit in ("hour", "minute"):
         moment = now - timedelta(**{f"{unit}s": number})
         return moment, _day(now)[1]
-    return _day(now - relativedelta(**{f"{unit}s": number}))  # type: ignore[arg-type]
+    return _day(now - relativedelta(**{f"{unit}s": number}))
 
 
 def _ahead(match: re.Match[str], now: datetime) -> Interval:
     unit = match["unit"]
-    return _day(now + relativedelta(**{f"{unit}s": _number(match["number"])}))  # type: ignore[arg-type]
+    return _day(now + relativedelta(**{f"{unit}s": _number(match["number"])}))
 
 
 def _past(match: re.Match[str], now: datetime) -> Interval:
-    begin = now - relativedelta(**{f"{match['unit']}s": _number(match["number"] or "one")})  # type: ignore[arg-type]
+    begin = now - relativedelta(**{f"{match['unit']}s": _number(match["number"] or "one")})
     return begin, _day(now)[1]
 
 
 def _unit(match: re.Match[str], now: datetime) -> Interval:
     shift = {"last": -1, "this": 0, "next": 1, "current": 0, "previous": -1}[match["which"]]
-    return _UNITS[match["unit"]](now + relativedelta(**{f"{match['unit']}s": shift}))  # type: ignore[arg-type]
+    return _UNITS[match["unit"]](now + relativedelta(**{f"{match['unit']}s": shift}))
 
 
 def _weekday(match: re.Match[str], now: datetime) -> Interval:

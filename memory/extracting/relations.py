@@ -20,6 +20,7 @@ from memory.extracting.shown import Shown, shown
 MOST = 8  # relations that are taken of one text
 LONGEST_PHRASE = 6  # words: of more, some belong to another part of the sentence
 LONGEST_CLAUSE = 24
+LONGEST_SENTENCE = 1_000  # characters
 
 _SENTENCE = re.compile(r"[^\n.!?]+(?:[.!?](?!\s)[^\n.!?]*)*[.!?]?")
 _TOKEN = re.compile(r"`[^`]*`|[^\W_][\w'’%°/-]*(?:[.:]\w+)*[!]?|[^\w\s]")
@@ -68,8 +69,9 @@ def relations_in(text: str) -> tuple[Relation, ...]:
         for kind, kinds in _KINDS.items()
     }
     found: list[Relation] = []
-    for sentence in _SENTENCE.finditer(_hidden(view)):
-        for stated in _in_sentence(view, sentence.start(), sentence.end(), names):
+    prose = _hidden(view)
+    for sentence in _SENTENCE.finditer(prose):
+        for stated in _in_sentence(view, prose[: sentence.end()], sentence.start(), names):
             relation = _relation(view.text, stated)
             if not any(_same(relation, other) for other in found):
                 found.append(relation)
@@ -87,10 +89,10 @@ def _hidden(view: Shown) -> str:
 
 
 def _in_sentence(
-    view: Shown, start: int, end: int, names: Mapping[str, list[tuple[int, int]]]
+    view: Shown, text: str, start: int, names: Mapping[str, list[tuple[int, int]]]
 ) -> Iterator[_Stated]:
-    text = _hidden(view)[:end]
-    if text.rstrip().endswith("?"):
+    """What the sentence states that begins at `start` and is the end of `text`."""
+    if text.endswith("?") or len(text) - start > LONGEST_SENTENCE:
         return
     yield from _defined(view, text, start)
     last: _Stated | None = None
@@ -211,7 +213,7 @@ def _phrase(text: str, start: int) -> _Phrase | None:
 
 def _clause(text: str, start: int) -> _Phrase | None:
     """What follows, up to a semicolon or the sentence's end."""
-    tokens = []
+    tokens: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text, start):
         if token[0] in ";:" or len(tokens) > LONGEST_CLAUSE:
             break
@@ -242,7 +244,7 @@ def _opens(word: str) -> bool:
 def _is_supposed(text: str, start: int, at: int) -> bool:
     """True where the sentence begins with a condition, or the clause with a supposition."""
     first = _TOKEN.search(text, start, at)
-    return bool(first) and _word(first) in grammar()["supposes"]
+    return first is not None and _word(first) in grammar()["supposes"]
 
 
 def _is_named(phrase: _Phrase, names: list[tuple[int, int]]) -> bool:
@@ -307,3 +309,8 @@ def rules() -> tuple[_Rule, ...]:
                     _Rule(row["label"], compiled, passive, row.get("subject", ""), row.get("object", ""))
                 )
     return tuple(found)
+
+
+def labels() -> tuple[str, ...]:
+    """What relations may be called, in the order of the rules."""
+    return tuple(dict.fromkeys(rule.label for rule in rules()))

@@ -22,7 +22,9 @@ MOST_WORDS = 10  # of an object: more of them are a story
 LONGEST = 400  # characters of a clause; nobody states one thing at greater length
 
 _CUT = re.compile(
-    r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but)\b.*$"
+    r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but|due to)"
+    r"\b.*$"
+    r"|\s+and (?:want|need|would|i|it|then|they|get|can|could|am|was|is|must|have to)\b.*$"
     r"|\s+\(.*$",
     re.DOTALL,
 )
@@ -32,7 +34,9 @@ _TRAILING = re.compile(
     r"|by the way|btw|actually|though|instead|right now|already|best|the most|most of all|any ?more"
     r"|any longer|ok|okay)$"
 )
-_NOT_THIS = re.compile(r"^(?P<object>.+?),? (?:and )?not (?!only)(?P<replaces>.+)$")
+_NOT_THIS = re.compile(
+    r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
+)
 _BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
 _DANGLING = re.compile(r"[\s,]+(?:on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
 _VAGUE = re.compile(
@@ -97,12 +101,13 @@ def statements_in(
     only where the user asked to remember it, as not trusted.
     """
     found: list[Statement] = []
-    subject = USER
+    subject = ""  # of the clause before, where that stated something
     for clause in clauses_of(message):
         if len(clause.text) > LONGEST:
             continue
         said = _said(clause, subject, found[-1] if found else before, said_at=said_at, zone=zone)
         if said is None:
+            subject = ""
             continue
         subject = said.subject
         statement = _statement(message, clause, said, said_at=said_at, zone=zone)
@@ -169,6 +174,8 @@ def _said(
     clause: Clause, subject: str, before: Statement | None, *, said_at: float, zone: tzinfo
 ) -> _Said | None:
     text = clause.text
+    if clause.goes_on and not subject:
+        return None
     if clause.by:
         text = f"{clause.by} {text}"
     elif clause.goes_on and not re.match(r"I\b", text):
