@@ -12,7 +12,14 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from memory.deciding import Candidate, Deciding
-from memory.extracting import entities_in, extract_with, normalised, relations_in, statements_in, without_secrets
+from memory.extracting import (
+    entities_in,
+    extract_with,
+    normalised,
+    relations_in,
+    statements_in,
+    without_secrets,
+)
 from memory.extracting.records import Extraction, Statement
 from memory.guard import left_out
 from memory.ids import id_of, new_id
@@ -456,9 +463,7 @@ class _Graph:
         return known
 
 
-def _gaps(
-    message: str, spans: Sequence[tuple[int, int]], *, start: int, end: int
-) -> list[tuple[int, int]]:
+def _gaps(message: str, spans: Sequence[tuple[int, int]], *, start: int, end: int) -> list[tuple[int, int]]:
     """What the spans leave out between `start` and `end`, where it is more than a word or two."""
     edges = [start, *(edge for span in sorted(spans) for edge in span), end]
     gaps = [

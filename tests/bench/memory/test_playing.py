@@ -69,7 +69,7 @@ def test_a_memory_that_keeps_everything_fails_what_it_should() -> None:
     assert values(SCRIPTS["forget-the-piano"], Notebook())[playing.DELETION] == [1, 1]
     assert sum(values(SCRIPTS["two-users"], Notebook())[playing.ISOLATION]) > 0
     assert sum(values(SCRIPTS["instructions"], Notebook())[playing.ACTED]) > 0
-    assert sum(values(SCRIPTS["secrets"], Notebook())[playing.SECRETS]) == 5
+    assert sum(values(SCRIPTS["secrets"], Notebook())[playing.SECRETS]) == 4
     assert set(values(SCRIPTS["who-is-right"], Notebook())[playing.DISPUTES]) == {0}
 
 
