@@ -124,14 +124,19 @@ class UserMemory:
     def read(self, message: str) -> tuple[Sequence[Found], Reading]:
         """What a message brings to mind by the preset's policy, and all that was weighed for it.
 
-        Memories of documents are checked against these first.
+        Where memories of documents are among it, they are checked against these first.
         """
-        self.check_documents()
-        preset = self.preset
-        reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
-        found = recall.recallable(reading.found, preset)
+        found, reading = self._read(message)
+        of_documents = any(source.source for item in found for source in item.memory.sources)
+        if of_documents and self.check_documents():
+            found, reading = self._read(message)
         fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
         return self._with_other_sides(found[:fitting]), reading
+
+    def _read(self, message: str) -> tuple[Sequence[Found], Reading]:
+        preset = self.preset
+        reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
+        return recall.recallable(reading.found, preset), reading
 
     def _search(self, query: str, **given: Any) -> Reading:
         return recall.search(self.index, query, encoder=self.indexes.encoder, options=self.options, **given)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
+from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
 from ui.conversation.runner import runner
+from ui.shared.process import GivenAthena
 
 Run = Callable[..., AppTest]
 
@@ -98,3 +101,26 @@ def test_the_inspector_looks_at_ones_own_and_at_what_is_private(athena: Athena, 
     athena.conversations.save_turn(theirs, answered())
     assert "Nothing has been asked yet" in texts(run_app(athena, page="inspector"))
     assert "Nothing has been asked yet" not in texts(run_app(athena, page="inspector", u="ann"))
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_a_deleted_conversation_may_take_along_what_was_remembered_from_it(
+    athena: Athena, forget: bool
+) -> None:
+    conversation = athena.conversations.create("Valves").info.id
+    turn = athena.conversations.save_turn(conversation, answered())
+    source = MemorySource(turn_id=turn, end=3, quote="Why")
+    athena.memories.apply("local", adding(memory("It is OFFLINE.", user="local", sources=(source,))))
+    app = AppTest.from_string(
+        f"from ui.chat.sidebar import confirm_deletion\nconfirm_deletion({conversation!r}, 'Valves')"
+    )
+    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    app.run(timeout=30)
+    box = app.checkbox(key="forget-remembered")
+    assert box.label.endswith("(1)")
+    box.set_value(forget).run()
+    app.button(key="discard-conversation").click().run()
+    assert not app.exception
+    assert athena.conversations.list() == []
+    left = athena.memories.load("local").memories
+    assert [row.sources[0].turn_id for row in left] == ([] if forget else [""])

@@ -145,12 +145,33 @@ def _file_name(title: str) -> str:
     return "-".join(part for part in kept.split("-") if part)[:60] or "conversation"
 
 
+def _remembered_of(conversation: str) -> list[str]:
+    """The ids of the memories that come from a conversation; without it they keep the words, and no link."""
+    athena = process.athena()
+    try:
+        turns = {turn.id for turn in athena.conversations.get(conversation).turns}
+    except UnknownConversation:  # deleted in another window
+        return []
+    return [
+        memory.id
+        for memory in athena.memories.load(whose.user()).memories
+        if any(source.turn_id in turns for source in memory.sources)
+    ]
+
+
 @st.dialog("Delete this conversation?")
 def confirm_deletion(conversation: str, title: str) -> None:
     """Ask before a conversation is deleted."""
     st.text(f"“{title}” and its answers will be deleted for good.")
+    remembered = _remembered_of(conversation)
+    forget = bool(remembered) and st.checkbox(
+        f"Forget what was remembered from it, too ({len(remembered)})", key="forget-remembered"
+    )
     if messages.confirmed(no="Keep it", yes="Delete", key="conversation"):
         runner().forget(conversation)
+        if forget:
+            memory = process.athena().memory_of(whose.user())
+            memory.forget(memory.forgetting(remembered), words=False)  # the turns go anyway
         try:
             process.athena().conversations.delete(conversation)
         except UnknownConversation:  # deleted in another window, which is what was asked for

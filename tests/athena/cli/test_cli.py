@@ -386,6 +386,29 @@ def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:
     assert ok("ask", "Which antenna?", "--data-dir", str(data_dir))["conversation_id"] != conversation
 
 
+def test_ask_as_another_user(data_dir: Path) -> None:
+    where = ("--data-dir", str(data_dir))
+    conversation = ok("ask", "Fan?", "--user", "ann", *where)["conversation_id"]
+    other = run("ask", "Fan?", "--conversation", conversation, *where)
+    assert other.exit_code == 1
+    assert "belongs to 'ann', not to 'local'" in " ".join(other.stderr.split())
+    assert "--user 'ann'" in " ".join(other.stderr.split())
+    again = ok("ask", "And the tank?", "--conversation", conversation, "--user", "ann", *where)
+    assert again["conversation_id"] == conversation
+    assert run("ask", "Fan?", "--user", "", *where).exit_code == 1
+
+
+def test_a_private_question_leaves_nothing(manual: Path, tmp_path: Path) -> None:
+    where = ("--data-dir", str(tmp_path / "data"))
+    assert run("ingest", str(manual), *where).exit_code == 0
+    assert "fan" in ok("ask", "Does the xylophone fan hum?", "--private", *where)["answer"].lower()
+    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+    assert files and not [path for path in files if b"xylophone" in path.read_bytes()]
+    mixed = run("ask", "Fan?", "--private", "--conversation", "x", *where)
+    assert mixed.exit_code == 2
+    assert "leave out --conversation or --private" in " ".join(mixed.output.replace("│", " ").split())
+
+
 def test_ask_in_a_conversation_that_is_not_stored(data_dir: Path) -> None:
     result = run("ask", "Fan?", "--conversation", "gone", "--data-dir", str(data_dir))
     assert result.exit_code == 1
