@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bench.memory.athena_memory import AthenaMemory
 from bench.memory.playing import NEED_MEMORY, play
 from bench.memory.scripts import load_scripts
-from bench.memory.speed import read_and_write, search_in_turns
+from bench.memory.speed import Took, read_and_write, search_in_turns
 from bench.results import Runs, Say
 from evals.conversations.reading import load_conversations
 from evals.runs.memory import evaluate
@@ -68,8 +68,8 @@ def _speed(bench: Bench, preset: PresetName) -> Runs:
             Path(folder), preset=preset, encoder=bench.encoder, count=bench.memories, times=bench.times
         )
     runs.facts["memories"] = bench.memories
-    runs.add("read_ms", *times.reads)
-    runs.add("write_ms", *times.writes)
+    _add(runs, "read", times.reads)
+    _add(runs, "write", times.writes)
     return runs
 
 
@@ -78,8 +78,13 @@ def _turns(bench: Bench) -> Runs:
     found = search_in_turns(encoder=bench.encoder, count=bench.memories, times=bench.times)
     runs.facts["turns"] = bench.memories
     runs.add("build_seconds", found.build_seconds)
-    runs.add("search_ms", *found.searches)
+    _add(runs, "search", found.searches)
     return runs
+
+
+def _add(runs: Runs, name: str, times: Sequence[Took]) -> None:
+    runs.add(f"{name}_ms", *(took.ms for took in times))
+    runs.add(f"{name}_cpu_ms", *(took.cpu_ms for took in times))
 
 
 def _conversations(bench: Bench, name: str, path: Path) -> Runs:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -47,12 +47,19 @@ WORDS = ("green", "small", "heavy", "northern", "broken", "silver", "quiet", "se
 TURN_WORDS = 20  # of what is said in a turn
 
 
+class Took(NamedTuple):
+    """One call in milliseconds: by the clock, and of the processors' time, to which others do not add."""
+
+    ms: float
+    cpu_ms: float
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long each read and each write took, in milliseconds."""
+    """How long each read and each write took."""
 
-    reads: Sequence[float]
-    writes: Sequence[float]
+    reads: Sequence[Took]
+    writes: Sequence[Took]
 
 
 def fill(memory: AthenaMemory, *, count: int, encoder: Encoder) -> None:
@@ -90,8 +97,8 @@ def read_and_write(folder: Path, *, preset: PresetName, encoder: Encoder, count:
             thing = THINGS[number % len(THINGS)]
             asked = f"Which {thing} did I describe {number}?"
             said = f"My favourite {thing} of shelf {number} is number {number * 7}."
-            reads.append(_ms(partial(memory.recalled, USER, asked, at=at)))
-            writes.append(_ms(partial(memory.remember, USER, said, at=at, fact=True)))
+            reads.append(_took(partial(memory.recalled, USER, asked, at=at)))
+            writes.append(_took(partial(memory.remember, USER, said, at=at, fact=True)))
         return Times(reads, writes)
     finally:
         memory.close()
@@ -102,7 +109,7 @@ class TurnTimes:
     """How long an index of turns took to build without its vectors, and each search in milliseconds."""
 
     build_seconds: float
-    searches: Sequence[float]
+    searches: Sequence[Took]
 
 
 def search_in_turns(*, encoder: Encoder, count: int, times: int) -> TurnTimes:
@@ -124,7 +131,7 @@ def search_in_turns(*, encoder: Encoder, count: int, times: int) -> TurnTimes:
     seconds = time.perf_counter() - started
     search_turns(index, "What did Ada paint?", encoder=encoder)
     asked = [f"When was Ben's {THINGS[number % len(THINGS)]} {number} sold?" for number in range(times)]
-    searches = [_ms(partial(search_turns, index, question, encoder=encoder)) for question in asked]
+    searches = [_took(partial(search_turns, index, question, encoder=encoder)) for question in asked]
     return TurnTimes(seconds, searches)
 
 
@@ -140,7 +147,7 @@ def _vectors(random: np.random.Generator, count: int, dimensions: int) -> NDArra
     return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
 
-def _ms(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
+def _took(work: Callable[[], object]) -> Took:
+    started, cpu = time.perf_counter(), time.process_time()
     work()
-    return (time.perf_counter() - started) * 1000
+    return Took((time.perf_counter() - started) * 1000, (time.process_time() - cpu) * 1000)
