@@ -155,7 +155,7 @@ def _when(results: Results) -> str:
     loads = [float(record.facts.get("load_before", 0)) for record in records] or [0.0]
     return (
         f"When, and at which commit: {', '.join(days)} at {', '.join(commits)}; load average before: "
-        f"{min(loads)} to {max(loads)}. Where other work disturbed it, the processors' time is the one to read."
+        f"{min(loads)} to {max(loads)}. Beside other work, the processors' time is the one to read."
     )
 
 
@@ -165,7 +165,7 @@ def _turns(record: Record) -> str:
     clock, work = record.run("search_ms"), record.run("search_cpu_ms")
     built = seconds(median(record.run("build_seconds")))
     return (
-        f"At {record.facts['turns']:,} turns a search takes {milliseconds(p50(clock))}, its embedding included "
+        f"At {record.facts['turns']:,} turns a search takes {milliseconds(p50(clock))}, embedding included "
         f"(p95 {milliseconds(p95(clock))}, of the processors' time {milliseconds(p95(work))}); the index is "
         f"built in {built} from vectors that are there."
     )
