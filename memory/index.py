@@ -35,7 +35,7 @@ class UserIndex:
         self.lock = threading.RLock()
         self.user = known.user
         self.version = known.version
-        self.memories: dict[str, Memory] = {}
+        self.memories: dict[str, Memory] = {}  # in the order of their creation
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
         self.relations: dict[str, Relation] = {}
@@ -52,7 +52,7 @@ class UserIndex:
         self._vectors = np.zeros((FIRST_ROWS, encoder.dimensions), dtype=np.float32)
         self._times = np.zeros((FIRST_ROWS, 4), dtype=np.float64)
         self._taken = np.zeros(FIRST_ROWS, dtype=bool)
-        for memory in known.memories:
+        for memory in sorted(known.memories, key=lambda memory: (memory.created_at, memory.id)):
             self._put(memory)
         for entity in known.entities:
             self._name(entity)

@@ -5,6 +5,7 @@ guard → extract → decide → one write, which is decided again where somebod
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,12 +16,14 @@ from memory.deciding import Candidate, Deciding
 from memory.extracting import (
     entities_in,
     extract_with,
+    importance_of,
     normalised,
-    relations_in,
+    reads_as_instruction,
+    single_valued,
     statements_in,
     without_secrets,
 )
-from memory.extracting.records import Extraction, Statement
+from memory.extracting.records import Category, Extraction, Statement
 from memory.guard import left_out
 from memory.ids import id_of, new_id
 from memory.index import plain
@@ -46,13 +49,14 @@ if TYPE_CHECKING:
 
 Complete = Callable[[str], str]
 
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
+
 ASKING = "Remember that "
 NOTHING_ASKED = "nothing was asked to be remembered"
 LEAST_WORDS = 3  # of what is kept although no rule reads it
 ASKED_FOR = "You asked to remember it."
 STATED = "You said it."
 QUESTION = "You asked it, and it was answered."
-DOCUMENT = "A document says it."
 SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
 MOST_ENTITIES = 20  # of one answer
 MOST_ANSWER = 300  # characters of an answer that are kept with its question
@@ -153,21 +157,21 @@ class Remembering:
         step = self._written(step, self._embedded(candidates), said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
-    def meaning(self, text: str) -> Memory:
-        """A text as the memory that it would become, if it were kept."""
+    def reworded(self, memory: Memory, text: str, index: UserIndex) -> MemoryChanges:
+        """A memory that says something else under its id, and whom and what it names now."""
         said = Said(turn_id="", question=ASKING + text, at=self.clock())
-        found = self._extracted(said.question, said_at=said.at).statements
-        if len(found) == 1:
-            return self._candidate(found[0], said).memory
-        return self._verbatim(text, said, start=0, end=len(text)).memory
-
-    def document(self, *, source: str, text: str, at: float, file_hash: str) -> RememberStep:
-        """Keep whom and what a document's text names, and what relates them; no facts."""
-        step = RememberStep(preset=self.preset.name, started_at=time.time(), by="rules")
-        said = Said(turn_id="", question="", at=at)
-        extraction = Extraction(entities=entities_in(text), relations=relations_in(text))
-        del file_hash
-        return self._written(step, [], said=said, extraction=extraction, source=source)
+        extraction = self._extracted(said.question, said_at=said.at)
+        fresh = (
+            self._candidate(extraction.statements[0], said)
+            if len(extraction.statements) == 1
+            else self._verbatim(said.question, said, start=len(ASKING), end=len(said.question))
+        )
+        names = ("subject", "predicate", "object", "trusted")
+        values = {name: getattr(fresh.memory, name) for name in names}
+        after = replace(memory, text=text, stale=False, **values)
+        candidate = replace(fresh, memory=after, start=0, end=len(said.question))
+        named = self.named(index, said, extraction, kept=[candidate])
+        return replace(named, memories=(after,))
 
     # -- extracting ---------------------------------------------------------------------------------
 
@@ -181,17 +185,16 @@ class Remembering:
 
     def _last_statement(self) -> Statement | None:
         """What the user stated last: "actually, it is Y" corrects that."""
-        from memory.extracting import single_valued
-        from memory.extracting.records import Category
-
         index = self.indexes.of(self.user)
         with index.lock:
-            stated = [
-                memory
-                for memory in index.memories.values()
-                if memory.live and memory.origin == "user" and memory.kind in ("fact", "observation")
-            ]
-        last = max(stated, key=lambda memory: memory.created_at, default=None)
+            last = next(
+                (
+                    memory
+                    for memory in reversed(index.memories.values())  # in the order of their creation
+                    if memory.live and memory.origin == "user" and memory.kind in ("fact", "observation")
+                ),
+                None,
+            )
         if last is None:
             return None
         return Statement(
@@ -235,11 +238,11 @@ class Remembering:
             replaces=item.replaces,
             ends=item.ends,
             negated=item.negated,
+            start=item.start,
+            end=item.end,
         )
 
     def _verbatim(self, message: str, said: Said, *, start: int, end: int) -> Candidate:
-        from memory.extracting import importance_of, reads_as_instruction
-
         text = message[start:end]
         start += len(text) - len(text.lstrip(" \t\n.,;"))
         end -= len(text) - len(text.rstrip())
@@ -257,7 +260,9 @@ class Remembering:
                 valid_at=said.at,
                 created_at=self.clock(),
                 sources=_bound(said, start, end),
-            )
+            ),
+            start=start,
+            end=end,
         )
 
     def _question(self, said: Said, extraction: Extraction) -> list[Candidate]:
@@ -271,6 +276,7 @@ class Remembering:
             if any(plain(text) in plain(answer) for text in texts):
                 return []
         first = " ".join(answer.split())[:MOST_ANSWER]
+        trusted = not any(map(reads_as_instruction, (said.question, answer, *_SENTENCE.split(answer))))
         sources = (
             *_bound(said, 0, len(said.question)),
             *(
@@ -291,7 +297,8 @@ class Remembering:
             kind="qa",
             origin="assistant",
             importance=SALIENCE[said.success],
-            why=QUESTION,
+            why=QUESTION if trusted else INSTRUCTION_NOTE,
+            trusted=trusted,
             subject=plain(said.question),
             predicate="answered by",
             object=first,
@@ -300,7 +307,7 @@ class Remembering:
             created_at=self.clock(),
             sources=sources,
         )
-        return [Candidate(memory=kept, single_valued=True)]
+        return [Candidate(memory=kept, single_valued=True, end=len(said.question))]
 
     def _embedded(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         memories = self.indexes.embedded([item.memory for item in candidates])
@@ -315,17 +322,18 @@ class Remembering:
         *,
         said: Said,
         extraction: Extraction,
-        source: str = "",
     ) -> RememberStep:
         """One write of all that was decided; the step says what it did."""
         decided: Deciding
 
         def decide(index: UserIndex) -> MemoryChanges:
             nonlocal decided
-            decided = Deciding(index, self.clock())
+            at = self.clock()  # one time for what comes and for what it ends
+            decided = Deciding(index, at)
             for candidate in candidates:
-                decided.decide(candidate)
-            named = self._named(index, said, extraction, kept=decided.memories.values(), source=source)
+                decided.decide(replace(candidate, memory=replace(candidate.memory, created_at=at)))
+            kept = [item for item in candidates if item.memory.id in decided.memories]
+            named = self.named(index, said, extraction, kept=kept)
             return replace(
                 decided.changes,
                 entities=named.entities,
@@ -356,31 +364,19 @@ class Remembering:
             detail=left_out(kinds),
         )
 
-    def _named(
-        self,
-        index: UserIndex,
-        said: Said,
-        extraction: Extraction,
-        *,
-        kept: Iterable[Memory],
-        source: str,
+    def named(
+        self, index: UserIndex, said: Said, extraction: Extraction, *, kept: Iterable[Candidate]
     ) -> MemoryChanges:
         """Entities, their mentions and relations: of the whole turn, or of what was kept of it alone."""
-        spans = [
-            (part.start, part.end, memory.id)
-            for memory in kept
-            for part in memory.sources
-            if part.part == "question" and (part.turn_id == said.turn_id)
-        ]
-        graph = _Graph(self.user, index, at=said.at, turn_id=said.turn_id, source=source)
-        everything = self.preset.graph or bool(source)
+        spans = [(item.start, item.end, item.memory.id) for item in kept]
+        graph = _Graph(self.user, index, at=said.at, turn_id=said.turn_id)
         for entity in extraction.entities:
             memory_id = next((known for start, end, known in spans if start <= entity.start < end), "")
-            if everything or memory_id:
+            if self.preset.graph or memory_id:
                 graph.mention(entity, memory_id=memory_id)
         for relation in extraction.relations:
             memory_id = next((known for start, end, known in spans if start <= relation.start < end), "")
-            if everything or memory_id:
+            if self.preset.graph or memory_id:
                 graph.relate(relation, memory_id=memory_id)
         if self.preset.graph and said.answer and not said.from_memory:
             recalled = " ".join(
@@ -395,9 +391,9 @@ class Remembering:
 class _Graph:
     """Entities, mentions and relations of one text, resolved against those that are known."""
 
-    def __init__(self, user: str, index: UserIndex, *, at: float, turn_id: str, source: str) -> None:
+    def __init__(self, user: str, index: UserIndex, *, at: float, turn_id: str) -> None:
         self._user, self._index = user, index
-        self._at, self._turn_id, self._source = at, turn_id, source
+        self._at, self._turn_id = at, turn_id
         self._entities: dict[str, Entity] = {}
         self._mentions: dict[str, Mention] = {}
         self._relations: dict[str, Relation] = {}
@@ -416,7 +412,7 @@ class _Graph:
     def mention(self, named: Named, *, memory_id: str = "", part: str = "question") -> str:
         """Note that an entity was spoken of; its id."""
         entity_id = self._resolved(named.name, named.normalised, kind=str(named.kind), aliases=named.aliases)
-        mention_id = id_of(self._user, self._turn_id, self._source, part, memory_id, entity_id)
+        mention_id = id_of(self._user, self._turn_id, part, memory_id, entity_id)
         self._mentions[mention_id] = Mention(
             id=mention_id,
             user=self._user,
@@ -424,7 +420,6 @@ class _Graph:
             at=self._at,
             memory_id=memory_id,
             turn_id=self._turn_id,
-            source=self._source,
         )
         return entity_id
 
@@ -442,7 +437,6 @@ class _Graph:
             at=self._at,
             memory_id=memory_id,
             turn_id=self._turn_id,
-            source=self._source,
         )
 
     def _resolved(self, name: str, key: str, *, kind: str = "", aliases: Sequence[str] = ()) -> str:

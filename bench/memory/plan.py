@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,11 @@ def benchmarks(bench: Bench) -> Mapping[str, Callable[[], Runs]]:
     """Each benchmark by its name."""
     found: dict[str, Callable[[], Runs]] = {}
     for preset in PRESETS:
-        found[f"scripts {preset}"] = lambda preset=preset: _scripts(bench, preset)
-        found[f"speed {preset}"] = lambda preset=preset: _speed(bench, preset)
-    found["turns"] = lambda: _turns(bench)
+        found[f"scripts {preset}"] = partial(_scripts, bench, preset)
+        found[f"speed {preset}"] = partial(_speed, bench, preset)
+    found["turns"] = partial(_turns, bench)
     for name, path in bench.conversations.items():
-        found[f"conversations {name}"] = lambda name=name, path=path: _conversations(bench, name, path)
+        found[f"conversations {name}"] = partial(_conversations, bench, name, path)
     return found
 
 
