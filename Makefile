@@ -1,4 +1,4 @@
-.PHONY: help setup run quick test test-servers check format attack lock images bench bench-server pictures clean
+.PHONY: help setup run quick test test-servers check format attack lock images bench bench-server bench-memory pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -57,6 +57,9 @@ bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: 
 bench-server: setup  ## 20 users at once on the servers, three times; writes docs/benchmarks-server.*
 	@scripts/servers.sh start weaviate mongodb
 	@eval "$$(scripts/servers.sh env)"; $(python) -m bench.server $(options)
+
+bench-memory: setup  ## every preset on the same conversations; writes docs/benchmarks-memory.* (minutes)
+	@$(python) -m bench.memory $(options)
 
 pictures: setup  ## take the README's pictures from the running app
 	@scripts/chromium.sh

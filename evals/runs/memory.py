@@ -11,7 +11,7 @@ from evals.conversations.records import Conversation
 from evals.metrics import mean, percentile, recall_at, reciprocal_rank_at
 from evals.runs.indexing import Report
 from memory.turns.index import TurnIndex
-from memory.turns.search import search_turns
+from memory.turns.search import WEIGHTS, Weights, search_turns
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
@@ -43,12 +43,16 @@ class MemoryReport:
 
 
 def evaluate(
-    conversations: Sequence[Conversation], *, encoder: Encoder, report: Report | None = None
+    conversations: Sequence[Conversation],
+    *,
+    encoder: Encoder,
+    weights: Weights = WEIGHTS,
+    report: Report | None = None,
 ) -> MemoryReport:
     """Remember each conversation as one user's turns, and ask everything that is asked about it."""
     found: list[Found] = []
     for done, held in enumerate(conversations, start=1):
-        found += _ask(held, encoder=encoder)
+        found += _ask(held, encoder=encoder, weights=weights)
         if report:
             report(done, len(conversations))
     times = [item.ms for item in found]
@@ -68,12 +72,12 @@ def evaluate(
     )
 
 
-def _ask(held: Conversation, *, encoder: Encoder) -> list[Found]:
+def _ask(held: Conversation, *, encoder: Encoder, weights: Weights) -> list[Found]:
     index = TurnIndex(held.turns, embed=encoder.encode_passages)
     found = []
     for asked in held.asked:
         started = time.perf_counter()
-        ranking = search_turns(index, asked.question, encoder=encoder, top_k=len(index))
+        ranking = search_turns(index, asked.question, encoder=encoder, top_k=len(index), weights=weights)
         ms = (time.perf_counter() - started) * 1000
         ids = tuple(item.turn.id for item in ranking)
         found.append(Found(asked.category, ids, asked.evidence, ms))

@@ -5,6 +5,7 @@ question → its terms and wording → BM25 and vectors → one score a turn →
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,17 +18,28 @@ if TYPE_CHECKING:
     from memory.turns.index import Numbers, Scores
     from pipeline.models.base import Encoder
 
-# Shares of the best turn's score (docs/decisions/memory-turns.md says how each was found).
-DENSE = 0.55  # the vectors' share of the sum; the rest is BM25's
-BEFORE, BEFORE_THAT, AFTER = 0.15, 0.2, 0.2  # of the neighbours' scores
-SPEAKER = 0.15  # for turns of the one whom the question names
-WHEN = 0.2  # for turns that say when, if that is asked
-ASKING = 0.2  # against turns that ask rather than say
-OWN = 0.3  # for what people said, where an assistant speaks as well
-SESSION = 0.4  # of the best score in the session
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What counts how much: shares of the best turn's score (docs/decisions/memory-turns.md)."""
+
+    dense: float = 0.6  # the vectors' share of the sum; the rest is BM25's
+    before: float = 0.15  # of the score of the turn before
+    before_that: float = 0.2  # of the one before that: in a dialogue, what the same speaker said last
+    after: float = 0.2  # of the turn after
+    speaker: float = 0.15  # for turns of the one whom the question names
+    when: float = 0.2  # for turns that say when, if that is asked
+    asking: float = 0.2  # against turns that ask rather than say
+    own: float = 0.3  # for what people said, where an assistant speaks as well
+    session: float = 0.4  # of the best score in the session
 
 
-def search_turns(index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10) -> list[FoundTurn]:
+WEIGHTS = Weights()
+
+
+def search_turns(
+    index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10, weights: Weights = WEIGHTS
+) -> list[FoundTurn]:
     """The `top_k` turns that most likely answer a question, best first; ties keep the order of the index."""
     if not len(index):
         return []
@@ -35,10 +47,10 @@ def search_turns(index: TurnIndex, question: str, *, encoder: Encoder, top_k: in
     asking = read_question(question, speakers=[name for name in layout.names if name])
     keywords = relative(index.keyword_scores(asking.terms))
     similar = relative(index.similarities(encoder.encode_query(asking.wording)))
-    scores = relative((1 - DENSE) * keywords + DENSE * similar)
-    scores = relative(with_neighbours(scores, layout.before))
-    scores = relative(scores + signals(layout, asking))
-    scores = with_sessions(scores, layout.sessions)
+    scores = relative((1 - weights.dense) * keywords + weights.dense * similar)
+    scores = relative(with_neighbours(scores, layout.before, weights))
+    scores = relative(scores + signals(layout, asking, weights))
+    scores = with_sessions(scores, layout.sessions, share=weights.session)
     return [FoundTurn(index.turns[number], float(scores[number])) for number in _best(scores, top_k)]
 
 
@@ -51,42 +63,41 @@ def _best(scores: Scores, count: int) -> Numbers:
     return np.asarray(among[np.argsort(-scores[among], kind="stable")][:count])
 
 
-def with_neighbours(scores: Scores, before: Numbers) -> Scores:
-    """Each turn's score and a share of those beside it: answers are found by what was asked before them.
-
-    The turn before the one before is, in a dialogue, what the same speaker said last.
-    """
+def with_neighbours(scores: Scores, before: Numbers, weights: Weights = WEIGHTS) -> Scores:
+    """Each turn's score and a share of those beside it: answers are found by what was asked before them."""
     padded = np.append(scores, np.float32(0))  # what is not there has 0: `NONE` is the last one
     links = np.append(before, NONE)
     after = np.zeros_like(padded)
     after[before] = scores
     after[NONE] = 0
-    return np.asarray(
-        scores + BEFORE * padded[before] + BEFORE_THAT * padded[links[before]] + AFTER * after[:-1],
-        dtype=np.float32,
+    beside = (
+        weights.before * padded[before]
+        + weights.before_that * padded[links[before]]
+        + weights.after * after[:-1]
     )
+    return np.asarray(scores + beside, dtype=np.float32)
 
 
-def signals(layout: Layout, asking: Asking) -> Scores:
+def signals(layout: Layout, asking: Asking, weights: Weights = WEIGHTS) -> Scores:
     """What speaks for a turn beside its words: shape (turns,)."""
-    total = -ASKING * layout.asking
+    total = -weights.asking * layout.asking
     if asking.speaker:
-        total = total + SPEAKER * (layout.speakers == layout.names[asking.speaker])
+        total = total + weights.speaker * (layout.speakers == layout.names[asking.speaker])
     if asking.when:
-        total = total + WHEN * layout.dated
+        total = total + weights.when * layout.dated
     if not asking.of_assistant:
-        total = total + OWN * layout.own
+        total = total + weights.own * layout.own
     return np.asarray(total, dtype=np.float32)
 
 
-def with_sessions(scores: Scores, sessions: Numbers) -> Scores:
+def with_sessions(scores: Scores, sessions: Numbers, *, share: float = WEIGHTS.session) -> Scores:
     """Each turn's score and a share of the best one in its session.
 
     Not scaled again: the best scores of long sessions are all alike, and then say little about them.
     """
     best = np.zeros(sessions.max() + 1, dtype=np.float32)
     np.maximum.at(best, sessions, scores)
-    return np.asarray(scores + SESSION * best[sessions], dtype=np.float32)
+    return np.asarray(scores + share * best[sessions], dtype=np.float32)
 
 
 def relative(scores: Scores) -> Scores:

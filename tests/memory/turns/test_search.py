@@ -5,10 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from memory.turns import search
 from memory.turns.index import NONE, TurnIndex
 from memory.turns.records import Turn
-from memory.turns.search import relative, search_turns, with_neighbours, with_sessions
+from memory.turns.search import WEIGHTS, relative, search_turns, with_neighbours, with_sessions
 from tests.fakes import FakeEncoder
 
 TALK = ("Good morning!", "It rains.", "Coffee would be nice.", "I am late for work.")
@@ -28,15 +27,17 @@ def test_a_turn_lends_shares_of_its_score_to_those_beside_it() -> None:
     scores = np.array([1, 0, 0, 0, 0.5], dtype=np.float32)
     before = np.array([NONE, 0, 1, 2, NONE])  # the last one is of another session
     found = with_neighbours(scores, before)
-    expected = [1, search.BEFORE, search.BEFORE_THAT, 0, 0.5]
+    expected = [1, WEIGHTS.before, WEIGHTS.before_that, 0, 0.5]
     assert found.tolist() == pytest.approx(expected)
     back = with_neighbours(np.array([0, 1], dtype=np.float32), np.array([NONE, 0]))
-    assert back.tolist() == pytest.approx([search.AFTER, 1])
+    assert back.tolist() == pytest.approx([WEIGHTS.after, 1])
 
 
 def test_a_session_lends_its_best_score() -> None:
     found = with_sessions(np.array([1, 0, 0.5], dtype=np.float32), np.array([0, 0, 1]))
-    assert found.tolist() == pytest.approx([1 + search.SESSION, search.SESSION, 0.5 + 0.5 * search.SESSION])
+    assert found.tolist() == pytest.approx(
+        [1 + WEIGHTS.session, WEIGHTS.session, 0.5 + 0.5 * WEIGHTS.session]
+    )
 
 
 def test_relative_scores() -> None:
