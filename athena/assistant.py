@@ -266,6 +266,15 @@ class Athena:
         )
         return ChatRecipe(parts, conversation_id)
 
+    def rate(self, turn_id: str, value: int | None, word: str = "") -> None:
+        """Keep what the reader thought of an answer, 1, -1 or None, and say it in the answer's trace.
+
+        Raises `UnknownConversation` where the answer is not stored any more.
+        """
+        self.conversations.set_feedback(turn_id, value, word)
+        if self.tracer:
+            self.tracer.annotate(turn_id, value, word)
+
     def chat_engine(self, **given: Any) -> ChatEngine:
         """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""
         from pipeline.llamaindex.chat_engine import ChatEngine

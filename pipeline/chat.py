@@ -36,6 +36,7 @@ from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.finding.passages import passage_leaves
+from pipeline.models.served import invocation_of
 from pipeline.options import ChatOptions
 from pipeline.redaction import redacted
 from pipeline.steps.events import (
@@ -358,6 +359,7 @@ class ChatRecipe:
             stop=stop or threading.Event(),
             model=self.parts.model_name,
             settings=self.parts.options.model_dump(),
+            invocation=invocation_of(self.parts.llm) if self.parts.llm else {},
         )
         events = self._work(turn)
         try:

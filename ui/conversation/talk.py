@@ -131,6 +131,6 @@ def _rate(key: str) -> None:
         value = int(given["value"]) or None
         word = str(given["word"])[:300] if value else ""
         try:
-            process.athena().conversations.set_feedback(str(given["turn"]), value, word)
+            process.athena().rate(str(given["turn"]), value, word)
         except UnknownConversation as error:  # deleted in another window
             st.toast(str(error))
