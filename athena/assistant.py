@@ -309,6 +309,17 @@ class Athena:
         )
         return ChatRecipe(parts, conversation_id)
 
+    def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
+        """Keep what the reader thought of an answer, 1, -1 or None, and say it in the answer's trace.
+
+        Of a `private` conversation there is no trace. Raises `UnknownConversation` where the answer is not
+        stored any more.
+        """
+        conversations = self.private_conversations if private else self.conversations
+        conversations.set_feedback(turn_id, value, word)
+        if self.tracer and not private:
+            self.tracer.annotate(turn_id, value, word)
+
     def chat_engine(self, **given: Any) -> ChatEngine:
         """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""
         from pipeline.llamaindex.chat_engine import ChatEngine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from athena.loading import part
@@ -56,8 +57,12 @@ def _hypothesizer(settings: Settings, llm: LLM | None) -> Hypothesize | None:
     if llm is None or settings.hyde == "off":
         return None
     from pipeline.answering.prompts import hypothesis_prompt
-    from pipeline.models.generation import complete
+    from pipeline.finding.hyde import Hypothesis
+    from pipeline.models.generation import generate
 
-    return lambda question, stop: complete(
-        llm, hypothesis_prompt(question), timeout_s=settings.hyde_timeout_s, stop=stop
-    )
+    def write(question: str, stop: threading.Event) -> Hypothesis:
+        prompt = hypothesis_prompt(question)
+        found = generate(llm, prompt, timeout_s=settings.hyde_timeout_s, stop=stop)
+        return Hypothesis(found.text, prompt, found.prompt_tokens, found.answer_tokens)
+
+    return write

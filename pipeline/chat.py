@@ -38,6 +38,7 @@ from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.finding.passages import passage_leaves
+from pipeline.models.served import invocation_of
 from pipeline.options import DEFAULT_USER, ChatOptions
 from pipeline.redaction import redacted
 from pipeline.steps.events import (
@@ -419,6 +420,7 @@ class ChatRecipe:
             stop=stop or threading.Event(),
             model=self.parts.model_name,
             settings=self.parts.options.model_dump(),
+            invocation=invocation_of(self.parts.llm) if self.parts.llm else {},
         )
         if not (self.parts.kept or turn.history):
             turn.notices += (NOT_KEPT,)

@@ -26,6 +26,7 @@ class FinishedTurn:
     model: str  # that was connected, also where the answer is quotes in the end; "" = none
     started_at: float  # Unix seconds
     seconds: float
+    invocation: Mapping[str, float] = field(default_factory=dict)  # what the model is asked with
 
 
 Listener = Callable[[FinishedTurn], None]
@@ -40,6 +41,7 @@ class RunningTurn:
     stop: threading.Event
     model: str  # "" = none is connected
     settings: Mapping[str, object]
+    invocation: Mapping[str, float] = field(default_factory=dict)
     question: str = ""  # the message as it is searched for
     beside: Beside | None = None  # its other reading, in a conversation
     recollection: Recollection = field(default_factory=Recollection)
@@ -75,6 +77,7 @@ class RunningTurn:
             model=self.model,
             started_at=self.trace.started_at,
             seconds=self.trace.seconds,
+            invocation=self.invocation,
         )
 
     def answer(self, **given: Any) -> Answer:

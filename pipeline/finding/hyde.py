@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,10 +19,20 @@ if TYPE_CHECKING:
 MAX_HYPOTHESIS_CHARACTERS = 2000
 
 
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A hypothetical passage, what the model was asked for it, and the tokens that it counted."""
+
+    text: str
+    prompt: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+
+
 class Hypothesize(Protocol):
     """Writes a hypothetical passage for a question; raises `ModelError`, ends early once stop is set."""
 
-    def __call__(self, question: str, stop: threading.Event, /) -> str:
+    def __call__(self, question: str, stop: threading.Event, /) -> Hypothesis:
         """Write it."""
 
 
@@ -55,10 +65,17 @@ def write(
 def _written(step: RunningStep[HydeStep], hypothesize: Hypothesize, stop: threading.Event) -> str:
     """A new hypothesis, or "" where the model fails: the search goes on without it, and says so."""
     try:
-        hypothesis = tidy(hypothesize(step.record.question, stop))
+        written = hypothesize(step.record.question, stop)
     except ModelError as error:
         step.fail(str(error))
         return ""
+    hypothesis = tidy(written.text)
+    step.record = replace(
+        step.record,
+        prompt=written.prompt,
+        prompt_tokens=written.prompt_tokens,
+        answer_tokens=written.answer_tokens,
+    )
     if stop.is_set():  # half a hypothesis finds something else
         step.skip(STOPPED)
         return ""

@@ -212,8 +212,14 @@ def complete(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event |
 
     When `stop` is set meanwhile, returns what had arrived by then.
     """
+    return generate(llm, prompt, timeout_s=timeout_s, stop=stop).text
+
+
+def generate(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event | None = None) -> Generation:
+    """The same, with how it went."""
     stream = ChatStream(llm, [Message("user", prompt)], stop=stop or threading.Event(), deadline_s=timeout_s)
-    return "".join(stream)
+    text = "".join(stream)
+    return stream.generation or Generation(text, "stopped")
 
 
 def _later(end: Delta, delta: Delta) -> Delta:

@@ -146,7 +146,7 @@ def _bars(total: int, on_progress: Callable[[Pulling], None] | None) -> Any:
 
     done = 0
 
-    class Bar(tqdm):  # type: ignore[type-arg]
+    class Bar(tqdm):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs.pop("name", None)
             super().__init__(*args, **(kwargs | {"disable": True}))

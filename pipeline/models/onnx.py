@@ -35,8 +35,17 @@ and costs an embedding 10 to 20 % (1.31, AVX-512)."""
 TOKENIZE_AT_ONCE = 2048  # texts; more would only hold more of the tokenizer's large records in memory
 
 
+def send_nothing() -> None:
+    """Keep ONNX Runtime from sending what it runs to its maker, which it does from 1.29 on by default.
+
+    It looks when it is first imported; a user who has set the variable is obeyed.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 def open_session(path: Path) -> InferenceSession:
     """Open a model for the CPU: each call of `run` computes in the thread that calls it."""
+    send_nothing()
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

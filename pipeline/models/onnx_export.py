@@ -7,6 +7,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from pipeline.models.onnx import send_nothing
+
 OPSET = 17
 
 
@@ -45,6 +47,7 @@ def export(network: Any, path: Path, *, inputs: tuple[str, ...], output: tuple[s
 
 def quantize(source: Path, target: Path) -> None:
     """Weights as signed 8-bit integers, a scale a channel; activations as it runs, one range a batch."""
+    send_nothing()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True)

@@ -270,10 +270,9 @@ def check_openai(event: Json) -> None:
             raise Misbehaviour(f"a delta that is {_named(delta)}")
         _typed(choice, "finish_reason", str)
         _check_said(delta)
-    usage = event.get("usage")
     _typed(event, "usage", dict)
-    for name in ("prompt_tokens", "completion_tokens") if usage else ():
-        _count(usage, name)
+    for name in ("prompt_tokens", "completion_tokens"):
+        _count(event.get("usage") or {}, name)
 
 
 def check_progress(event: Json) -> None:
@@ -314,13 +313,19 @@ def _count(event: Json, name: str, *, most: int = MOST_COUNT) -> None:
 
 
 def _named(value: object) -> str:
-    if value is None:
-        return "null or missing"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float):
-        return "a number"
-    return {str: "a text", list: "a list", dict: "an object"}.get(type(value), "something else")
+    match value:
+        case None:
+            return "null or missing"
+        case bool():
+            return "true or false"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "a number"
 
 
 def _megabytes(size: int) -> str:

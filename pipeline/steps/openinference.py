@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
+from itertools import islice, zip_longest
 
 from openinference.semconv import trace as semconv
 
@@ -18,6 +19,7 @@ from pipeline.redaction import redacted
 from pipeline.steps.records import (
     CondenseStep,
     EmbedStep,
+    FetchedSection,
     FuseStep,
     GenerateStep,
     HydeStep,
@@ -47,6 +49,7 @@ LIMIT = 20_000
 LENGTHS = (100, 50, 20, 5, 1)
 CHARACTERS = 200  # of a text in a value that is too long, for each item that its lists keep
 MOST_DOCUMENTS = 50
+MOST_CONTENT = 1000  # characters of a document that a step before the selection found
 
 KINDS: Mapping[type[Step], Kind] = {
     HydeStep: Kind.LLM,
@@ -78,6 +81,7 @@ def turn_attributes(turn: FinishedTurn) -> Attributes:
         "athena.abstained": answer.abstained,
         "athena.mode": answer.mode,
         "athena.status": answer.status,
+        "athena.verdict": answer.verdict or "",
         "athena.turn_id": answer.turn_id,
         names.METADATA: bounded_json(
             {
@@ -110,13 +114,19 @@ def _of_kind(step: Step, turn: FinishedTurn) -> Attributes:
         case CondenseStep() if kind_of(step, turn) is Kind.LLM:
             return _model(turn) | _messages(names.LLM_OUTPUT_MESSAGES, [_said(step.question)])
         case HydeStep():
-            return _model(turn) | _messages(names.LLM_OUTPUT_MESSAGES, [_said(step.hypothesis)])
+            return _hypothesis(step, turn)
         case EmbedStep():
             text = f"{names.EMBEDDING_EMBEDDINGS}.0.{Embedding.EMBEDDING_TEXT}"
             return {
                 names.EMBEDDING_MODEL_NAME: step.model,
                 text: bounded(turn.answer.corrected or turn.answer.condensed_question),
             }
+        case SearchStep():
+            return _searched(step, turn)
+        case FuseStep():
+            return _found(((item.id, item.score, item.contributions) for item in step.ranking), turn)
+        case MergeStep():
+            return _found(((item.section_id, None, _about(item)) for item in step.sections), turn)
         case RerankStep():
             return _reranking(step, turn)
         case SelectStep():
@@ -154,25 +164,40 @@ def outputs(step: Step) -> Mapping[str, object]:
 
 
 def _model(turn: FinishedTurn) -> Attributes:
-    return {names.LLM_MODEL_NAME: turn.model} if turn.model else {}
+    """The model that was asked, where it is, and with what."""
+    if not turn.model:
+        return {}
+    provider, slash, _ = turn.model.partition("/")
+    return {
+        names.LLM_MODEL_NAME: turn.model,
+        **({names.LLM_PROVIDER: provider} if slash else {}),
+        **({names.LLM_INVOCATION_PARAMETERS: bounded_json(turn.invocation)} if turn.invocation else {}),
+    }
+
+
+def _counts(prompt: int | None, answer: int | None) -> Attributes:
+    counts = {names.LLM_TOKEN_COUNT_PROMPT: prompt, names.LLM_TOKEN_COUNT_COMPLETION: answer}
+    known: Attributes = {name: count for name, count in counts.items() if count is not None}
+    return known | ({names.LLM_TOKEN_COUNT_TOTAL: (prompt or 0) + (answer or 0)} if known else {})
 
 
 def _generation(step: GenerateStep, turn: FinishedTurn) -> Attributes:
-    known = _model(turn)
-    counts = {
-        names.LLM_TOKEN_COUNT_PROMPT: step.prompt_tokens,
-        names.LLM_TOKEN_COUNT_COMPLETION: step.answer_tokens,
-    }
-    found = {name: count for name, count in counts.items() if count is not None}
-    known |= found
-    if found:
-        known[names.LLM_TOKEN_COUNT_TOTAL] = sum(found.values())
+    known = _model(turn) | _counts(step.prompt_tokens, step.answer_tokens)
     if step.finish_reason:
         known[names.LLM_FINISH_REASON] = step.finish_reason
     return (
         known
         | _messages(names.LLM_INPUT_MESSAGES, step_of(turn.steps, PromptStep).messages)
         | _messages(names.LLM_OUTPUT_MESSAGES, [_said(turn.generated)])
+    )
+
+
+def _hypothesis(step: HydeStep, turn: FinishedTurn) -> Attributes:
+    return (
+        _model(turn)
+        | _counts(step.prompt_tokens, step.answer_tokens)
+        | _messages(names.LLM_INPUT_MESSAGES, [Message("user", step.prompt)])
+        | _messages(names.LLM_OUTPUT_MESSAGES, [_said(step.hypothesis)])
     )
 
 
@@ -204,6 +229,40 @@ def _reranking(step: RerankStep, turn: FinishedTurn) -> Attributes:
             f"{at}.{Document.DOCUMENT_ID}": item.section_id,
             f"{at}.{Document.DOCUMENT_SCORE}": item.score,
         }
+    return known
+
+
+def _searched(step: SearchStep, turn: FinishedTurn) -> Attributes:
+    """The best of all four lists, in turns: each list's first, then each one's second."""
+    lists = [[(name, place, hit) for place, hit in enumerate(hits)] for name, hits in step.lists.items()]
+    in_turns = (item for items in zip_longest(*lists) for item in items if item)
+    return _found(
+        (
+            (hit.node_id, hit.score, {"list": name, "rank": place + 1, "section": hit.section_id})
+            for name, place, hit in in_turns
+        ),
+        turn,
+    )
+
+
+def _about(section: FetchedSection) -> Mapping[str, object]:
+    return asdict(section)
+
+
+def _found(items: Iterable[tuple[str, float | None, Mapping[str, object]]], turn: FinishedTurn) -> Attributes:
+    """What a step found as documents, best first; with a text where it became a passage of the turn."""
+    texts = {passage.section.node_id: passage.text for passage in turn.passages}
+    known: Attributes = {}
+    for number, (node_id, score, about) in enumerate(islice(items, MOST_DOCUMENTS)):
+        at = f"{names.RETRIEVAL_DOCUMENTS}.{number}"
+        known |= {
+            f"{at}.{Document.DOCUMENT_ID}": node_id,
+            f"{at}.{Document.DOCUMENT_METADATA}": bounded_json(about),
+        }
+        if score is not None:
+            known[f"{at}.{Document.DOCUMENT_SCORE}"] = float(score)
+        if text := texts.get(str(about.get("section", node_id))):
+            known[f"{at}.{Document.DOCUMENT_CONTENT}"] = bounded(text)[:MOST_CONTENT]
     return known
 
 

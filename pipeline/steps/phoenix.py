@@ -8,10 +8,13 @@ OpenTelemetry's own variables, `OTEL_EXPORTER_OTLP_HEADERS` and the like. Needs 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import hashlib
+import json
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,6 +24,7 @@ from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 from opentelemetry.util.re import parse_env_headers
@@ -29,12 +33,14 @@ from pipeline.answering.turn import FinishedTurn
 from pipeline.errors import ConfigurationError
 from pipeline.models.connections import client_options, within
 from pipeline.models.failures import Misbehaviour, quoted
-from pipeline.redaction import without_password
+from pipeline.redaction import redacted, without_password
 from pipeline.steps.spans import SpanRecord, turn_spans
 
 logger = logging.getLogger(__name__)
 
 TRACES = "/v1/traces"
+ANNOTATIONS = "/v1/trace_annotations"
+THUMBS = {1: ("up", 1.0), -1: ("down", 0.0), None: ("taken back", None)}
 PROJECT = "athena"
 TIMEOUT_S = 3.0  # of one batch with its retries: what a dead Phoenix can hold up at the end of a process
 DELAY_MS = 1000  # how soon a turn is to be seen
@@ -50,8 +56,12 @@ class PhoenixTracer:
 
     def __init__(self, url: str) -> None:
         self._exporter = _Exporter(url)
+        self._annotations = f"{_address(url)}{ANNOTATIONS}"
+        self._annotating: list[threading.Thread] = []
+        self._ids = _TurnIds()
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,
+            id_generator=self._ids,
             resource=Resource.create({"service.name": "athena", ResourceAttributes.PROJECT_NAME: PROJECT}),
             shutdown_on_exit=False,
             span_limits=SpanLimits(max_span_attributes=MOST_ATTRIBUTES),
@@ -63,7 +73,8 @@ class PhoenixTracer:
     def record(self, turn: FinishedTurn) -> None:
         """Queue a turn's spans: milliseconds, whether Phoenix answers or not."""
         root, steps = turn_spans(turn)
-        span = self._start(root, Context())
+        with self._ids.of(turn.answer.turn_id):
+            span = self._start(root, Context())
         below = set_span_in_context(span, Context())
         for step in steps:
             _end(self._start(step, below), step)
@@ -74,11 +85,66 @@ class PhoenixTracer:
             record.name, context=context, attributes=record.attributes, start_time=record.start
         )
 
+    def annotate(self, turn_id: str, value: int | None, word: str) -> None:
+        """Say in the trace of a turn what its reader thought: 1, -1, or None where that was taken back.
+
+        In the background; a Phoenix that does not take it is logged.
+        """
+        label, score = THUMBS[value]
+        result = {"label": label, "score": score, "explanation": redacted(word)}
+        annotation = {
+            "trace_id": f"{trace_id_of(turn_id):032x}",
+            "name": "thumb",
+            "annotator_kind": "HUMAN",
+            "result": result,
+            "identifier": turn_id,  # the next thumb of the same turn takes this one's place
+        }
+        self._annotating = [thread for thread in self._annotating if thread.is_alive()]
+        thread = threading.Thread(target=self._annotate, args=(annotation,), name="annotate", daemon=True)
+        self._annotating.append(thread)
+        thread.start()
+
+    def _annotate(self, annotation: dict[str, object]) -> None:
+        self._provider.force_flush(int(TIMEOUT_S * 1000))  # an annotation belongs to a trace that is there
+        body = json.dumps({"data": [annotation]}).encode()
+        try:
+            answer = _post(self._annotations, body, {"content-type": "application/json"})
+        except (httpx.HTTPError, Misbehaviour) as error:
+            logger.warning("A thumb does not reach Phoenix: %s", quoted(str(error)))
+            return
+        if not answer.is_success:
+            logger.warning("Phoenix does not take a thumb: HTTP %s", answer.status_code)
+
     def close(self) -> None:
         """Send what is queued, for a few seconds at most, and stop; safe to call again."""
         atexit.unregister(self.close)
+        for thread in self._annotating:
+            thread.join(TIMEOUT_S)
         self._exporter.closing = True
         self._provider.shutdown()
+
+
+class _TurnIds(RandomIdGenerator):
+    """Ids of a turn's trace that anybody finds again who knows the turn; those of its steps are random."""
+
+    def __init__(self) -> None:
+        self._turn = threading.local()
+
+    @contextlib.contextmanager
+    def of(self, turn_id: str) -> Iterator[None]:
+        """A root that begins in the block is that of this turn; "" = of one that is not stored."""
+        self._turn.id = turn_id
+        yield
+        self._turn.id = ""
+
+    def generate_trace_id(self) -> int:
+        turn_id = getattr(self._turn, "id", "")
+        return trace_id_of(turn_id) if turn_id else super().generate_trace_id()
+
+
+def trace_id_of(turn_id: str) -> int:
+    """The id of a turn's trace, 128 bits."""
+    return int.from_bytes(hashlib.sha256(turn_id.encode()).digest()[:16], "big")
 
 
 def check_phoenix(url: str) -> str:

@@ -148,6 +148,9 @@ class HydeStep(Step):
     name: Literal["hyde"] = "hyde"
     question: str = ""
     hypothesis: str = ""
+    prompt: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
     WORKING: ClassVar[str] = "Writing a hypothetical answer"
     INPUTS: ClassVar[tuple[str, ...]] = ("question",)
 

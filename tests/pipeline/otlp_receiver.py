@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class Received:
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    annotations: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def roots(self) -> list[ReceivedSpan]:
@@ -91,7 +93,9 @@ class OtlpReceiver:
         self.received.paths.append(request.path)
         self.received.headers.append({name.lower(): value for name, value in request.headers.items()})
         time.sleep(self.delay_s)
-        if self.status == 200:
+        if self.status == 200 and request.path == "/v1/trace_annotations":
+            self.received.annotations += json.loads(body)["data"]
+        elif self.status == 200:
             self._decode(body)
         request.send_response(self.status)
         request.send_header("x-phoenix-server-version", "1.2.3")

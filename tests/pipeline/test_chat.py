@@ -23,6 +23,7 @@ from pipeline.errors import (
     StoreError,
     UnknownConversation,
 )
+from pipeline.finding.hyde import Hypothesis
 from pipeline.messages import Message, Role
 from pipeline.models.generation import complete
 from pipeline.retrieve import RetrievalOptions
@@ -319,7 +320,7 @@ def test_condensing_that_fails_leaves_it_to_the_rules_and_says_so(new_chat: NewC
 def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
     new_chat: NewChat, manual: EmbeddedStore, question: str
 ) -> None:
-    def hypothesize(question: str, stop: threading.Event) -> str:
+    def hypothesize(question: str, stop: threading.Event) -> Hypothesis:
         raise ModelTimeout("The model took too long.", "Choose a smaller one.")
 
     hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize)
@@ -502,7 +503,7 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
     hybrid_search = make_search(
         manual,
         hyde=True,
-        hypothesize=lambda question, stop: complete(slow, question, timeout_s=60, stop=stop),
+        hypothesize=lambda question, stop: Hypothesis(complete(slow, question, timeout_s=60, stop=stop)),
     )
     chat = new_chat(llm=slow, hybrid_search=hybrid_search)
     stop = threading.Event()

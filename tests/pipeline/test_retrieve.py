@@ -12,7 +12,7 @@ from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
 from pipeline.finding.answerability import judge
 from pipeline.finding.beside import Beside
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.hyde import combine
+from pipeline.finding.hyde import Hypothesis, combine
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import outcome
 from pipeline.steps.records import (
@@ -73,7 +73,10 @@ def forbidden(question: str) -> str:
 
 def test_the_steps_in_order(manual: EmbeddedStore) -> None:
     hybrid_search = make_search(
-        manual, hyde=True, hypothesize=lambda *_: HYPOTHESIS, cross_encoder=FakeCrossEncoder(lambda _: 0.5)
+        manual,
+        hyde=True,
+        hypothesize=lambda *_: Hypothesis(HYPOTHESIS),
+        cross_encoder=FakeCrossEncoder(lambda _: 0.5),
     )
     retrieval = hybrid_search.search(QUESTION, options=hybrid_search.options.but(merge_up=True))
     assert [step.name for step in retrieval.steps] == STEPS
@@ -215,9 +218,9 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
     store = RecordingStore(manual)
     asked: list[str] = []
 
-    def hypothesize(question: str, stop: threading.Event) -> str:
+    def hypothesize(question: str, stop: threading.Event) -> Hypothesis:
         asked.append(question)
-        return f"  {HYPOTHESIS}\n"
+        return Hypothesis(f"  {HYPOTHESIS}\n")
 
     retrieval = make_search(store, hyde=True, hypothesize=hypothesize).search(QUESTION)
     assert asked == [QUESTION]
@@ -231,14 +234,16 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
 
 def test_the_hypothesis_is_embedded_as_a_passage(manual: EmbeddedStore) -> None:
     encoder = FakeEncoder()
-    make_search(manual, encoder=encoder, hyde=True, hypothesize=lambda *_: HYPOTHESIS).search(QUESTION)
+    make_search(manual, encoder=encoder, hyde=True, hypothesize=lambda *_: Hypothesis(HYPOTHESIS)).search(
+        QUESTION
+    )
     assert encoder.texts == [HYPOTHESIS]
 
 
 def test_the_hypothesis_joins_the_words_where_it_should(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
     hybrid_search = make_search(
-        store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda *_: HYPOTHESIS
+        store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda *_: Hypothesis(HYPOTHESIS)
     )
     retrieval = hybrid_search.search(QUESTION)
     assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == the_step(retrieval, SearchStep).text
@@ -276,7 +281,7 @@ def test_hyde_is_skipped_and_says_why(
 def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
     manual: EmbeddedStore, error: Exception
 ) -> None:
-    def hypothesize(question: str, stop: threading.Event) -> str:
+    def hypothesize(question: str, stop: threading.Event) -> Hypothesis:
         raise error
 
     failed = make_search(manual, hyde=True, hypothesize=hypothesize).search(QUESTION)
@@ -289,7 +294,7 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
 
 def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
     store = RecordingStore(manual)
-    retrieval = make_search(store, hyde=True, hypothesize=lambda *_: " \n").search(QUESTION)
+    retrieval = make_search(store, hyde=True, hypothesize=lambda *_: Hypothesis(" \n")).search(QUESTION)
     assert (the_step(retrieval, HydeStep).status, the_step(retrieval, HydeStep).detail) == (
         "failed",
         "the model wrote nothing",
@@ -300,9 +305,9 @@ def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
 def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedStore) -> None:
     stop = threading.Event()
 
-    def hypothesize(question: str, stop: threading.Event) -> str:
+    def hypothesize(question: str, stop: threading.Event) -> Hypothesis:
         stop.set()
-        return "half a"
+        return Hypothesis("half a")
 
     reranker = FakeCrossEncoder(lambda _: 0.5)
     hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
@@ -325,7 +330,8 @@ def test_nothing_is_asked_of_the_model_after_a_stop(manual: EmbeddedStore) -> No
 @pytest.mark.parametrize("known", [HYPOTHESIS, ""])
 def test_a_known_hypothesis_is_used_and_none_is_written(manual: EmbeddedStore, known: str) -> None:
     retrieval = make_search(manual, hyde=True, hypothesize=forbidden).search(QUESTION, hypothesis=known)
-    written = make_search(manual, hyde=bool(known), hypothesize=lambda *_: known).search(QUESTION)
+    search = make_search(manual, hyde=bool(known), hypothesize=lambda *_: Hypothesis(known))
+    written = search.search(QUESTION)
     assert the_step(retrieval, HydeStep).hypothesis == known
     assert the_step(retrieval, FuseStep).ranking == the_step(written, FuseStep).ranking
 

@@ -138,6 +138,7 @@ def _rate(key: str, conversation_id: str) -> None:
         value = int(given["value"]) or None
         word = str(given["word"])[:300] if value else ""
         try:
-            whose.store_of(conversation_id).set_feedback(str(given["turn"]), value, word)
+            private = whose.is_kept_here(conversation_id)
+            process.athena().rate(str(given["turn"]), value, word, private=private)
         except UnknownConversation as error:  # deleted in another window
             st.toast(str(error))

@@ -100,20 +100,21 @@ def begin(title: str, *, assistant: str) -> str:
     return made.info.id
 
 
+def is_kept_here(conversation_id: str) -> bool:
+    """Whether a conversation is private: kept in this process alone."""
+    return conversation_id in process.athena().private_conversations
+
+
 def store_of(conversation_id: str) -> Conversations:
     """Where a conversation is kept."""
     athena = process.athena()
-    return (
-        athena.private_conversations
-        if conversation_id in athena.private_conversations
-        else athena.conversations
-    )
+    return athena.private_conversations if is_kept_here(conversation_id) else athena.conversations
 
 
 def get(conversation_id: str) -> Conversation:
     """A conversation of this session's user; raises `UnknownConversation`, also where it is another's."""
     found = store_of(conversation_id).get(conversation_id)
-    if conversation_id in process.athena().private_conversations:  # also after the page was loaded again
+    if is_kept_here(conversation_id):  # also after the page was loaded again
         whose = kept(Whose)
         whose.private, whose.begun = True, list(dict.fromkeys([*whose.begun, conversation_id]))
     if found.info.user != user():

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
+from pipeline.finding.hyde import Hypothesis
 from pipeline.finding.why import CHANGED, Place, Why, why, why_answered
 from pipeline.steps.records import FuseStep, RerankStep, SearchStep
 from pipeline.stores.embedded import EmbeddedStore
@@ -168,7 +169,7 @@ def test_the_text_before_the_first_heading_can_be_asked_for(manual: EmbeddedStor
 
 def test_the_rank_of_a_stored_answer_is_computed_again_beyond_what_its_steps_kept(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"fans.md": FANS})
-    search = make_search(store, hyde=True, hypothesize=lambda *_: "Fan 7 hums.")
+    search = make_search(store, hyde=True, hypothesize=lambda *_: Hypothesis("Fan 7 hums."))
     found = search.search("fan")
     answer = Answer("And that?", "fan", "", "quote", "", abstained=False, steps=found.steps)
     whole = [item.id for item in the_step(search.search("fan", ranks=None), FuseStep).ranking]

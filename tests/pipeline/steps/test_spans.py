@@ -24,10 +24,20 @@ from pipeline.answer import Answer
 from pipeline.answering.turn import FinishedTurn
 from pipeline.chat import UNEXPECTED
 from pipeline.errors import ConfigurationError, ModelError, StoreError
+from pipeline.finding.hyde import Hypothesis
+from pipeline.models.served import invocation_of, ollama_model, openai_model
+from pipeline.options import LanguageModelOptions
 from pipeline.steps.events import AnswerFinished, TokenArrived
 from pipeline.steps.openinference import LIMIT, inputs, outputs, step_attributes
 from pipeline.steps.phoenix import PhoenixTracer, check_phoenix
-from pipeline.steps.records import GenerateStep, SelectStep
+from pipeline.steps.records import (
+    CondenseStep,
+    FuseStep,
+    GenerateStep,
+    HydeStep,
+    SearchStep,
+    SelectStep,
+)
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
@@ -165,7 +175,7 @@ def test_kinds_with_models(new_chat: NewChat, manual: EmbeddedStore) -> None:
     hybrid_search = make_search(
         manual,
         hyde=True,
-        hypothesize=lambda question, stop: "It hums at 3000 rpm.",
+        hypothesize=lambda question, stop: Hypothesis("It hums at 3000 rpm.", "Write it.", 7, 6),
         cross_encoder=reranker,
     )
     llm = FakeLLM([REPLY, "At how many rpm does the cabin fan hum when it is new?", REPLY])
@@ -207,6 +217,71 @@ def test_tokens_are_those_that_the_model_counted() -> None:
     assert said["llm.token_count.completion"] == 5
     assert said["llm.token_count.total"] == 17
     assert said["llm.finish_reason"] == "length"
+
+
+def test_a_hypothesis_has_its_prompt_and_its_tokens(new_chat: NewChat, manual: EmbeddedStore) -> None:
+    written = Hypothesis("It hums at 3000 rpm.", "Write a passage.", 7, 6)
+    search = make_search(manual, hyde=True, hypothesize=lambda *_: written)
+    said = one_turn(new_chat, llm=FakeLLM([REPLY]), hybrid_search=search).steps()["hyde"].attributes
+    assert said["llm.input_messages.0.message.content"] == "Write a passage."
+    assert [said[f"llm.token_count.{name}"] for name in ("prompt", "completion", "total")] == [7, 6, 13]
+
+
+def test_every_generation_says_by_whom_and_with_what() -> None:
+    options = LanguageModelOptions(temperature=0.3, max_answer_tokens=77, context_window=4096)
+    answer = Answer("q", "q", "a", "generate", "ollama/x", False)
+    for model, llm in (("ollama/x", ollama_model("x", options)), ("openai/y", openai_model("y", options))):
+        steps = (GenerateStep(), HydeStep(), CondenseStep(messages=2))
+        turn = FinishedTurn(answer, steps, (), "a", model, 0.0, 1.0, invocation_of(llm))
+        for step in steps:
+            said = step_attributes(step, turn)
+            assert said["llm.provider"] == model.partition("/")[0]
+            asked = {"temperature": 0.3, "max_tokens": 77}
+            expected = asked | ({"num_ctx": 4096} if model == "ollama/x" else {})
+            assert json.loads(str(said["llm.invocation_parameters"])) == expected
+
+
+def test_what_was_searched_fused_and_merged_are_documents(new_chat: NewChat) -> None:
+    with traced(new_chat) as (chat, received):
+        answer = chat.answer(QUESTION)
+    spans = received.steps()
+    search = the_step(answer, SearchStep)
+    first = json.loads(spans["search"].attributes["retrieval.documents.0.document.metadata"])
+    assert (first["list"], first["rank"]) == ("bm25_sections", 1)
+    found = spans["search"].attributes
+    assert found["retrieval.documents.0.document.id"] == search.bm25_sections[0].node_id
+    assert found["retrieval.documents.0.document.score"] == search.bm25_sections[0].score
+    fused = spans["fuse"].attributes
+    best = the_step(answer, FuseStep).ranking[0]
+    assert fused["retrieval.documents.0.document.id"] == best.id
+    assert "4000 rpm" in fused["retrieval.documents.0.document.content"]
+    merged = json.loads(spans["merge"].attributes["retrieval.documents.0.document.metadata"])
+    assert merged["source"] == "systems/ecs.md"
+    assert received.root.attributes["athena.verdict"] == answer.verdict == "answered"
+
+
+def test_a_thumb_is_an_annotation_of_its_trace(new_chat: NewChat) -> None:
+    with OtlpReceiver() as receiver:
+        with closing(PhoenixTracer(receiver.url)) as tracer:
+            answer = new_chat(listeners=[tracer.record]).answer(QUESTION)
+        with closing(PhoenixTracer(receiver.url)) as later:  # after a restart
+            later.annotate(answer.turn_id, -1, "The fan is new.")
+        with closing(PhoenixTracer(receiver.url)) as later:
+            later.annotate(answer.turn_id, None, "")
+    given, taken_back = receiver.received.annotations
+    assert given["trace_id"] == receiver.received.root.trace_id
+    assert given["result"] == {"label": "down", "score": 0.0, "explanation": "The fan is new."}
+    assert (given["annotator_kind"], given["name"]) == ("HUMAN", "thumb")
+    assert taken_back["identifier"] == given["identifier"]
+    assert taken_back["result"]["score"] is None
+
+
+def test_a_thumb_that_phoenix_does_not_take_is_logged(
+    new_chat: NewChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    with OtlpReceiver(status=404) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        tracer.annotate("x", 1, "")
+    assert "Phoenix does not take a thumb: HTTP 404" in caplog.text
 
 
 def test_the_selection_has_the_passages(new_chat: NewChat) -> None:
