@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.server.builds import Builds
+from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import (
     Record,
@@ -155,6 +156,7 @@ def _rows(servers: Servers, build: str) -> dict[str, int]:
     counted: Counter[str] = Counter()
     with servers.mongo.database() as database:
         for name, version in (("texts", "$_id"), ("sections", "$version")):
-            groups = [of_build, {"$group": {"_id": version, "number": {"$sum": 1}}}]
+            by_version = {"$group": {"_id": version, "number": {"$sum": 1}}}
+            groups: list[Document] = [of_build, by_version]
             counted.update({group["_id"]: group["number"] for group in database[name].aggregate(groups)})
     return counted

@@ -6,6 +6,7 @@ finds the same. Ids are single terms. Nothing else is indexed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +94,7 @@ def _create(client: WeaviateClient, place: Place, level: Level, options: ServerO
 
 
 # Compressed vectors are for finding candidates; those are then ordered by the whole ones, which are on disk.
-_QUANTIZERS = {
+_QUANTIZERS: Mapping[str, Callable[[], Any]] = {
     "none": Configure.VectorIndex.Quantizer.none,
     "rq": Configure.VectorIndex.Quantizer.rq,
     "bq": Configure.VectorIndex.Quantizer.bq,
