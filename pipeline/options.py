@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
@@ -51,6 +51,18 @@ class ServerOptions(Options):
         None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
     )
     weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
+    weaviate_replicas: PositiveInt = Field(
+        1, description="servers of Weaviate's cluster that keep a copy of everything"
+    )
+    weaviate_shards: NonNegativeInt = Field(
+        0, description="parts of each collection in Weaviate; 0 = one a server of its cluster"
+    )
+    weaviate_quantizer: Literal["none", "rq", "bq"] = Field(
+        "none", description="vectors in Weaviate's memory: none (32 bits a number), rq (8) or bq (1)"
+    )
+    weaviate_tenant: str = Field(
+        "", description="tenant of Weaviate's collections that the index is; empty: they have none"
+    )
 
 
 class ModelServerOptions(Options):

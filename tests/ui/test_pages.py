@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,13 +14,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
+from athena.settings import Settings
 from pipeline.answer import Answer
+from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
 from tests.ui.conftest import VALVES, answered, quoted
 from ui.conversation import asking
 from ui.conversation.runner import Runner
+from ui.serving import serving
 from ui.shared.jobs import jobs
 from ui.shared.state import OpenEvidence, SharedState
 
@@ -270,3 +275,47 @@ def test_turns_offer_nothing_to_ask_while_an_answer_is_written(athena: Athena, r
     conversation, _ = store(athena, made_answers.CORRECTED)
     (view,) = component_data(run_app(athena, c=conversation), "turn")
     assert (view["busy"], view["corrected"]["typed"]) == (False, "fule cell warmup")
+
+
+def test_what_the_server_indexes_at_its_start_is_shown_while_it_serves(
+    empty_athena: Athena, run_app: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`athena serve --ingest`: the app listens first, and whoever opens a page sees how far it is."""
+    go_on = threading.Event()
+    asked: list[Path] = []
+
+    def ingest(paths: list[Path], *, on_progress: Callable[[Progress], None], **_: object) -> IngestReport:
+        asked.extend(paths)
+        on_progress(Progress("reading", 3, 7, "fan.md"))
+        go_on.wait(20)
+        return original(paths)
+
+    original = empty_athena.ingest
+    monkeypatch.setattr(empty_athena, "ingest", ingest)
+    monkeypatch.setattr("ui.shared.process.opened", lambda: empty_athena)
+    empty_athena.settings = empty_athena.settings.model_copy(update={"corpus": tmp_path / "manuals"})
+    (tmp_path / "manuals").mkdir()
+    (tmp_path / "manuals" / "fan.md").write_text("# Fan\n\nThe fan hums.\n", encoding="utf-8")
+    app = run_app(empty_athena, page="documents")
+    lifespan = serving(Settings(), ingest=True)["lifespan"]
+    assert lifespan is not None
+
+    async def start() -> None:
+        async with lifespan(None):  # type: ignore[arg-type]
+            pass
+
+    asyncio.run(start())
+    job = jobs().current
+    assert job is not None
+    app.run()
+    while not job.state().progress:
+        assert not job.wait(0.01)
+    app.run()
+    (bar,) = app.get("progress")
+    assert "Reading 3 of 7" in bar.proto.text and bar.proto.value == 42
+    go_on.set()
+    assert job.wait(20)
+    app.run()
+    assert asked == [tmp_path / "manuals"]
+    assert "1 file added" in texts(app)
+    assert [info.source for info in empty_athena.store.sections.documents()] == ["fan.md"]

@@ -54,9 +54,9 @@ def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False
 
 def index_corpus() -> None:
     """Index the corpus in the background, before anybody has opened a page."""
+    logging.getLogger(SESSION_LOG).disabled = True  # it would warn that there is no session to draw in
 
     def work(**watched: Any) -> IngestReport:
-        logging.getLogger(SESSION_LOG).disabled = True  # it would warn that there is no session to draw in
         athena = process.opened()
         return athena.ingest([athena.settings.corpus], **watched)
 

@@ -22,6 +22,7 @@ MIN_PIECE = 3  # characters; fewer are in every message
 
 _CUTS = re.compile(r"[:/?#@,]")
 _USER_INFO = re.compile(r"//[^\s:/]*:(.*)@")
+_TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -52,6 +53,16 @@ class ServerAddresses(ServerOptions):
             raise ConfigurationError(
                 f"ATHENA_WEAVIATE_PREFIX cannot be '{self.weaviate_prefix}'.",
                 "It is made of letters and digits and begins with a capital letter.",
+            )
+        if self.weaviate_tenant and not _TENANT.fullmatch(self.weaviate_tenant):
+            raise ConfigurationError(
+                f"ATHENA_WEAVIATE_TENANT cannot be '{self.weaviate_tenant}'.",
+                "It is made of letters, digits, '-' and '_', 64 at most.",
+            )
+        if self.weaviate_tenant and self.weaviate_shards > 1:
+            raise ConfigurationError(
+                f"ATHENA_WEAVIATE_SHARDS cannot be {self.weaviate_shards} with ATHENA_WEAVIATE_TENANT.",
+                "Weaviate keeps a tenant in one part: leave one of the two out.",
             )
         return self
 

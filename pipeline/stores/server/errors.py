@@ -34,6 +34,8 @@ _NO_ENTRY = (  # what Weaviate says, by gRPC in words only
     "insufficient permissions",
 )
 
+_FEW_NODES = "enough weaviate nodes"
+
 _WAIT = "Start it, or wait until it is up, and try again"
 _UNTRUSTED = "certificate_verify_failed"  # OpenSSL's name of it, in the messages of both clients
 _MAX_DETAIL = 300
@@ -129,6 +131,11 @@ def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaErr
         return StoreUnavailable(f"{server} asks for a key.", f"Set {WEAVIATE_KEY_SETTING}.")
     if _UNTRUSTED in lower:
         return untrusted(addresses, detail)
+    if _FEW_NODES in lower:
+        return StoreError(
+            f"{server} has fewer servers than copies are wanted ({detail}).",
+            "Lower ATHENA_WEAVIATE_REPLICAS, or add servers to its cluster.",
+        )
     if "no space left" in lower:
         return StoreError(  # the logs of its vector index stay closed, and the end of them may be lost
             f"{server} cannot write: its disk is full ({detail}).",

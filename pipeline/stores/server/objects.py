@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from weaviate import WeaviateClient
+from weaviate.classes.config import ConsistencyLevel
 from weaviate.classes.query import Filter
 from weaviate.collections.classes.filters import FilterReturn
 
@@ -24,7 +25,7 @@ from pipeline.stores.server.queries import (
     count_stored,
     groups_of_results,
 )
-from pipeline.stores.server.schema import collection_name, create_collection
+from pipeline.stores.server.schema import Place, collection_name, create_collection
 from pipeline.stores.server.servers import Servers
 
 
@@ -43,17 +44,25 @@ class NodeObjects:
 
     def __init__(self, servers: Servers, *, store: str, build: str) -> None:
         self._server = servers.weaviate
-        prefix = servers.addresses.weaviate_prefix
-        self._names = {level: collection_name(prefix, store, build, level) for level in LEVELS}
+        self._options = servers.addresses
+        prefix, tenant = self._options.weaviate_prefix, self._options.weaviate_tenant
+        self._places = {
+            level: Place(collection_name(prefix, store, build, level), tenant) for level in LEVELS
+        }
 
     def create(self) -> None:
         """Make both collections, unless they are there."""
-        calls = [partial(create_collection, name=name, level=level) for level, name in self._names.items()]
+        calls = [
+            partial(create_collection, place=place, level=level, options=self._options)
+            for level, place in self._places.items()
+        ]
         self._server.run_all(calls)
 
     def drop(self) -> None:
         """Delete both collections with all that is in them."""
-        self._server.run(lambda client: client.collections.delete(list(self._names.values())))
+        self._server.run(
+            lambda client: client.collections.delete([place.name for place in self._places.values()])
+        )
 
     def insert(self, objects: Mapping[Level, Sequence[NodeObject]]) -> None:
         """Write objects; those that fail are tried again, then there is a `StoreError`."""
@@ -92,7 +101,7 @@ class NodeObjects:
         where = None if versions is None else Filter.by_property("version").contains_any(list(versions))
         ways: dict[tuple[str, Level], Callable[[WeaviateClient], list[Found]]] = {}
         for level in LEVELS:
-            query = Search(self._names[level], level, limits[level], visible, where)
+            query = Search(self._places[level], level, limits[level], visible, where)
             if terms:
                 ways["bm25", level] = partial(
                     query.bm25, words=" ".join(terms), at_least=FRESH_RESULTS * fresh
@@ -106,7 +115,7 @@ class NodeObjects:
         calls: list[Callable[[WeaviateClient], list[Fetched]]] = []
         wishes: list[int] = []
         for number, wish in enumerate(wanted):
-            query = Fetch(self._names[wish.level], list(wish.properties), wish.with_vectors)
+            query = Fetch(self._places[wish.level], list(wish.properties), wish.with_vectors)
             for ids in chunks(wish.ids):
                 calls.append(partial(query.by_ids, by=wish.by, ids=ids))
                 wishes.append(number)
@@ -117,17 +126,20 @@ class NodeObjects:
 
     def stored(self) -> dict[Level, Counter[str]]:
         """How many objects of each version there are."""
-        calls = [partial(count_stored, collection=self._names[level]) for level in LEVELS]
+        calls = [partial(count_stored, collection=self._places[level]) for level in LEVELS]
         return dict(zip(LEVELS, self._server.run_all(calls), strict=True))
 
     def searchable(self, level: Level, expected: Mapping[str, int], dimensions: int) -> Counter[str]:
         """How many objects of each version a search by vector finds; `expected` says how many it should."""
         anywhere = [1.0, *[0.0] * (dimensions - 1)]
         calls = [
-            partial(count_near, collection=self._names[level], versions=versions, vector=anywhere)
+            partial(count_near, collection=self._places[level], versions=versions, vector=anywhere)
             for versions in groups_of_results(expected)
         ]
         return sum(self._server.run_all(calls), Counter())
 
     def _data(self, client: WeaviateClient, level: Level) -> Batches:
-        return client.collections.use(self._names[level], skip_argument_validation=True).data
+        collection = self._places[level].of(client)
+        if self._options.weaviate_replicas > 1:  # a search asks one copy: it must have what is shown
+            collection = collection.with_consistency_level(ConsistencyLevel.ALL)
+        return collection.data

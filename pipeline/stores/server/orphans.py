@@ -6,11 +6,13 @@ log of its vector index in memory; killed, or without power, it starts without t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.server.builds import Builds
+from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import (
     Record,
@@ -149,12 +151,12 @@ def _collections(servers: Servers, prefix: str) -> set[str]:
 
 
 def _rows(servers: Servers, build: str) -> dict[str, int]:
-    """How many texts and sections of each version there are."""
-    counted: dict[str, int] = {}
+    """How many texts and sections of each version there are, counted by the server."""
+    of_build = {"$match": {"build": build}}
+    counted: Counter[str] = Counter()
     with servers.mongo.database() as database:
-        versions = [record["_id"] for record in database["texts"].find({"build": build}, {"_id": 1})]
-        sections = database["sections"].find({"build": build}, {"version": 1})
-        versions += [record["version"] for record in sections]
-    for version in versions:
-        counted[version] = counted.get(version, 0) + 1
+        for name, version in (("texts", "$_id"), ("sections", "$version")):
+            by_version = {"$group": {"_id": version, "number": {"$sum": 1}}}
+            groups: list[Document] = [of_build, by_version]
+            counted.update({group["_id"]: group["number"] for group in database[name].aggregate(groups)})
     return counted

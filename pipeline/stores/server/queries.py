@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from weaviate import WeaviateClient
+from weaviate.classes.aggregate import GroupByAggregate
 from weaviate.classes.query import Filter, MetadataQuery
 from weaviate.collections.classes.filters import FilterReturn
 
 from pipeline.stores.base import Level, Vector
 from pipeline.stores.server.batches import Properties
-from pipeline.stores.server.schema import SEARCHED
+from pipeline.stores.server.schema import SEARCHED, Place
 
 MAX_RESULTS = 10_000
 """Weaviate's QUERY_MAXIMUM_RESULTS: what one query gives at most."""
@@ -23,6 +24,9 @@ FRESH_RESULTS = 1000
 """Asked for by words where something is still in Weaviate's memory: there (1.36) it passes over matches as
 soon as it has as many as were asked for. SciFact's sections, just written: overlap of the first ten with
 tantivy's .82 to .95 asking for 100, .97 to .98 asking for 1,000, as on disk."""
+
+MAX_VERSIONS = 100_000_000
+"""Groups that a count may have; without a limit Weaviate gives a hundred."""
 
 PAGE = 1000  # sentences of one section, where it has more than a query gives
 
@@ -52,7 +56,7 @@ class Fetched(NamedTuple):
 class Search:
     """What is searched, and how much of it is wanted."""
 
-    collection: str
+    collection: Place
     level: Level
     limit: int
     visible: Collection[str]
@@ -60,7 +64,7 @@ class Search:
 
     def bm25(self, client: WeaviateClient, *, words: str, at_least: int = 0) -> list[Found]:
         """The best by words, which are only split at blanks."""
-        query = client.collections.use(self.collection).query
+        query = self.collection.of(client).query
 
         def best(size: int) -> list[Found]:
             answer = query.bm25(
@@ -77,7 +81,7 @@ class Search:
 
     def dense(self, client: WeaviateClient, *, vector: list[float]) -> list[Found]:
         """The nearest by cosine."""
-        query = client.collections.use(self.collection).query
+        query = self.collection.of(client).query
 
         def nearest(size: int) -> list[Found]:
             answer = query.near_vector(
@@ -96,7 +100,7 @@ class Search:
 class Fetch:
     """What is fetched of a collection's objects."""
 
-    collection: str
+    collection: Place
     properties: list[str]
     with_vectors: bool
 
@@ -116,7 +120,7 @@ class Fetch:
         return found
 
     def _fetch(self, client: WeaviateClient, where: FilterReturn) -> list[Fetched]:
-        answer = client.collections.use(self.collection).query.fetch_objects(
+        answer = self.collection.of(client).query.fetch_objects(
             filters=where,
             limit=MAX_RESULTS,
             include_vector=self.with_vectors,
@@ -125,17 +129,19 @@ class Fetch:
         return [Fetched(item.properties, _vector(item.vector)) for item in answer.objects]
 
 
-def count_stored(client: WeaviateClient, *, collection: str) -> Counter[str]:
-    """How many objects of each version there are."""
-    objects = client.collections.use(collection).iterator(return_properties=["version"], cache_size=1000)
-    return Counter(str(item.properties["version"]) for item in objects)
+def count_stored(client: WeaviateClient, *, collection: Place) -> Counter[str]:
+    """How many objects of each version there are, counted by the server."""
+    groups = collection.of(client).aggregate.over_all(
+        group_by=GroupByAggregate(prop="version", limit=MAX_VERSIONS), total_count=True
+    )
+    return Counter({str(group.grouped_by.value): group.total_count or 0 for group in groups.groups})
 
 
 def count_near(
-    client: WeaviateClient, *, collection: str, versions: list[str], vector: list[float]
+    client: WeaviateClient, *, collection: Place, versions: list[str], vector: list[float]
 ) -> Counter[str]:
     """How many objects of some versions a search by vector finds, up to `MAX_RESULTS`."""
-    answer = client.collections.use(collection).query.near_vector(
+    answer = collection.of(client).query.near_vector(
         near_vector=vector,
         limit=MAX_RESULTS,
         filters=Filter.by_property("version").contains_any(versions),

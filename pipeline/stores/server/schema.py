@@ -6,6 +6,10 @@ finds the same. Ids are single terms. Nothing else is indexed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from weaviate.classes.config import (
     Configure,
     DataType,
@@ -15,7 +19,9 @@ from weaviate.classes.config import (
     VectorDistances,
 )
 from weaviate.client import WeaviateClient
+from weaviate.collections import Collection
 
+from pipeline.options import ServerOptions
 from pipeline.stores.base import Level
 
 SEARCHED = "lexical"
@@ -40,18 +46,43 @@ def store_prefix(prefix: str, store: str) -> str:
     return f"{prefix}_{store}_"
 
 
-def create_collection(client: WeaviateClient, name: str, level: Level) -> None:
-    """Make a collection, unless it is there."""
-    if client.collections.exists(name):
-        return
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A collection, and the tenant of it that is ours where it has tenants."""
+
+    name: str
+    tenant: str = ""
+
+    def of(self, client: WeaviateClient) -> Collection[Any, Any]:
+        """The collection, to be read or written."""
+        opened = client.collections.use(self.name, skip_argument_validation=True)
+        return opened.with_tenant(self.tenant) if self.tenant else opened
+
+
+def create_collection(client: WeaviateClient, place: Place, level: Level, options: ServerOptions) -> None:
+    """Make a collection, unless it is there, and our tenant of it."""
+    if not client.collections.exists(place.name):
+        _create(client, place, level, options)
+    if place.tenant:  # whoever was interrupted may have made the collection only
+        tenants = client.collections.use(place.name).tenants
+        if not tenants.exists(place.tenant):
+            tenants.create(place.tenant)
+
+
+def _create(client: WeaviateClient, place: Place, level: Level, options: ServerOptions) -> None:
     client.collections.create(
-        name,
+        place.name,
+        replication_config=Configure.replication(factor=options.weaviate_replicas),
+        sharding_config=(
+            Configure.sharding(desired_count=options.weaviate_shards) if options.weaviate_shards else None
+        ),
+        multi_tenancy_config=Configure.multi_tenancy(enabled=True) if place.tenant else None,
         properties=_PROPERTIES[level],
         inverted_index_config=Configure.inverted_index(
             bm25_k1=BM25_K1, bm25_b=BM25_B, stopwords_preset=StopwordsPreset.NONE
         ),
         vector_config=Configure.Vectors.self_provided(
-            quantizer=Configure.VectorIndex.Quantizer.none(),
+            quantizer=_QUANTIZERS[options.weaviate_quantizer](),
             vector_index_config=Configure.VectorIndex.hnsw(
                 distance_metric=VectorDistances.COSINE,
                 ef=HNSW_EF,
@@ -60,6 +91,14 @@ def create_collection(client: WeaviateClient, name: str, level: Level) -> None:
             ),
         ),
     )
+
+
+# Compressed vectors are for finding candidates; those are then ordered by the whole ones, which are on disk.
+_QUANTIZERS: Mapping[str, Callable[[], Any]] = {
+    "none": Configure.VectorIndex.Quantizer.none,
+    "rq": Configure.VectorIndex.Quantizer.rq,
+    "bq": Configure.VectorIndex.Quantizer.bq,
+}
 
 
 def _id(name: str) -> Property:
