@@ -54,8 +54,8 @@ def result_shape(passage: Passage, rank: int) -> Shape:
     }
 
 
-def answer_shape(answer: Answer) -> Shape:
-    """What `athena ask --json` prints."""
+def answer_shape(answer: Answer, error: str = "") -> Shape:
+    """What `athena ask --json` prints; `error` is why the answer broke off."""
     return {
         "question": answer.question,
         "condensed_question": answer.condensed_question,
@@ -67,6 +67,7 @@ def answer_shape(answer: Answer) -> Shape:
         "mode": answer.mode,
         "model": answer.model,
         "status": answer.status,
+        "error": error,
         "citations": [citation_shape(citation) for citation in answer.citations],
         "units": [unit_shape(unit, answer) for unit in answer.units],
         "left_out": [

@@ -37,6 +37,7 @@ from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, StoreError
 from pipeline.finding.passages import passage_leaves
 from pipeline.options import ChatOptions
+from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -58,7 +59,7 @@ from pipeline.steps.records import (
 )
 from pipeline.steps.trace import RunningStep
 from pipeline.stores.conversations import title_of
-from pipeline.words import CLOSEST
+from pipeline.words import CLOSEST, well_formed
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -78,6 +79,7 @@ BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
+SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -215,7 +217,8 @@ class ChatRecipe:
 
     def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
         rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
-        found = condensing.condense(turn.history, turn.message, rewrite=rewrite)
+        said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
+        found = condensing.condense(said, turn.message[:LONGEST], rewrite=rewrite)
         step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
         if found.problem and turn.stop.is_set():
             step.skip(STOPPED)
@@ -352,7 +355,7 @@ class ChatRecipe:
         if history is not None:
             self.history.replace(history)
         turn = RunningTurn(
-            message=message.encode(errors="replace").decode(),  # half a surrogate pair cannot be stored
+            message=well_formed(message),
             history=self.history.said(),
             stop=stop or threading.Event(),
             model=self.parts.model_name,
@@ -360,6 +363,8 @@ class ChatRecipe:
         )
         if not (self.parts.kept or turn.history):
             turn.notices += (NOT_KEPT,)
+        if len(message) > LONGEST:
+            turn.notices += (SEARCHED_CUT,)
         events = self._work(turn)
         try:
             for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)
@@ -380,7 +385,7 @@ class ChatRecipe:
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._keep_failed(turn, str(error))
-            last = RunFailed(error.problem, error.fix, turn.text, error)
+            last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished.answer)
         except KeyboardInterrupt:
             turn.stop.set()
             self._keep_so_far(turn)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(gt=0, le=1_000_000_000)]  # more means nothing, and overflows somewhere
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Port = Annotated[int, Field(gt=0, le=65_535)]
 
 
 class Options(BaseModel):
@@ -37,7 +40,7 @@ class ServerOptions(Options):
         "http://127.0.0.1:8080", description="where Weaviate answers; https for TLS", repr=False
     )
     weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
-    weaviate_grpc_port: PositiveInt = Field(50051, description="Weaviate's gRPC port")
+    weaviate_grpc_port: Port = Field(50051, description="Weaviate's gRPC port")
     weaviate_api_key: str = Field("", description="key of Weaviate, where it wants one", repr=False)
     weaviate_ca_file: Path | None = Field(
         None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
@@ -51,8 +54,8 @@ class ModelServerOptions(Options):
     ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers")
     openai_api_key: str = Field("", description="key of OpenAI or of a compatible server", repr=False)
     openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server")
-    connect_timeout_s: PositiveFloat = Field(3.0, description="seconds to reach a model's server")
-    request_timeout_s: PositiveFloat = Field(120.0, description="seconds without a token before giving up")
+    connect_timeout_s: Seconds = Field(3.0, description="seconds to reach a model's server")
+    request_timeout_s: Seconds = Field(120.0, description="seconds without a token before giving up")
 
     @property
     def openai_url(self) -> str:
@@ -63,14 +66,16 @@ class ModelServerOptions(Options):
 class EncoderOptions(ModelServerOptions):
     """What an embedding model may need besides its name."""
 
-    embedding_threads: NonNegativeInt = Field(0, description="embedding sessions; 0 = one a core")
+    embedding_threads: Annotated[int, Field(ge=0, le=1024)] = Field(
+        0, description="embedding sessions; 0 = one a core"
+    )
 
 
 class GenerationOptions(Options):
     """How much a language model reads and writes."""
 
-    context_window: PositiveInt = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
-    max_answer_tokens: PositiveInt = Field(1024, description="longest generated answer, tokens")
+    context_window: Count = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
+    max_answer_tokens: Count = Field(1024, description="longest generated answer, tokens")
 
 
 class LanguageModelOptions(GenerationOptions, ModelServerOptions):
@@ -84,7 +89,7 @@ class SearchOptions(Options):
 
     hyde_lexical: bool = Field(False, description="add the hypothesis to the lexical query, too")
     alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
-    candidates: PositiveInt = Field(100, description="length of lists of sections; of sentences twice that")
+    candidates: Count = Field(100, description="length of lists of sections; of sentences twice that")
     bm25_section_share: Share = Field(
         0.75, description="sections' share of the BM25 half; sentences' the rest"
     )
@@ -101,10 +106,10 @@ class SearchOptions(Options):
     )
     follow_links: bool = Field(True, description="bring the sections that the first passages name")
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
-    rerank_top_n: PositiveInt = Field(20, description="passages that the cross-encoder scores")
+    rerank_top_n: Count = Field(20, description="passages that the cross-encoder scores")
     rerank_weight: Share = Field(0.5, description="share of the cross-encoder in the combined score")
-    top_k: PositiveInt = Field(8, description="most passages that an answer may rest on")
-    context_tokens: PositiveInt = Field(2500, description="token budget of the passages in the prompt")
+    top_k: Count = Field(8, description="most passages that an answer may rest on")
+    context_tokens: Count = Field(2500, description="token budget of the passages in the prompt")
 
 
 class RetrievalOptions(SearchOptions):
@@ -117,7 +122,7 @@ class RetrievalOptions(SearchOptions):
 class ChatOptions(GenerationOptions):
     """How long the parts of a conversation's prompt, and the quotes without a model, may be."""
 
-    history_tokens: PositiveInt = Field(2000, description="token budget of the conversation in the prompt")
-    quotes: PositiveInt = Field(
+    history_tokens: Count = Field(2000, description="token budget of the conversation in the prompt")
+    quotes: Count = Field(
         5, description="most passages quoted when no model is connected, folded ones among them"
     )

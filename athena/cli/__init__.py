@@ -10,6 +10,7 @@ import typer
 
 from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
+from athena.cli.streams import standard_streams
 from athena.warming import look_for_garbage_rarely
 from pipeline.notices import NOTICES
 
@@ -59,4 +60,5 @@ def show_notices() -> None:
 def main() -> None:
     """The console script."""
     look_for_garbage_rarely()
-    app()
+    with standard_streams():
+        app()

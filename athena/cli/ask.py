@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
-from athena.cli.running import as_set, err, opened, show
+from athena.cli.running import as_set, err, opened, print_json, show
 
 
 def ask(
@@ -22,7 +22,7 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer one question, with citations."""
-    from athena.cli.answers import answer_text, ask_quietly, watch_answer
+    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer
     from athena.shapes import answer_shape
 
     if not any(map(str.isalnum, question)):
@@ -30,5 +30,10 @@ def ask(
     with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, spelling=as_set(verbatim)) as athena:
         athena.warm_up()
         chat = athena.chat(conversation_id=conversation, paths=path)
-        answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
+        try:
+            answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
+        except Unanswered as failed:
+            if as_json and failed.answer:
+                print_json(answer_shape(failed.answer, error=str(failed)))
+            raise
         show(as_json, answer_shape(answer), lambda: answer_text(answer))  # before traces are waited for

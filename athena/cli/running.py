@@ -65,9 +65,14 @@ def as_set(verbatim: bool) -> bool | None:
 def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
     """Print the result: one line of JSON, or text for people."""
     if as_json:
-        sys.stdout.write(json.dumps(shape, ensure_ascii=False, default=str) + "\n")
+        print_json(shape)
     else:
         out.print(text())
+
+
+def print_json(shape: Any) -> None:
+    """Print a shape as one line of JSON."""
+    sys.stdout.write(json.dumps(shape, ensure_ascii=False, default=str) + "\n")
 
 
 def say_error(error: Exception) -> None:

@@ -25,6 +25,7 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, transaction
+from pipeline.words import well_formed
 
 _INFO = """
     SELECT conversation.id, title, conversation.created_at, updated_at, count(turn.id)
@@ -44,7 +45,7 @@ class EmbeddedConversations:
 
     def create(self, title: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
-        now = time.time()
+        now, title = time.time(), well_formed(title)
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
         with self._pool.borrow() as connection:
             connection.execute("INSERT INTO conversation VALUES (?, ?, ?, ?)", (info.id, title, now, now))
@@ -71,7 +72,8 @@ class EmbeddedConversations:
         """Give it another title; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
             done = connection.execute(
-                "UPDATE conversation SET title = ? WHERE id = ?", (title.strip(), conversation_id)
+                "UPDATE conversation SET title = ? WHERE id = ?",
+                (well_formed(title.strip()), conversation_id),
             )
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -119,7 +121,8 @@ class EmbeddedConversations:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._pool.borrow() as connection:
             done = connection.execute(
-                "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)
+                "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?",
+                (value, well_formed(text), turn_id),
             )
             if done.rowcount == 0:
                 raise unknown_turn(turn_id)

@@ -159,7 +159,7 @@ class EmbeddedSentences:
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
             return self._vocabulary.of(
-                state, lambda: (text for (text,) in connection.execute(_TEXTS, (state.visible,)))
+                state, lambda: (text_of(text) for (text,) in connection.execute(_TEXTS, (state.visible,)))
             )
 
     def forget(self) -> None:

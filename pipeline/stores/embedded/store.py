@@ -82,7 +82,10 @@ class EmbeddedStore:
             self._copy.remove()
 
     def examine(self) -> Examination:
-        """What of it is not as it was written."""
+        """What of it is not as it was written; raises `StoreError` where it should be writable and is not."""
+        if not self._pool.read_only:
+            with self._pool.borrow() as connection, transaction(connection):
+                pass
         with self._pool.borrow() as connection, snapshot(connection):
             return examine(connection)
 

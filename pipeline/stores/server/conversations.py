@@ -27,6 +27,7 @@ from pipeline.stores.conversations import (
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
+from pipeline.words import well_formed
 
 # Turns in the order in which they were begun.
 _ORDER = [("position", 1), ("created_at", 1)]
@@ -42,10 +43,10 @@ class ServerConversations:
         """A new, empty conversation; without a title it gets one from its first question."""
         self._servers.mongo.ensure_indexes()
         now = time.time()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0)
+        info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0)
         with self._servers.mongo.collection("conversations") as conversations:
             conversations.insert_one(
-                {"_id": info.id, "title": title, "created_at": now, "updated_at": now, "begun": 0}
+                {"_id": info.id, "title": info.title, "created_at": now, "updated_at": now, "begun": 0}
             )
         return Conversation(info, ())
 
@@ -69,7 +70,9 @@ class ServerConversations:
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
         with self._servers.mongo.collection("conversations") as conversations:
-            done = conversations.update_one({"_id": conversation_id}, {"$set": {"title": title.strip()}})
+            done = conversations.update_one(
+                {"_id": conversation_id}, {"$set": {"title": well_formed(title.strip())}}
+            )
         if done.matched_count == 0:
             raise unknown_conversation(conversation_id)
 
@@ -94,7 +97,9 @@ class ServerConversations:
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": text}})
+            done = turns.update_one(
+                {"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": well_formed(text)}}
+            )
         if done.matched_count == 0:
             raise unknown_turn(turn_id)
 
