@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mission.errors import SavedGameError
+from mission.files import write_atomically
 from mission.game import Game, Outcome
 from mission.levels import all_levels
 from mission.panel import gauges
@@ -118,3 +119,9 @@ def test_a_command_takes_time_and_ends_alarms() -> None:
     output = game.run("wait 1m")
     assert game.alarms() == []
     assert output[-1] == "The ship looks sound. Verify that it stays so for 4 more minutes."
+
+
+def test_a_game_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(SavedGameError, match=r"Cannot save .*game\.json.*writable"):
+        write_atomically(tmp_path / "file" / "game.json", "{}")

@@ -88,7 +88,7 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
     with transaction(new):
         for (table,) in new.execute(_TABLES).fetchall():
             _copy_table(damaged, new, table)
-        if damaged.execute("PRAGMA user_version").fetchone()[0] < len(MIGRATIONS):
+        if damaged.execute("PRAGMA user_version").fetchone()[0] <= MIGRATIONS.index(CHECKSUM_COLUMNS):
             _add_checksums(new)
         lost = _drop_damaged(new)
         _drop_orphans(new)
@@ -98,7 +98,7 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         for table in ("document", "conversation", "turn")
     )
-    return Salvage(*counts, lost=lost)
+    return Salvage(*counts, lost)
 
 
 def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:

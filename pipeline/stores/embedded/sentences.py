@@ -221,7 +221,8 @@ def _row_of(number: int, stored: SectionVectors, rows: NDArray[np.float16]) -> V
     row = 0 if number == stored.section else number - stored.first_sentence + 1
     if not 0 <= row < len(rows):
         raise Damaged("a sentence is numbered otherwise than it was written")
-    return rows[row].astype("float32")
+    vector: Vector = rows[row].astype("float32")
+    return vector
 
 
 def _documents(connection: sqlite3.Connection, state: State, glob: str | None) -> frozenset[int] | None:

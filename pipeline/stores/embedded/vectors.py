@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pipeline.stores.base import Level, Vector
-from pipeline.stores.embedded.checksums import checksum
+from pipeline.stores.embedded.checksums import is_sound
 from pipeline.stores.embedded.documents import Changes, Scored, State, changes_since
 from pipeline.stores.embedded.mending import SectionVectors, VectorMending
 
@@ -146,4 +146,4 @@ def _damaged(connection: sqlite3.Connection, query: str, parameter: Parameter) -
 
 def _is_sound(row: tuple[Any, ...]) -> bool:
     section, _, own, first_sentence, vectors, stored = row
-    return own == section and stored == checksum(own, first_sentence, vectors)
+    return bool(own == section and is_sound((own, first_sentence, vectors), stored))
