@@ -99,6 +99,31 @@ def test_damaged_vectors_are_embedded_again_and_that_is_said(
     assert "were damaged: embedded again from the text." in line
 
 
+def test_pages_of_vectors_that_are_lost_are_embedded_again_for_each_search(
+    folder: Path, tmp_path: Path, told: list[str]
+) -> None:
+    """They cannot be written over; a salvage makes new ones."""
+    with closing(open_store(folder)) as store:
+        before, found = contents(store), findings(store, ENCODER, QUESTIONS)
+    sql(folder, "VACUUM")
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'embedding'").fetchone()[0]
+    content = bytearray((folder / FILE_NAME).read_bytes())
+    content[(root - 1) * 4096 : root * 4096] = bytes(4096)
+    (folder / FILE_NAME).write_bytes(content)
+    with closing(open_store(folder)) as store:
+        assert findings(store, ENCODER, QUESTIONS) == found
+        assert store.examine().problems
+        assert store.examine().vectors == 7
+    assert "not stored" in told[0]
+    saved = salvage(folder, tmp_path / "saved")
+    assert (saved.documents, saved.lost) == (3, ())
+    with closing(open_store(tmp_path / "saved")) as store:
+        assert contents(store) == before
+        found_again = store.examine()
+        assert (found_again.problems, found_again.vectors) == ((), 0)
+
+
 def test_a_writer_at_work_is_not_waited_for_to_search(folder: Path, told: list[str]) -> None:
     with closing(open_store(folder)) as store:
         found = findings(store, ENCODER, QUESTIONS)
