@@ -21,7 +21,7 @@ from pipeline.answering.remembering import filled_in, memories_named
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
-from pipeline.words import counted
+from pipeline.words import counted, well_formed
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -236,7 +236,7 @@ class Athena:
     def search(self, query: str, *, paths: str | None = None) -> Retrieval:
         """Passages for a query, as many as `top_k` says whatever their length; its steps have all ranks."""
         stores.require_index(self.settings, self.store)
-        options = self.options.but(paths=paths, context_tokens=searching.NO_BUDGET)
+        options = self.options.but(paths=paths and well_formed(paths), context_tokens=searching.NO_BUDGET)
         return self.hybrid_search.search(query, options=options, ranks=None)
 
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
@@ -296,7 +296,7 @@ class Athena:
         user = user or self.settings.user
         parts = ChatParts(
             hybrid_search=self.hybrid_search_over(self.store, model),
-            options=(options or self.options).but(paths=paths),
+            options=(options or self.options).but(paths=paths and well_formed(paths)),
             llm=model,
             choice=choice,
             conversations=self.private_conversations if private else self.conversations,

@@ -193,8 +193,8 @@ def _sample(athena: Athena) -> tuple[str, SearchResponse]:
         for info in store.sections.documents()
         for section in store.sections.document(info.source).sections
     )
-    found = next((words for text in texts if (words := _WORDS.findall(text))), [])
-    words = " ".join(found[:SAMPLE_WORDS])
+    found = (_WORDS.findall(text)[:SAMPLE_WORDS] for text in texts)
+    words = next((" ".join(some) for some in found if some), "")
     vector = athena.encoder.encode_query(words)
     return words, store.sentences.search(SearchRequest(words, vector, top_k=5))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -16,7 +17,7 @@ Part = TypeVar("Part", bound=Options)
 def load_settings(**given: Any) -> Settings:
     """The settings of the environment and `.env`, with those given on top; raises `ConfigurationError`."""
     try:
-        return Settings(**given)
+        return _without_nul(Settings(**given))
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
@@ -26,9 +27,19 @@ def load_settings(**given: Any) -> Settings:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
         raise ConfigurationError(
-            f"{name} cannot be {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}.",
+            f"{name} cannot be {first['input']!r:.80}: {first['msg'][0].lower()}{first['msg'][1:]}.",
             "Correct it in the environment, in .env or on the command line.",
         ) from error
+
+
+def _without_nul(settings: Settings) -> Settings:
+    """The settings; raises where a path has a character that none can have."""
+    for name, value in settings:
+        if isinstance(value, Path) and "\0" in str(value):
+            raise ConfigurationError(
+                f"ATHENA_{name.upper()} has a NUL character in it.", "Name a path without one."
+            )
+    return settings
 
 
 def part(settings: Settings, kind: type[Part], **given: Any) -> Part:

@@ -7,21 +7,26 @@ The pipeline's options are inherited from the models that it takes them as, so t
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memory.options import MemoryOptions
 from pipeline.options import (
     DEFAULT_USER,
     ChatOptions,
+    Count,
     EncoderOptions,
     LanguageModelOptions,
+    Port,
     SearchOptions,
+    Seconds,
     ServerOptions,
     Share,
 )
+
+Megabytes = Annotated[float, Field(gt=0, le=1_000_000)]
 
 MANUALS = Path(__file__).parents[1] / "docs_corpus"
 
@@ -48,9 +53,9 @@ class Settings(
     )
 
     # Reading
-    max_file_mb: PositiveFloat = Field(10.0, description="largest Markdown file that is read, MB")
-    max_upload_files: PositiveInt = Field(2000, description="most files in one uploaded zip")
-    max_upload_mb: PositiveFloat = Field(100.0, description="most that an uploaded zip may unpack to, MB")
+    max_file_mb: Megabytes = Field(10.0, description="largest Markdown file that is read, MB")
+    max_upload_files: Count = Field(2000, description="most files in one uploaded zip")
+    max_upload_mb: Megabytes = Field(100.0, description="most that an uploaded zip may unpack to, MB")
 
     # Models
     embedding_model: str = Field(
@@ -66,7 +71,7 @@ class Settings(
     hyde: Literal["auto", "on", "off"] = Field(
         "auto", description="hypothetical answer as part of the dense query; auto = when a model is connected"
     )
-    hyde_timeout_s: PositiveFloat = Field(20.0, description="seconds given to the hypothesis")
+    hyde_timeout_s: Seconds = Field(20.0, description="seconds given to the hypothesis")
     answerable_threshold: Share | None = Field(
         None, description="probability below which Athena abstains; default: the calibrated one"
     )
@@ -80,7 +85,7 @@ class Settings(
 
     # Serving
     host: str = Field("127.0.0.1", description="address that the app listens on")
-    port: PositiveInt = Field(8501, description="port that the app listens on")
+    port: Port = Field(8501, description="port that the app listens on")
     allowed_hosts: str = Field(
         "", description="names that the app answers to besides loopback and its own address, with commas"
     )

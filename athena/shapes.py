@@ -55,8 +55,11 @@ def result_shape(passage: Passage, rank: int) -> Shape:
     }
 
 
-def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> Shape:
-    """What `athena ask --json` prints; `recalled` has the texts of the recalled memories."""
+def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED, *, error: str = "") -> Shape:
+    """What `athena ask --json` prints.
+
+    `recalled` has the texts of the recalled memories, `error` is why the answer broke off.
+    """
     return {
         "question": answer.question,
         "condensed_question": answer.condensed_question,
@@ -68,6 +71,7 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED)
         "mode": answer.mode,
         "model": answer.model,
         "status": answer.status,
+        "error": error,
         "citations": [citation_shape(citation) for citation in answer.citations],
         "units": [unit_shape(unit, answer) for unit in answer.units],
         "left_out": [

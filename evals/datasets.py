@@ -174,7 +174,7 @@ def read_text(path: Path) -> str:
 def _parse(kind: type[Row], line: str, place: str) -> Row:
     try:
         return kind.model_validate(json.loads(line))
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise DatasetError(f"Cannot read {place}: not JSON ({error}).", MEND) from error
     except ValidationError as error:
         first = error.errors()[0]

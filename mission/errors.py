@@ -3,7 +3,7 @@
 MissionError
 ├── ShipFileError     the list of the ship cannot be read or contradicts itself
 ├── LevelError        a level's file cannot be read, or no level has that name
-└── SavedGameError    a saved game or the best times cannot be read
+└── SavedGameError    a saved game or the best times cannot be read or written
 
 A message says what failed, on what, and what to do.
 """
@@ -29,4 +29,4 @@ class LevelError(MissionError):
 
 
 class SavedGameError(MissionError):
-    """A saved game or the best times cannot be read."""
+    """A saved game or the best times cannot be read or written."""

@@ -41,6 +41,7 @@ from pipeline.finding.passages import passage_leaves
 from pipeline.models.served import invocation_of
 from pipeline.options import DEFAULT_USER, ChatOptions
 from pipeline.redaction import redacted
+from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -86,6 +87,7 @@ NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOT_RECALLED = "Nothing was recalled: {why}."
+SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
 
@@ -272,7 +274,8 @@ class ChatRecipe:
 
     def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
         rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
-        found = condensing.condense(turn.history, turn.message, rewrite=rewrite)
+        said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
+        found = condensing.condense(said, turn.message[:LONGEST], rewrite=rewrite)
         step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
         if found.problem and turn.stop.is_set():
             step.skip(STOPPED)
@@ -414,8 +417,7 @@ class ChatRecipe:
             self.history.replace(history)
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
         turn = RunningTurn(
-            # Half a surrogate pair cannot be stored, and a key that was pasted should not be.
-            message=redacted(message.encode(errors="replace").decode()),
+            message=redacted(well_formed(message)),  # a key that was pasted should not be stored
             history=[] if alone else self.history.said(),
             stop=stop or threading.Event(),
             model=self.parts.model_name,
@@ -424,6 +426,8 @@ class ChatRecipe:
         )
         if not (self.parts.kept or turn.history):
             turn.notices += (NOT_KEPT,)
+        if len(message) > LONGEST:
+            turn.notices += (SEARCHED_CUT,)
         events = self._work(turn)
         try:
             for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)
@@ -447,7 +451,7 @@ class ChatRecipe:
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._keep_failed(turn, str(error))
-            last = RunFailed(error.problem, error.fix, turn.text, error)
+            last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished.answer)
         except KeyboardInterrupt:
             turn.stop.set()
             self._keep_so_far(turn)

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.redaction import hide
 
@@ -18,6 +18,10 @@ OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_USER = "local"
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(gt=0, le=1_000_000_000)]  # more means nothing, and overflows somewhere
+CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Port = Annotated[int, Field(gt=0, le=65_535)]
 
 
 class Options(BaseModel):
@@ -45,16 +49,16 @@ class ServerOptions(Options):
         "http://127.0.0.1:8080", description="where Weaviate answers; https for TLS", repr=False
     )
     weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
-    weaviate_grpc_port: PositiveInt = Field(50051, description="Weaviate's gRPC port")
+    weaviate_grpc_port: Port = Field(50051, description="Weaviate's gRPC port")
     weaviate_api_key: str = Field("", description="key of Weaviate, where it wants one", repr=False)
     weaviate_ca_file: Path | None = Field(
         None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
     )
     weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
-    weaviate_replicas: PositiveInt = Field(
+    weaviate_replicas: Count = Field(
         1, description="servers of Weaviate's cluster that keep a copy of everything"
     )
-    weaviate_shards: NonNegativeInt = Field(
+    weaviate_shards: CountOrNone = Field(
         0, description="parts of each collection in Weaviate; 0 = one a server of its cluster"
     )
     weaviate_quantizer: Literal["none", "rq", "bq"] = Field(
@@ -71,8 +75,8 @@ class ModelServerOptions(Options):
     ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers", repr=False)
     openai_api_key: str = Field("", description="key of OpenAI or of a compatible server", repr=False)
     openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server", repr=False)
-    connect_timeout_s: PositiveFloat = Field(3.0, description="seconds to reach a model's server")
-    request_timeout_s: PositiveFloat = Field(120.0, description="seconds without a token before giving up")
+    connect_timeout_s: Seconds = Field(3.0, description="seconds to reach a model's server")
+    request_timeout_s: Seconds = Field(120.0, description="seconds without a token before giving up")
 
     @property
     def openai_url(self) -> str:
@@ -83,15 +87,17 @@ class ModelServerOptions(Options):
 class EncoderOptions(ModelServerOptions):
     """What an embedding model may need besides its name."""
 
-    embedding_threads: NonNegativeInt = Field(0, description="embedding sessions; 0 = one a core")
+    embedding_threads: Annotated[int, Field(ge=0, le=1024)] = Field(
+        0, description="embedding sessions; 0 = one a core"
+    )
 
 
 class GenerationOptions(Options):
     """How much a language model reads and writes."""
 
-    context_window: PositiveInt = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
-    max_answer_tokens: PositiveInt = Field(1024, description="longest generated answer, tokens")
-    answer_timeout_s: PositiveFloat = Field(900.0, description="seconds that a whole answer may take")
+    context_window: Count = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
+    max_answer_tokens: Count = Field(1024, description="longest generated answer, tokens")
+    answer_timeout_s: Seconds = Field(900.0, description="seconds that a whole answer may take")
 
 
 class LanguageModelOptions(GenerationOptions, ModelServerOptions):
@@ -105,7 +111,7 @@ class SearchOptions(Options):
 
     hyde_lexical: bool = Field(False, description="add the hypothesis to the lexical query, too")
     alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
-    candidates: PositiveInt = Field(100, description="length of lists of sections; of sentences twice that")
+    candidates: Count = Field(100, description="length of lists of sections; of sentences twice that")
     bm25_section_share: Share = Field(
         0.75, description="sections' share of the BM25 half; sentences' the rest"
     )
@@ -122,10 +128,10 @@ class SearchOptions(Options):
     )
     follow_links: bool = Field(True, description="bring the sections that the first passages name")
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
-    rerank_top_n: PositiveInt = Field(20, description="passages that the cross-encoder scores")
+    rerank_top_n: Count = Field(20, description="passages that the cross-encoder scores")
     rerank_weight: Share = Field(0.5, description="share of the cross-encoder in the combined score")
-    top_k: PositiveInt = Field(8, description="most passages that an answer may rest on")
-    context_tokens: PositiveInt = Field(2500, description="token budget of the passages in the prompt")
+    top_k: Count = Field(8, description="most passages that an answer may rest on")
+    context_tokens: Count = Field(2500, description="token budget of the passages in the prompt")
 
 
 class RetrievalOptions(SearchOptions):
@@ -138,7 +144,7 @@ class RetrievalOptions(SearchOptions):
 class ChatOptions(GenerationOptions):
     """How long the parts of a conversation's prompt, and the quotes without a model, may be."""
 
-    history_tokens: PositiveInt = Field(2000, description="token budget of the conversation in the prompt")
-    quotes: PositiveInt = Field(
+    history_tokens: Count = Field(2000, description="token budget of the conversation in the prompt")
+    quotes: Count = Field(
         5, description="most passages quoted when no model is connected, folded ones among them"
     )

@@ -44,7 +44,9 @@ from pipeline.steps.records import (
 )
 from pipeline.steps.trace import RunningStep, Trace
 from pipeline.stores.base import DocumentStore, Hit, Ranking, SearchRequest, SearchResponse, Vector
+from pipeline.words import well_formed
 
+LONGEST = 10_000  # characters of a question; a longer one is searched for by its beginning
 MIN_GATHERED = 20  # sections that are fetched and merged: the reranker and the answer read no further
 
 
@@ -129,7 +131,7 @@ class HybridSearch:
             bm25_section_share=options.bm25_section_share,
             dense_section_share=options.dense_section_share,
         )
-        asked = question
+        asked = question = well_formed(question[:LONGEST])
         question = yield from take(
             CorrectStep(question=asked), spelling.correct, self.store.sentences, options, question=asked
         )

@@ -11,6 +11,7 @@ import typer
 from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
 from athena.cli.memory import app as memory
+from athena.cli.streams import standard_streams
 from athena.warming import look_for_garbage_rarely
 from pipeline.notices import NOTICES
 from pipeline.redaction import guard_tracebacks
@@ -63,4 +64,5 @@ def main() -> None:
     """The console script."""
     look_for_garbage_rarely()
     guard_tracebacks()
-    typer.main.get_command(app)()  # `app()` would put its own printing of tracebacks before ours
+    with standard_streams():
+        typer.main.get_command(app)()  # `app()` would put its own printing of tracebacks before ours

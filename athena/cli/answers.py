@@ -30,6 +30,14 @@ INSET = 2  # columns of a quote
 CONSOLE_COLUMNS = 80  # of the mission's console
 
 
+class Unanswered(ModelError):
+    """The run failed; `answer` is what there is of it, if anything."""
+
+    def __init__(self, problem: str, fix: str, answer: Answer | None) -> None:
+        super().__init__(problem, fix)
+        self.answer = answer
+
+
 def watch_answer(chat: ChatRecipe, question: str, console: Console) -> Answer:
     """Ask, and show the step that is at work; raises `ModelError` where the run fails."""
     with console.status("Thinking", spinner="dots") as status:
@@ -48,8 +56,8 @@ def _finish(events: Iterator[ChatEvent], show: Callable[[str], None]) -> Answer:
                 show(text.rstrip(" …."))
             case AnswerFinished(answer=answer):
                 return answer
-            case RunFailed(message=message, fix=fix):
-                raise ModelError(message, fix)
+            case RunFailed(message=message, fix=fix, answer=answer):
+                raise Unanswered(message, fix, answer)
     raise AthenaError("The answer ended unexpectedly.", "Ask again with `athena -v ask …` to see more.")
 
 

@@ -18,7 +18,7 @@ from athena.cli.options import (
     User,
     Verbatim,
 )
-from athena.cli.running import as_set, check_private, err, flush, opened, show
+from athena.cli.running import as_set, check_private, err, flush, opened, print_json, show
 
 
 def ask(
@@ -35,7 +35,7 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer one question, with citations."""
-    from athena.cli.answers import answer_text, ask_quietly, watch_answer
+    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer
     from athena.shapes import answer_shape
 
     if not any(map(str.isalnum, question)):
@@ -45,7 +45,13 @@ def ask(
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
         chat = athena.chat(conversation_id=conversation, paths=path, private=private)
-        answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
+        try:
+            answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
+        except Unanswered as failed:
+            if as_json and failed.answer:
+                partial, recalled = athena.with_memories(failed.answer)
+                print_json(answer_shape(partial, recalled, error=str(failed)))
+            raise
         answer, recalled = athena.with_memories(answer)
         # Before traces are waited for, and before anything is remembered.
         show(as_json, answer_shape(answer, recalled), lambda: answer_text(answer, recalled))

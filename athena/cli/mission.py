@@ -74,7 +74,6 @@ def _play(
     from mission.levels import level_of
     from mission.terminal import next_level, play
 
-    folder.mkdir(parents=True, exist_ok=True)
     progress = folder / "progress.json"
     wanted = level_of(level or next_level(progress)).id
     save = None if script else folder / f"{wanted}.json"

@@ -70,9 +70,9 @@ def check_private(private: bool, conversation: str | None) -> None:
 
 
 def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
-    """Print the result: one line of JSON, without secrets, or text for people."""
+    """Print the result: one line of JSON, or text for people."""
     if as_json:
-        sys.stdout.write(redacted(json.dumps(shape, ensure_ascii=False, default=str)) + "\n")
+        print_json(shape)
     else:
         out.print(text())
 
@@ -80,6 +80,11 @@ def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
 def flush() -> None:
     """Let what was printed be seen, although the command goes on."""
     sys.stdout.flush()
+
+
+def print_json(shape: Any) -> None:
+    """Print a shape as one line of JSON, without secrets."""
+    sys.stdout.write(redacted(json.dumps(shape, ensure_ascii=False, default=str)) + "\n")
 
 
 def say_error(error: Exception) -> None:

@@ -73,7 +73,7 @@ def load_persona(path: Path | None) -> Persona:
         raise ConfigurationError(
             f"ATHENA_PERSONA: cannot read '{path}': {error.strerror}.", "Check the path."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(
             f"ATHENA_PERSONA: '{path}' is not TOML: {error}.", "Correct the file."
         ) from error

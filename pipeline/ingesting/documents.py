@@ -90,6 +90,9 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
     folders: set[str] = set()
     seen: set[str] = set()
     for path in map(Path, paths):
+        if unreachable := _unreachable(path):
+            problems.append(unreachable)
+            continue
         folder = path if path.is_dir() else path.parent
         own_root = root or str(folder.resolve())
         try:
@@ -108,6 +111,18 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
                 seen.add(real)
                 candidates.append(Candidate(source, own_root, file))
     return Found(tuple(candidates), frozenset(folders), tuple(problems))
+
+
+def _unreachable(path: Path) -> Problem | None:
+    """Why a path cannot even be looked at; that nothing is there the reader says."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return Problem(f"{str(path)!r:.80}".strip("'"), str(reason).lower(), "Check the path.")
+    return None
 
 
 def without_collisions(found: Found, stored: Iterable[DocumentInfo]) -> Found:

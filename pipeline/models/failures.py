@@ -185,7 +185,7 @@ def error_text(body: str) -> str:
     """The message inside an error body of Ollama or OpenAI; the body itself where it is neither."""
     try:
         error = json.loads(body)["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return body.strip().removesuffix(".")
     message = error.get("message", "") if isinstance(error, dict) else error
     return str(message).strip().removesuffix(".")

@@ -56,12 +56,14 @@ class RunFailed:
     """The run ended early: the last event of a run that did not go well.
 
     `partial` is the text that had arrived, `error` what was raised: callers that want an exception raise it.
+    `answer` is the turn as it was kept, or would have been.
     """
 
     message: str
     fix: str
     partial: str = ""
     error: AthenaError | None = field(default=None, compare=False)
+    answer: Answer | None = field(default=None, compare=False)
 
 
 ChatEvent = StepStarted | StepFinished | SourcesFound | TokenArrived | AnswerFinished | RunFailed

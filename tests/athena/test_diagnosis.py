@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +20,7 @@ from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of
 from tests.pipeline.searching import ENCODER
+from tests.pipeline.stores.embedded.damage import open_data, prepare
 
 GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")
 CROSS = ModelChoice("cross-encoder", "small", "sentence-transformers", "on disk")
@@ -29,7 +32,8 @@ class FakeAthena:
 
     def __init__(self, folder: Path, *, store: Any, encoder: Any = ENCODER, **given: Any) -> None:
         self.settings = Settings(data_dir=folder, **given.pop("settings", {}))
-        self._given = {"store": store, "encoder": encoder, "encoder_choice": GOOD} | given
+        known = {"encoder": encoder, "encoder_choice": GOOD, "conversations": SimpleNamespace(list=list)}
+        self._given = known | {"store": store, "embedded_store": store} | given
 
     def __getattr__(self, name: str) -> Any:
         value = self._given[name]
@@ -61,7 +65,8 @@ def test_all_is_well(manual: EmbeddedStore, tmp_path: Path) -> None:
     diagnosis = run(manual, tmp_path)
     assert diagnosis.ok
     assert [item.name for item in diagnosis.checks] == [
-        "python", "data folder", "index", "embedding works", "embedding", "cross-encoder", "language model"
+        "python", "data folder", "index", "text", "conversations", "vectors", "words", "search",
+        "embedding works", "embedding", "cross-encoder", "language model",
     ]  # fmt: skip
     assert (
         check(diagnosis, "index").detail
@@ -155,3 +160,77 @@ def test_orphans_are_not_looked_for_on_a_dead_server(manual: EmbeddedStore, tmp_
     diagnosis = run(manual, tmp_path, server_store=dead, settings={"store": "server"})
     assert (check(diagnosis, "servers").ok, check(diagnosis, "servers").fix) == (False, "Start it.")
     assert "orphans" not in [item.name for item in diagnosis.checks]
+
+
+# -- what a broken disk can do -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared")
+    prepare(folder)
+    return folder
+
+
+def diagnosed(prepared: Path, folder: Path, damage: str = "") -> Diagnosis:
+    """What doctor says of a copy of the prepared data folder, damaged by a statement."""
+    shutil.copytree(prepared / "data", folder / "data", dirs_exist_ok=True)
+    if damage:
+        with closing(sqlite3.connect(folder / "data" / "athena.sqlite")) as connection, connection:
+            connection.execute(damage)
+    return again(folder)
+
+
+def again(folder: Path) -> Diagnosis:
+    with closing(open_data(folder)) as athena:
+        return athena.diagnose()
+
+
+def test_half_a_vector_is_made_again(prepared: Path, tmp_path: Path) -> None:
+    half = "UPDATE embedding SET vectors = substr(vectors, 1, 32) WHERE section % 2"
+    found = diagnosed(prepared, tmp_path, half)
+    assert found.ok
+    assert check(found, "vectors").detail.endswith("were damaged: embedded again from the text")
+    assert check(again(tmp_path), "vectors").detail == "as they were written"
+
+
+def test_damaged_words_are_made_again(prepared: Path, tmp_path: Path) -> None:
+    shutil.copytree(prepared / "data", tmp_path / "data")
+    for path in (tmp_path / "data" / "lexical").rglob("*.idx"):
+        path.write_bytes(path.read_bytes()[::-1])
+    (tmp_path / "data" / "lexical" / "current.json").write_text("[]")
+    found = again(tmp_path)
+    assert found.ok
+    assert check(found, "words").detail == "24 texts can be searched for"
+
+
+def test_a_damaged_text_is_named(prepared: Path, tmp_path: Path) -> None:
+    number = "(SELECT number FROM document WHERE source = 'comms.md')"
+    damage = f"UPDATE section SET text = 'x' WHERE document = {number}"
+    found = diagnosed(prepared, tmp_path, damage)
+    assert not found.ok
+    assert check(found, "text").detail == "damaged: comms.md"
+    assert "--salvage" in check(found, "text").fix
+
+
+def test_what_sqlite_finds_is_told(prepared: Path, tmp_path: Path) -> None:
+    diagnosed(prepared, tmp_path)
+    path = tmp_path / "data" / "athena.sqlite"
+    content = bytearray(path.read_bytes())
+    content[-4096 * 3 :] = bytes(4096 * 3)
+    path.write_bytes(content)
+    assert not again(tmp_path).ok
+
+
+def test_a_damaged_conversation_is_named(prepared: Path, tmp_path: Path) -> None:
+    found = diagnosed(prepared, tmp_path, "UPDATE turn SET answer = '{' WHERE position = 0")
+    assert check(found, "text").ok
+    assert check(found, "conversations").detail == "cannot be read: What does a broken fan show?"
+    assert "--salvage" in check(found, "conversations").fix
+
+
+def test_a_lock_file_that_cannot_be_used(prepared: Path, tmp_path: Path) -> None:
+    """SQLite can only read, then."""
+    shutil.copytree(prepared / "data", tmp_path / "data")
+    (tmp_path / "data" / "athena.sqlite-shm").mkdir()
+    assert not again(tmp_path).ok

@@ -71,6 +71,7 @@ def test_answer() -> None:
         ],
         "left_out": [{"marker": 1, "parts": "rows", "count": 7}],
         "arranged": False, "abstained": False, "mode": "quote", "model": "", "status": "complete",
+        "error": "",
         "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],
         "support": [
             {"start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"]}

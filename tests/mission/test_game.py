@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mission.ending import ending
 from mission.errors import SavedGameError
+from mission.files import write_atomically
 from mission.game import Game, Outcome
 from mission.levels import all_levels
 from mission.panel import gauges
@@ -221,3 +222,9 @@ def test_hints_of_a_game_of_an_older_version_are_its_first() -> None:
     saved = json.loads(game.to_json())
     del saved["hints_given"]
     assert Game.from_json(json.dumps(saved)).hints_given == [0]
+
+
+def test_a_game_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(SavedGameError, match=r"Cannot save .*game\.json.*writable"):
+        write_atomically(tmp_path / "file" / "game.json", "{}")

@@ -17,7 +17,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from pipeline.answer import Answer
 from pipeline.answering.context import count_tokens
 from pipeline.answering.replies import MAY_NOT_ANSWER
-from pipeline.chat import MESSAGE_CUT
+from pipeline.chat import MESSAGE_CUT, NOT_KEPT, SEARCHED_CUT
 from pipeline.errors import (
     ModelTimeout,
     StoreError,
@@ -26,7 +26,7 @@ from pipeline.errors import (
 from pipeline.finding.hyde import Hypothesis
 from pipeline.messages import Message, Role
 from pipeline.models.generation import complete
-from pipeline.retrieve import RetrievalOptions
+from pipeline.retrieve import LONGEST, RetrievalOptions
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -410,6 +410,8 @@ def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(new_chat: Ne
     assert [citation.quote for citation in turn.answer.citations] == ["It hums at 4000 rpm."]
     assert_exact(turn.answer)
     assert failure.message in turn.answer.notices[-1]
+    assert failure.answer == turn.answer
+    assert failure.answer and failure.answer.conversation_id == chat.recipe.conversation_id
     assert turn.answer.condensed_question == QUESTION
     assert [step.name for step in turn.answer.steps][:2] == ["condense", "correct"]
 
@@ -424,10 +426,35 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
     assert (turn.answer.status, turn.answer.text) == ("failed", "")
     assert turn.answer.notices == ("Cannot read it. Mend it.",)
     assert broken.recipe.history.said() == []
+    assert failure.answer == turn.answer
     again = new_chat(conversation_id=broken.recipe.conversation_id)
     assert again.recipe.history.said() == []
     assert the_step(again.answer(QUESTION), CondenseStep).by == "as asked"
     assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
+
+
+def test_a_turn_that_cannot_be_stored_says_so_with_what_there_was(
+    new_chat: NewChat, conversations: EmbeddedConversations
+) -> None:
+    chat = new_chat()
+    conversations.close()
+    failure = chat.failure(QUESTION)
+    assert "was closed" in failure.message
+    assert failure.answer and (failure.answer.status, failure.answer.conversation_id) == ("failed", "")
+
+
+def test_where_nothing_is_kept_that_is_said_once(new_chat: NewChat) -> None:
+    chat = new_chat(kept=False)
+    assert NOT_KEPT in chat.answer(QUESTION).notices
+    assert NOT_KEPT not in chat.answer("And the tank?").notices
+
+
+def test_a_long_message_is_searched_for_by_its_beginning(new_chat: NewChat) -> None:
+    answer = new_chat().answer(f"{QUESTION} {'word ' * 3000}")
+    assert SEARCHED_CUT in answer.notices
+    assert len(answer.condensed_question) == LONGEST
+    assert answer.citations
+    assert SEARCHED_CUT not in new_chat().answer(QUESTION).notices
 
 
 def test_a_fault_of_ours_is_raised_in_the_callers_thread(new_chat: NewChat, manual: EmbeddedStore) -> None:

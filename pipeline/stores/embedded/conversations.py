@@ -26,6 +26,7 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, transaction
+from pipeline.words import well_formed
 
 _INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
 _TURN = """
@@ -108,7 +109,8 @@ class EmbeddedConversations:
         """Give it another title; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
             done = connection.execute(
-                "UPDATE conversation SET title = ? WHERE id = ?", (title.strip(), conversation_id)
+                "UPDATE conversation SET title = ? WHERE id = ?",
+                (well_formed(title.strip()), conversation_id),
             )
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -160,7 +162,8 @@ class EmbeddedConversations:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._pool.borrow() as connection:
             done = connection.execute(
-                "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?", (value, text, turn_id)
+                "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?",
+                (value, well_formed(text), turn_id),
             )
             if done.rowcount == 0:
                 raise unknown_turn(turn_id)

@@ -99,7 +99,8 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 class ConnectionPool:
     """Connections to one file, each used by one thread at a time; as many as were ever needed at once.
 
-    A file that was put in its place meanwhile is opened instead, and `on_exchange` is called.
+    One that was written by others than SQLite, as a copy is, is opened again; for another file in its place,
+    `on_exchange` is called.
     """
 
     def __init__(self, path: Path, *, on_exchange: Callable[[], None] = lambda: None) -> None:
@@ -138,24 +139,29 @@ class ConnectionPool:
             connection.close()
 
     def _is_exchanged(self) -> bool:
-        """Whether another file is at the path than before; its connections are dropped, then."""
+        """Whether another file is at the path than before; connections to what has changed are dropped."""
         with self._guard:
             self._check_open()
-            file = identity(self._path, read_only=self.read_only)
-            if file is None:
-                raise StoreError(
-                    f"'{self._path}' is gone: it was deleted or moved while it was in use.",
-                    "Put it back, or index again with `athena ingest FOLDER`.",
-                )
+            file = self._identity()
             if file == self._file:
                 return False
+            exchanged = self.read_only or not file.is_same_file(self._file)
             self._file, self.read_only = file, is_read_only(self._path)
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
-        return True
+        return exchanged
 
-    def _give_back(self, connection: sqlite3.Connection, file: FileIdentity | None) -> None:
+    def _identity(self) -> FileIdentity:
+        file = identity(self._path, read_only=self.read_only)
+        if file is None:
+            raise StoreError(
+                f"'{self._path}' is gone: it was deleted or moved while it was in use.",
+                "Put it back, or index again with `athena ingest FOLDER`.",
+            )
+        return file
+
+    def _give_back(self, connection: sqlite3.Connection, file: FileIdentity) -> None:
         with self._guard:
             if not self._closed and file == self._file:
                 self._idle.append(connection)
@@ -174,6 +180,8 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise describe(error, path) from error
+    except UnicodeDecodeError as error:  # in what SQLite says of a damaged file
+        raise damaged(path, error) from error
     except UnicodeEncodeError as error:  # half a surrogate pair, as an undecodable argument has
         raise StoreError(f"{error.object!r:.80} is not text.", "Write it in Unicode.") from error
 
@@ -202,7 +210,7 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
     return StoreError(f"Cannot use '{path}': {error}.", "Run `athena doctor`.")
 
 
-def damaged(path: Path, error: sqlite3.Error) -> StoreDamaged:
+def damaged(path: Path, error: Exception) -> StoreDamaged:
     """The error for a file that is not as it was written."""
     return StoreDamaged(
         f"Cannot read '{path}': the file is damaged ({error}).",

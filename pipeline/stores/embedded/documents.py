@@ -45,12 +45,10 @@ class Scored(NamedTuple):
 
 def read_state(connection: sqlite3.Connection) -> State:
     """The state as of now; raises `Damaged`."""
-    row = connection.execute("SELECT store, visible, generation FROM state").fetchone() or (None, None, None)
-    store, visible, generation = row
-    sound = isinstance(store, str) and isinstance(visible, int | None) and isinstance(generation, int)
-    if not sound:
-        raise Damaged("the table 'state' is not as it was written")
-    return State(store, visible, generation)
+    match connection.execute("SELECT store, visible, generation FROM state").fetchone():
+        case (str(store), int() | None as visible, int(generation)):
+            return State(store, visible, generation)
+    raise Damaged("the table 'state' is not as it was written")
 
 
 def read_manifest(connection: sqlite3.Connection, build: int | None, generation: int = 0) -> Manifest | None:

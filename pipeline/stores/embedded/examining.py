@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from pipeline.stores.base import LEVELS
-from pipeline.stores.embedded.checksums import is_sound
+from pipeline.stores.embedded.checksums import is_corrupt, is_sound
 from pipeline.stores.embedded.documents import read_state
 from pipeline.stores.embedded.node_rows import ROW, node_is_sound
 from pipeline.stores.embedded.schema import DOCUMENT_CHECKED
@@ -41,7 +41,7 @@ class Examination:
 
 
 def examine(connection: sqlite3.Connection) -> Examination:
-    """Look at all of it; about a second for 100,000 sentences."""
+    """Look at all of it."""
     build = read_state(connection).visible
     problems = _file_problems(connection)
     try:
@@ -72,5 +72,10 @@ def damaged_documents(connection: sqlite3.Connection, build: int | None) -> dict
 
 
 def _file_problems(connection: sqlite3.Connection) -> tuple[str, ...]:
-    rows = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
+    try:
+        rows = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
+    except sqlite3.DatabaseError as error:
+        if not is_corrupt(error):
+            raise
+        return (str(error),)
     return tuple(str(text) for (text,) in rows if text != "ok")

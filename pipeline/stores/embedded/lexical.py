@@ -202,9 +202,10 @@ class LexicalIndex:
             return
         try:
             folder = self._folder / current.folder
+            _check_segments(folder, current.files)
             self._searchers = {level: open_searcher(folder / level) for level in LEVELS}
             self._opened = current
-        except LexicalDamaged as error:  # or just replaced: `update` mends it
+        except (OSError, LexicalDamaged) as error:  # or just replaced: `update` mends it
             _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
 
     def _is_sound(self, current: Derived, state: State) -> bool:
@@ -230,6 +231,17 @@ class LexicalIndex:
     def _is_derived_from(self, state: State) -> bool:
         opened = self._opened
         return opened is not None and opened.precedes(state) and opened.generation == state.generation
+
+
+def _check_segments(folder: Path, files: Mapping[str, int]) -> None:
+    """Raise `LexicalDamaged` for what tantivy would fail on loudly: a segment that has changed.
+
+    A writer that is at work adds segments and removes some, but changes none; its lists are JSON.
+    """
+    for name, stored in files.items():
+        path = folder / name
+        if path.suffix != ".json" and path.is_file() and zlib.crc32(path.read_bytes()) != stored:
+            raise LexicalDamaged(f"'{path}' is not as it was written.", "Search again.")
 
 
 def _checksums(folder: Path) -> dict[str, int]:

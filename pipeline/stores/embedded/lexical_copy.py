@@ -20,11 +20,17 @@ class LexicalCopy:
         self.renew()
 
     def renew(self) -> None:
-        """Copy the index again; what cannot be copied whole is left out, and derived from the text."""
+        """Copy the index again; one that cannot be copied whole is derived from the text."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
         try:
-            shutil.copytree(self._original, self.folder)
-        except OSError:  # not there, or files that only their owner may read
+            for path in sorted(self._original.rglob("*")):  # `copytree` would protect the copy, too
+                copy = self.folder / path.relative_to(self._original)
+                if path.is_dir():
+                    copy.mkdir()
+                else:
+                    shutil.copyfile(path, copy)
+        except OSError:  # files that only their owner may read
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def remove(self) -> None:

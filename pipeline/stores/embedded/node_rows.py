@@ -120,7 +120,7 @@ def metadata_of_sections(
 def text_of(value: object) -> str:
     """A value that was written as text; raises `Damaged` where it is none any more."""
     if not isinstance(value, str):
-        raise Damaged(f"{value!r:.40} stands where an id was written")
+        raise Damaged(f"{value!r:.40} stands where text was written")
     return value
 
 

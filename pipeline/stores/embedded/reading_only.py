@@ -28,19 +28,26 @@ def is_read_only(path: Path) -> bool:
 
 
 class FileIdentity(NamedTuple):
-    """Which file it is; of one that is only read, also in what state."""
+    """Which file it is, and when it was last written."""
 
     device: int
     inode: int
-    state: tuple[int, ...] = ()
+    written: tuple[int, ...]
+
+    def is_same_file(self, other: FileIdentity) -> bool:
+        """Whether both are one file, though it may have changed."""
+        return self[:2] == other[:2]
 
 
 def identity(path: Path, *, read_only: bool = False) -> FileIdentity | None:
-    """The identity of the SQLite file at `path`; None where there is none. Raises `StoreError`."""
+    """The identity of the SQLite file at `path`; None where there is none. Raises `StoreError`.
+
+    Of one that is only read, it also tells whether somebody writes there.
+    """
     try:
         found = path.stat()
-        state = (found.st_mtime_ns, found.st_size, _wal_size(path)) if read_only else ()
-        return FileIdentity(found.st_dev, found.st_ino, state)
+        wal = _wal_size(path) if read_only else 0
+        return FileIdentity(found.st_dev, found.st_ino, (found.st_mtime_ns, found.st_size, wal))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -25,7 +25,7 @@ from pipeline.stores.embedded.database import (
 )
 from pipeline.stores.embedded.examining import damaged_documents
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS
+from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS, MIGRATIONS
 
 _TABLES = """
     SELECT name FROM sqlite_master
@@ -89,7 +89,7 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
     with transaction(new):
         for (table,) in new.execute(_TABLES).fetchall():
             _copy_table(damaged, new, table)
-        if "checksum" not in _columns(damaged, "section"):
+        if damaged.execute("PRAGMA user_version").fetchone()[0] <= MIGRATIONS.index(CHECKSUM_COLUMNS):
             _add_checksums(new)
         lost = _drop_damaged(new)
         _drop_orphans(new)
@@ -100,7 +100,7 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         for table in ("document", "conversation", "turn")
     )
-    return Salvage(*counts, lost=lost)
+    return Salvage(*counts, lost)
 
 
 def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:

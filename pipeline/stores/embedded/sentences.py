@@ -160,7 +160,7 @@ class EmbeddedSentences:
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
             return self._vocabulary.of(
-                state, lambda: (text for (text,) in connection.execute(_TEXTS, (state.visible,)))
+                state, lambda: (text_of(text) for (text,) in connection.execute(_TEXTS, (state.visible,)))
             )
 
     def forget(self) -> None:
@@ -222,7 +222,8 @@ def _row_of(number: int, stored: SectionVectors, rows: NDArray[np.float16]) -> V
     row = 0 if number == stored.section else number - stored.first_sentence + 1
     if not 0 <= row < len(rows):
         raise Damaged("a sentence is numbered otherwise than it was written")
-    return rows[row].astype("float32")
+    vector: Vector = rows[row].astype("float32")
+    return vector
 
 
 def _documents(connection: sqlite3.Connection, state: State, glob: str | None) -> frozenset[int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline.errors import StoreDamaged
 from pipeline.stores.base import Level, Manifest
 from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, snapshot, transaction, unwritable
 from pipeline.stores.embedded.documents import read_state, write_vectors
@@ -82,7 +83,10 @@ class EmbeddedStore:
             self._copy.remove()
 
     def examine(self) -> Examination:
-        """What of it is not as it was written."""
+        """What of it is not as it was written; raises `StoreError` where it should be writable and is not."""
+        if not self._pool.read_only:
+            with self._pool.borrow() as connection, transaction(connection):
+                pass
         with self._pool.borrow() as connection, snapshot(connection):
             return examine(connection)
 
@@ -113,9 +117,12 @@ class EmbeddedStore:
         with self._lock.try_hold() as held:
             if not held:
                 return False
-            with self._pool.borrow() as connection, transaction(connection):
-                for section in mended:
-                    write_vectors(connection, *section)
+            try:
+                with self._pool.borrow() as connection, transaction(connection):
+                    for section in mended:
+                        write_vectors(connection, *section)
+            except StoreDamaged:  # the pages themselves: salvage makes new ones
+                return False
         return True
 
     def _forget(self) -> None:

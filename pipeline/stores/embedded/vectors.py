@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pipeline.stores.base import Level, Vector
-from pipeline.stores.embedded.checksums import checksum
+from pipeline.stores.embedded.checksums import is_corrupt, is_sound
 from pipeline.stores.embedded.documents import Changes, Scored, State, changes_since
 from pipeline.stores.embedded.mending import SectionVectors, VectorMending
 
@@ -23,17 +23,20 @@ _COUNTS = """
     SELECT (SELECT count(*) FROM section WHERE build = :build),
            (SELECT count(*) FROM sentence WHERE build = :build)
 """
+_SECTIONS = "SELECT section.number, section.document FROM section "
 _VECTORS = """
     SELECT section.number, section.document,
            embedding.section, embedding.first_sentence, embedding.vectors, embedding.checksum
     FROM section LEFT JOIN embedding ON embedding.section = section.number
 """
+_OF_ONE = "SELECT section, first_sentence, vectors, checksum FROM embedding WHERE section = ?"
 # The plus keeps SQLite from sorting what an index on the build brings in another order.
-_OF_BUILD = _VECTORS + "WHERE +section.build = ? ORDER BY section.number"
-_OF_DOCUMENT = _VECTORS + "WHERE section.document = ? ORDER BY section.number"
-_OF_SECTIONS = _VECTORS + "WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number"
+_OF_BUILD = "WHERE +section.build = ? ORDER BY section.number"
+_OF_DOCUMENT = "WHERE section.document = ? ORDER BY section.number"
+_OF_SECTIONS = "WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number"
 
 Parameter = int | str | None
+VectorsRow = tuple[Any, ...]
 
 
 class VectorIndex:
@@ -102,12 +105,12 @@ class VectorIndex:
             self._append(connection, _OF_DOCUMENT, document, dimensions)
 
     def _append(
-        self, connection: sqlite3.Connection, query: str, parameter: Parameter, dimensions: int
+        self, connection: sqlite3.Connection, which: str, parameter: Parameter, dimensions: int
     ) -> None:
         from pipeline.stores.embedded.vector_rows import unpack
 
         sections, sentences = self._levels["section"], self._levels["sentence"]
-        for document, found in _sound(connection, query, parameter, self._mending):
+        for document, found in _sound(connection, which, parameter, self._mending):
             vectors = unpack(found.vectors, dimensions)
             sections.append(found.section, document, vectors[:1])
             sentences.append(found.first_sentence, document, vectors[1:])
@@ -127,23 +130,48 @@ def damaged_vectors(connection: sqlite3.Connection, build: int | None) -> list[i
 
 
 def _sound(
-    connection: sqlite3.Connection, query: str, parameter: Parameter, mending: VectorMending
+    connection: sqlite3.Connection, which: str, parameter: Parameter, mending: VectorMending
 ) -> Iterator[tuple[int, SectionVectors]]:
     """The document and the vectors of each section, in order; those that are damaged are mended."""
     mended: dict[int, SectionVectors] = {}
-    for row in connection.execute(query, (parameter,)):
+    for row in _rows(connection, which, parameter):
         section, document, _, first_sentence, vectors, _ = row
         if _is_sound(row):
             yield document, SectionVectors(section, first_sentence, vectors)
             continue
-        mended = mended or mending.mend(connection, _damaged(connection, query, parameter))
+        mended = mended or mending.mend(connection, _damaged(connection, which, parameter))
         yield document, mended[section]
 
 
-def _damaged(connection: sqlite3.Connection, query: str, parameter: Parameter) -> list[int]:
-    return [row[0] for row in connection.execute(query, (parameter,)) if not _is_sound(row)]
+def _damaged(connection: sqlite3.Connection, which: str, parameter: Parameter) -> list[int]:
+    return [row[0] for row in _rows(connection, which, parameter) if not _is_sound(row)]
 
 
-def _is_sound(row: tuple[Any, ...]) -> bool:
+def _rows(connection: sqlite3.Connection, which: str, parameter: Parameter) -> Iterator[VectorsRow]:
+    """Each section's vectors as they are stored; where pages are damaged, those that can be read."""
+    last = 0
+    try:
+        for row in connection.execute(_VECTORS + which, (parameter,)):
+            last = row[0]
+            yield row
+    except sqlite3.DatabaseError as error:
+        if not is_corrupt(error):
+            raise
+        for section, document in connection.execute(_SECTIONS + which, (parameter,)).fetchall():
+            if section > last:
+                yield section, document, *_one(connection, section)
+
+
+def _one(connection: sqlite3.Connection, section: int) -> VectorsRow:
+    try:
+        found = connection.execute(_OF_ONE, (section,)).fetchone()
+    except sqlite3.DatabaseError as error:
+        if not is_corrupt(error):
+            raise
+        found = None
+    return found or (None, None, None, None)
+
+
+def _is_sound(row: VectorsRow) -> bool:
     section, _, own, first_sentence, vectors, stored = row
-    return own == section and stored == checksum(own, first_sentence, vectors)
+    return bool(own == section and is_sound((own, first_sentence, vectors), stored))

@@ -31,6 +31,7 @@ from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.turns import of_user, stored_answer
+from pipeline.words import well_formed
 
 # Turns in the order in which they were begun.
 _ORDER = [("position", 1), ("created_at", 1)]
@@ -93,7 +94,9 @@ class ServerConversations:
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
         with self._servers.mongo.collection("conversations") as conversations:
-            done = conversations.update_one({"_id": conversation_id}, {"$set": {"title": title.strip()}})
+            done = conversations.update_one(
+                {"_id": conversation_id}, {"$set": {"title": well_formed(title.strip())}}
+            )
         if done.matched_count == 0:
             raise unknown_conversation(conversation_id)
 
@@ -128,7 +131,9 @@ class ServerConversations:
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": text}})
+            done = turns.update_one(
+                {"_id": turn_id}, {"$set": {"feedback": value, "feedback_text": well_formed(text)}}
+            )
         if done.matched_count == 0:
             raise unknown_turn(turn_id)
 

@@ -1,7 +1,7 @@
 """An attack on the files of a data folder: damage at random, and then everything that a user would try.
 
-`attack` is called with a small number by the tests and with a large one by `make attack`; a case is repeated by
-its number: `python -m tests.pipeline.stores.embedded.damage 1200 [NUMBER]`.
+`attack` is called with a small number by the tests and with a large one by `make attack`; each case has a number,
+by which it is repeated: `python -m tests.pipeline.stores.embedded.damage COUNT [FIRST]`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from athena import Athena
 from athena.settings import Settings
@@ -28,9 +29,10 @@ GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")
 Damage = Callable[[Path, random.Random], None]
 
 
-def open_data(folder: Path) -> Athena:
-    """Athena over a data folder, with an encoder that costs nothing."""
-    athena = Athena(Settings(data_dir=folder / "data", llm="none", cross_encoder="none", merge_up=False))
+def open_data(folder: Path, **given: Any) -> Athena:
+    """Athena over a data folder, with an encoder that costs nothing; settings may be given."""
+    known = {"data_dir": folder / "data", "llm": "none", "cross_encoder": "none", "merge_up": False}
+    athena = Athena(Settings(**known | given))
     athena._models.__dict__["encoder"] = (FakeEncoder(), GOOD)
     return athena
 
@@ -93,21 +95,21 @@ def replace_by_a_folder(path: Path, chance: random.Random) -> None:
 
 
 DAMAGES: tuple[Damage, ...] = (
-    flip_a_bit, overwrite, overwrite, overwrite_a_block, overwrite_a_block, truncate, delete, replace_by_a_folder
+    flip_a_bit, overwrite, overwrite, overwrite_a_block, overwrite_a_block, truncate, delete,
+    replace_by_a_folder,
 )  # fmt: skip
 
 
-def attack(count: int = 300, *, only: int | None = None) -> tuple[int, int, list[str]]:
+def attack(count: int = 300, *, first: int = 0) -> tuple[int, int, list[str]]:
     """How many damaged folders were tried, how many did what they must not, and what each of those did."""
     details: list[str] = []
-    numbers = range(count) if only is None else [only]
     with tempfile.TemporaryDirectory(prefix="athena-damage-") as name:
         folder = Path(name)
         prepare(folder)
         expected = [_searched(folder, question) for question in QUESTIONS]
-        for number in numbers:
+        for number in range(first, first + count):
             details += _case(folder, number, expected)
-    return len(numbers), len(details), details
+    return count, len(details), details
 
 
 def _case(folder: Path, number: int, expected: list[object]) -> list[str]:
@@ -200,8 +202,7 @@ def _clear(error: AthenaError) -> str:
 
 
 def main() -> None:
-    count, only = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
-    tried, failed, details = attack(count, only=only)
+    tried, failed, details = attack(int(sys.argv[1]), first=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     print(*details, f"{tried} tried, {failed} failed", sep="\n")
 
 

@@ -1,0 +1,292 @@
+"""What nobody means to type, and streams that are not there: an answer or a message, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from athena import Athena, cli, load_settings
+from athena.settings import Settings
+from pipeline.answer import Answer
+from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.retrieve import LONGEST
+from pipeline.steps.events import RunFailed
+from tests.pipeline.stores.embedded.damage import open_data, prepare
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+ROOT = Path(__file__).parents[3]
+UNDECODABLE = "fan \udcff?"  # as Python gives an argument with the byte 0xff
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small manual, and its index by a fake encoder."""
+    folder = tmp_path_factory.mktemp("odd")
+    prepare(folder)
+    return folder
+
+
+@pytest.fixture
+def athena(folder: Path) -> Iterator[Athena]:
+    opened = open_data(folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def data_dir(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The index, for commands in this process: with the fake encoder."""
+    fake = open_data(folder)
+    monkeypatch.setattr(Athena, "encoder", fake.encoder)
+    monkeypatch.setattr(Athena, "encoder_choice", fake.encoder_choice)
+    return str(folder / "data")
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(cli.app, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+def process(*arguments: str | bytes, data_dir: str, **given: Any) -> subprocess.CompletedProcess[bytes]:
+    """A command in a process of its own, whose streams are real."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments, "--data-dir", data_dir],
+        timeout=120, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | given,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert b"Traceback" not in (done.stderr or b""), done.stderr
+    assert b"Exception ignored" not in (done.stderr or b""), done.stderr
+    return done
+
+
+PROGRAM = """
+from athena import Athena, cli
+from tests.fakes import FakeEncoder
+from tests.pipeline.stores.embedded.damage import GOOD
+Athena.encoder, Athena.encoder_choice = FakeEncoder(), GOOD
+cli.main()
+"""
+
+
+# -- text ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", UNDECODABLE],
+        ["search", UNDECODABLE, "--json"],
+        ["ask", UNDECODABLE],
+        ["ask", UNDECODABLE, "--json"],
+        ["search", "fan", "--path", "\udcff"],
+        ["search", "fan", "--why", "\udcff#\udcff"],
+        ["ask", "fan", "--path", "\udcff"],
+        ["ask", "fan", "--conversation", "\udcff"],
+        ["ask", "fan", "--llm", "\udcff"],
+        ["ingest", "\udcff"],
+        ["ingest", "a\0b"],
+        ["search", "a\0b fan"],
+        ["doctor", "--salvage", "a\0b"],
+    ],
+)
+def test_what_is_no_text_is_answered_or_refused(arguments: list[str], data_dir: str) -> None:
+    result = run(*arguments, "--data-dir", data_dir)
+    assert result.exit_code in (0, 1, 2)
+    assert result.exit_code == 0 or result.stderr or "Not indexed" in result.stdout
+    if "--json" in arguments:
+        assert json.loads(result.stdout)
+
+
+def test_undecodable_arguments_reach_a_terminal_that_knows_no_unicode(folder: Path) -> None:
+    done = process("search", b"fan \xff", data_dir=str(folder / "data"))
+    assert done.returncode == 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    assert subprocess.run(
+        [sys.executable, "-c", PROGRAM, "ask", b"fan \xff\xe9", "--data-dir", str(folder / "data")],
+        env=environment, capture_output=True, timeout=120,
+    ).returncode == 0  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["\ud800", "fan \udfff", "\0", "fan\0", "fan " * 250_000, "x" * 1_000_000, "([{" * 300_000, "\n" * 10**6],
+    ids=["surrogate", "and words", "nul", "and a word", "words", "one word", "brackets", "lines"],
+)  # fmt: skip
+def test_queries_of_a_program(query: str, athena: Athena) -> None:
+    assert athena.search(query).question == query.encode(errors="replace").decode()[:LONGEST]
+    for message in (query, "And the tank?"):
+        *_, last = athena.chat(paths=query[:100]).run(message)
+        assert not isinstance(last, RunFailed), last
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\udcff", "\ud800", "x" * 5000, "/dev/full"])
+def test_odd_paths_of_a_program(path: str, athena: Athena) -> None:
+    try:
+        assert athena.ingest([path]).problems
+    except AthenaError as error:
+        assert error.fix
+
+
+def test_a_conversations_title_may_be_no_text(athena: Athena) -> None:
+    conversation = athena.conversations.create("\ud800 title").info
+    assert athena.conversations.get(conversation.id).info.title == "? title"
+    athena.conversations.rename(conversation.id, "\udfff")
+    assert athena.conversations.get(conversation.id).info.title == "?"
+
+
+@pytest.mark.parametrize("given", [{"data_dir": "a\0b"}, {"corpus": "a\0b"}, {"persona": "\0"}])
+def test_a_path_with_a_nul_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match="NUL"):
+        load_settings(**given)
+
+
+# -- numbers ------------------------------------------------------------------------------------------
+
+NUMBERS = ["-1", "0", "1", "nan", "inf", "-inf", "1e308", "1e-308", "1e400", "9" * 30, "9" * 5000, str(2**63),
+           "1000000000", "0x10", "", " ", "one", "\udcff"]  # fmt: skip
+
+
+def is_number(kind: Any) -> bool:
+    kinds = {*get_args(kind), kind, get_origin(kind)}
+    return bool(kinds & {int, float}) or any(is_number(part) for part in get_args(kind))
+
+
+NUMERIC = [name for name, field in Settings.model_fields.items() if is_number(field.annotation)]
+
+
+def test_all_numbers_are_tried() -> None:
+    assert len(NUMERIC) >= 24
+    assert {"candidates", "alpha", "port", "max_file_mb", "answerable_threshold", "temperature"} <= set(
+        NUMERIC
+    )
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_odd_numbers_of_a_setting_work_or_are_refused(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in NUMBERS:
+        monkeypatch.setenv(f"ATHENA_{name.upper()}", value)
+        try:
+            settings = load_settings(data_dir=folder / "data", llm="none", cross_encoder="none")
+        except ConfigurationError as error:
+            assert f"ATHENA_{name.upper()} cannot be" in str(error)
+            assert len(str(error)) < 400
+            continue
+        athena = open_data(folder, **settings.model_dump(include={name}))
+        try:
+            athena.search("fan OFFLINE")
+            *_, last = athena.chat().run("What does a broken fan show?")
+            assert not isinstance(last, RunFailed)
+            athena.ingest([folder / "manual"])
+        except AthenaError as error:
+            assert error.fix
+        finally:
+            athena.close()
+
+
+@pytest.mark.parametrize("value", NUMBERS)
+@pytest.mark.parametrize("option", ["--candidates", "--top-k", "--alpha", "--merge-threshold"])
+def test_odd_numbers_of_an_option(option: str, value: str, data_dir: str) -> None:
+    assert run("search", "fan", f"{option}={value}", "--data-dir", data_dir).exit_code in (0, 1, 2)
+
+
+@pytest.mark.parametrize("port", ["-1", "0", "65536", "9" * 30, "nan"])
+def test_odd_ports(port: str) -> None:
+    assert run("serve", f"--port={port}").exit_code == 2
+
+
+def test_a_persona_of_brackets(tmp_path: Path, data_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "persona.toml").write_text("name = " + "[" * 20_000)
+    monkeypatch.setenv("ATHENA_PERSONA", str(tmp_path / "persona.toml"))
+    result = run("ask", "fan", "--data-dir", data_dir)
+    assert result.exit_code == 1
+    assert "is not TOML" in result.stderr
+
+
+# -- streams ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["ask", "fan"], ["search", "fan", "--json"]])
+def test_a_reader_that_leaves_is_not_complained_of(arguments: list[str], folder: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = process(*arguments, data_dir=str(folder / "data"), stdout=write)
+    os.close(write)
+    assert done.returncode in (0, 1)
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_stream(closed: int, folder: Path) -> None:
+    for arguments in (["ask", "fan"], ["search", "fan", "--json"], ["chat"]):
+        given = {} if closed == 0 else {"stdin": subprocess.DEVNULL}
+        done = process(
+            *arguments, data_dir=str(folder / "data"), preexec_fn=lambda: os.close(closed), **given
+        )
+        assert done.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+@pytest.mark.parametrize("arguments", [["ask", "fan"], ["search", "fan", "--json"]])
+def test_a_full_disk_under_the_output_is_said(arguments: list[str], folder: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = process(*arguments, data_dir=str(folder / "data"), stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"Cannot write the output: No space left on device.\n")
+
+
+def test_without_a_home(folder: Path) -> None:
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")
+    }
+    user = {"user": 65533} if os.geteuid() == 0 else {}  # one that is in no list of users
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "search", "fan", "--data-dir", str(folder / "data")],
+        env={**environment, "PYTHONPATH": str(ROOT), "ATHENA_CROSS_ENCODER": "some/model"},
+        capture_output=True, timeout=120, cwd="/", **user,
+    )  # fmt: skip
+    assert b"Traceback" not in done.stderr, done.stderr
+
+
+# -- ask --json ---------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_broke_off_is_json_with_its_error(
+    data_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partial = Answer(
+        "Fan?", "Fan?", "It hu", "generate", "x", abstained=False, status="failed",
+        conversation_id="c", turn_id="t",
+    )  # fmt: skip
+
+    class Dying:
+        def run(self, message: str) -> Iterator[RunFailed]:
+            yield RunFailed("The model died.", "Start it.", "It hu", answer=partial)
+
+    monkeypatch.setattr(Athena, "chat", lambda self, **_: Dying())
+    result = run("ask", "Fan?", "--json", "--data-dir", data_dir)
+    assert result.exit_code == 1
+    shape = json.loads(result.stdout)
+    assert (shape["error"], shape["answer"], shape["status"]) == (
+        "The model died. Start it.",
+        "It hu",
+        "failed",
+    )
+    assert (shape["conversation_id"], shape["turn_id"]) == ("c", "t")
+    assert result.stderr == "The model died. Start it.\n"
+
+
+def test_an_answer_that_went_well_has_no_error(data_dir: str) -> None:
+    assert json.loads(run("ask", "fan", "--json", "--data-dir", data_dir).stdout)["error"] == ""

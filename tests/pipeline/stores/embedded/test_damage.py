@@ -1,0 +1,337 @@
+"""What a broken disk can do: found, mended where it can be, told where not."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StoreDamaged, StoreError
+from pipeline.ingesting.batches import embed_nodes
+from pipeline.notices import NOTICES
+from pipeline.stores.base import SearchRequest
+from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import FILE_NAME
+from pipeline.stores.embedded.lexical import CURRENT
+from pipeline.stores.embedded.salvage import salvage
+from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, MIGRATIONS
+from pipeline.stores.embedded.store import LEXICAL_FOLDER
+from tests.fakes import FakeEncoder
+from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
+from tests.pipeline.searching import FILES
+from tests.pipeline.stores.embedded.damage import attack
+
+ENCODER = FakeEncoder()
+QUESTIONS = ["broken fan", "LN2 tank OFFLINE", "antenna"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a store with the small manual."""
+    for name, text in FILES.items():
+        path = tmp_path / "manual" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    with closing(open_store(tmp_path / "store")) as store:
+        run_ingest(store, tmp_path / "manual", encoder=ENCODER)
+    return tmp_path / "store"
+
+
+def open_store(folder: Path, *, embeds: bool = True) -> EmbeddedStore:
+    embed = partial(embed_nodes, encoder=ENCODER) if embeds else None
+    return EmbeddedStore(folder, manifest=manifest_of(ENCODER), embed=embed)
+
+
+def sql(folder: Path, statement: str, *given: object) -> None:
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.execute(statement, given)
+
+
+@pytest.fixture
+def told() -> Iterator[list[str]]:
+    """The notices that a user sees."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger(NOTICES).addHandler(handler)
+    yield lines
+    logging.getLogger(NOTICES).removeHandler(handler)
+
+
+def test_folders_damaged_at_random() -> None:
+    tried, failed, details = attack(12)
+    assert (tried, failed) == (12, 0), details
+
+
+# -- vectors ------------------------------------------------------------------------------------------
+
+VECTOR_DAMAGES = [
+    "UPDATE embedding SET vectors = substr(vectors, 1, length(vectors) - 32) WHERE section % 2 = 0",
+    "UPDATE embedding SET vectors = zeroblob(length(vectors)) WHERE section % 3 = 0",
+    "UPDATE embedding SET vectors = 'text'",
+    "UPDATE embedding SET vectors = ''",
+    "UPDATE embedding SET first_sentence = first_sentence + 1",
+    "UPDATE embedding SET checksum = NULL",
+    "DELETE FROM embedding",
+]
+
+
+@pytest.mark.parametrize("damage", VECTOR_DAMAGES)
+def test_damaged_vectors_are_embedded_again_and_that_is_said(
+    folder: Path, damage: str, told: list[str]
+) -> None:
+    with closing(open_store(folder)) as store:
+        before, found = contents(store), findings(store, ENCODER, QUESTIONS)
+    sql(folder, damage)
+    with closing(open_store(folder)) as store:
+        assert store.examine().vectors > 0
+        assert store.examine().text_is_sound
+        assert findings(store, ENCODER, QUESTIONS) == found
+        assert store.examine().vectors == 0
+        assert contents(store) == before
+    (line,) = told
+    assert "were damaged: embedded again from the text." in line
+
+
+def test_pages_of_vectors_that_are_lost_are_embedded_again_for_each_search(
+    folder: Path, tmp_path: Path, told: list[str]
+) -> None:
+    """They cannot be written over; a salvage makes new ones."""
+    with closing(open_store(folder)) as store:
+        before, found = contents(store), findings(store, ENCODER, QUESTIONS)
+    sql(folder, "VACUUM")
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'embedding'").fetchone()[0]
+    content = bytearray((folder / FILE_NAME).read_bytes())
+    content[(root - 1) * 4096 : root * 4096] = bytes(4096)
+    (folder / FILE_NAME).write_bytes(content)
+    with closing(open_store(folder)) as store:
+        assert findings(store, ENCODER, QUESTIONS) == found
+        assert store.examine().problems
+        assert store.examine().vectors == 7
+    assert "not stored" in told[0]
+    saved = salvage(folder, tmp_path / "saved")
+    assert (saved.documents, saved.lost) == (3, ())
+    with closing(open_store(tmp_path / "saved")) as store:
+        assert contents(store) == before
+        found_again = store.examine()
+        assert (found_again.problems, found_again.vectors) == ((), 0)
+
+
+def test_a_writer_at_work_is_not_waited_for_to_search(folder: Path, told: list[str]) -> None:
+    with closing(open_store(folder)) as store:
+        found = findings(store, ENCODER, QUESTIONS)
+    sql(folder, "DELETE FROM embedding")
+    with closing(open_store(folder)) as writer, closing(open_store(folder)) as store:
+        with writer.writing(manifest_of(ENCODER)):
+            assert findings(store, ENCODER, QUESTIONS) == found
+        assert store.examine().vectors > 0
+    assert "not stored, as nothing can be written there now" in told[0]
+
+
+def test_without_an_embedding_model_damaged_vectors_are_an_error(folder: Path) -> None:
+    sql(folder, VECTOR_DAMAGES[0])
+    with closing(open_store(folder, embeds=False)) as store, pytest.raises(StoreDamaged, match="vectors of"):
+        findings(store, ENCODER, QUESTIONS)
+
+
+# -- words --------------------------------------------------------------------------------------------
+
+POINTERS = [
+    '{"format": 3}', "[]", "null", "[" * 100_000, '{"a": ' * 50_000, "\x00" * 50, "",
+    '{"format": 1, "store": 2, "build": "x", "generation": "y", "removed": [], "folder": {}, "files": 5}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pointer", POINTERS, ids=range(len(POINTERS)))
+def test_a_damaged_pointer_of_the_lexical_index_is_made_again_and_that_is_said(
+    folder: Path, pointer: str, told: list[str]
+) -> None:
+    with closing(open_store(folder)) as store:
+        found = findings(store, ENCODER, QUESTIONS)
+    (folder / LEXICAL_FOLDER / CURRENT).write_text(pointer)
+    with closing(open_store(folder)) as store:
+        assert findings(store, ENCODER, QUESTIONS) == found
+    assert told == ["The index of words was damaged: rebuilt from the text."]
+
+
+def test_a_pointer_that_leaves_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    pointer = folder / LEXICAL_FOLDER / CURRENT
+    pointer.write_text(pointer.read_text().replace('"folder": "', '"folder": "../../'))
+    with closing(open_store(folder)) as store:
+        assert findings(store, ENCODER, QUESTIONS)
+    assert '"../../' not in pointer.read_text()
+
+
+def test_a_file_in_the_place_of_the_lexical_folder(folder: Path) -> None:
+    with closing(open_store(folder)) as store:
+        found = findings(store, ENCODER, QUESTIONS)
+    (folder / LEXICAL_FOLDER).rename(folder / "away")
+    (folder / LEXICAL_FOLDER).write_text("in the way")
+    with closing(open_store(folder)) as store:
+        assert findings(store, ENCODER, QUESTIONS) == found
+
+
+# -- text ---------------------------------------------------------------------------------------------
+
+TEXT_DAMAGES = [
+    "UPDATE section SET text = replace(text, 'fan', 'fun')",
+    "UPDATE section SET metadata = '{' WHERE number = (SELECT min(number) FROM section)",
+    "UPDATE section SET metadata = NULL",
+    "UPDATE sentence SET text = CAST(text AS BLOB)",
+    "UPDATE sentence SET start = 'x', end = 1e300",
+    "UPDATE sentence SET id = CAST(id AS BLOB)",
+    "UPDATE document SET title = 5",
+    "UPDATE document SET text = CAST(x'ff' AS TEXT)",
+    "UPDATE document SET sections = 9223372036854775807",
+    "DELETE FROM sentence WHERE number % 2",
+    "UPDATE state SET generation = 'x'",
+    "UPDATE state SET visible = 77",
+    "DELETE FROM state",
+    "UPDATE manifest SET dimensions = 'x'",
+    "DROP TABLE sentence",
+]
+
+
+@pytest.mark.parametrize("damage", TEXT_DAMAGES)
+def test_a_damaged_text_is_an_error_that_says_what_to_do_and_never_a_traceback(
+    folder: Path, damage: str
+) -> None:
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, ' NOT NULL', '') WHERE type = 'table'"
+        )
+    sql(folder, damage)
+    failures = [error for error in tried(folder) if error]
+    assert failures
+    assert all(isinstance(error, StoreError) and error.fix for error in failures)
+    assert any(isinstance(error, StoreDamaged) and "--salvage" in error.fix for error in failures)
+
+
+def tried(folder: Path) -> Iterator[StoreError | None]:
+    """What each use of a store raises."""
+    uses: list[Callable[[EmbeddedStore], object]] = [
+        lambda store: [store.sections.document(info.source) for info in store.sections.documents()],
+        lambda store: findings(store, ENCODER, QUESTIONS),
+        lambda store: store.sentences.vocabulary(),
+        lambda store: run_ingest(store, folder.parent / "manual", encoder=ENCODER),
+        _raise_what_is_found,
+    ]
+    for use in uses:
+        try:
+            with closing(open_store(folder)) as store:
+                use(store)
+        except StoreError as error:
+            yield error
+        else:
+            yield None
+
+
+def _raise_what_is_found(store: EmbeddedStore) -> None:
+    found = store.examine()
+    if not found.text_is_sound:
+        raise StoreDamaged(str(found), "athena doctor --salvage")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["answer = '{'", "answer = '[]'", "answer = CAST('{}' AS BLOB)", "created_at = 'x'", "feedback = 3"],
+)
+def test_a_damaged_turn_is_an_error_of_its_conversation(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(EmbeddedConversations(path)) as conversations:
+        good, bad = conversations.create("good").info.id, conversations.create("bad").info.id
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            connection.execute(
+                "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
+                "VALUES ('t', ?, 0, 'Why?', 'complete', '{}', 1)",
+                (bad,),
+            )
+            connection.execute(f"UPDATE turn SET {damage}")
+        assert conversations.get(good).info.title == "good"
+        with pytest.raises(StoreDamaged, match="--salvage"):
+            conversations.get(bad)
+
+
+# -- salvage ------------------------------------------------------------------------------------------
+
+
+def test_what_is_whole_is_saved_and_an_ingest_restores_the_rest(folder: Path, tmp_path: Path) -> None:
+    with closing(open_store(folder)) as store:
+        before = contents(store)
+    with closing(EmbeddedConversations(folder / FILE_NAME)) as conversations:
+        conversations.create("kept")
+    (folder / "mission").mkdir()
+    (folder / "mission" / "game.json").write_text("{}")
+    sql(folder, "UPDATE sentence SET text = 'other' WHERE document = "
+                "(SELECT number FROM document WHERE source = 'comms.md')")  # fmt: skip
+    sql(folder, "DELETE FROM embedding")
+    saved = salvage(folder, tmp_path / "saved")
+    assert (saved.documents, saved.conversations, saved.lost) == (2, 1, ("comms.md",))
+    assert (tmp_path / "saved" / "mission" / "game.json").exists()
+    with closing(open_store(tmp_path / "saved")) as store:
+        assert store.examine().text_is_sound
+        report = run_ingest(store, tmp_path / "manual", encoder=ENCODER)
+        assert (report.added, len(report.unchanged)) == (("comms.md",), 2)
+        assert contents(store) == before
+
+
+def test_rows_around_a_lost_page_are_saved(folder: Path, tmp_path: Path) -> None:
+    with closing(EmbeddedConversations(folder / FILE_NAME)) as conversations:
+        ids = {conversations.create(f"{number} {'x' * 200}").info.id for number in range(200)}
+    sql(folder, "VACUUM")
+    content = bytearray((folder / FILE_NAME).read_bytes())
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'conversation'"
+        ).fetchone()
+    page = int.from_bytes(
+        content[(root - 1) * 4096 + 8 : (root - 1) * 4096 + 12], "big"
+    )  # its right-most leaf
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    (folder / FILE_NAME).write_bytes(content)
+    saved = salvage(folder, tmp_path / "saved")
+    assert 150 < saved.conversations < 200
+    assert saved.documents == len(FILES)
+    with closing(EmbeddedConversations(tmp_path / "saved" / FILE_NAME)) as conversations:
+        assert {info.id for info in conversations.list()} < ids
+
+
+def test_nothing_is_written_over_by_a_salvage(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="does not exist yet"):
+        salvage(folder, tmp_path)
+    with pytest.raises(StoreError, match="no store"):
+        salvage(tmp_path, tmp_path / "saved")
+
+
+def test_a_file_that_is_no_database_any_more_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
+    (folder / FILE_NAME).write_bytes(b"\0" * 100_000)
+    with pytest.raises(StoreDamaged):
+        salvage(folder, tmp_path / "saved")
+
+
+# -- from before checksums ----------------------------------------------------------------------------
+
+
+def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
+    with closing(open_store(folder)) as store:
+        before = contents(store)
+    added = {"document": "checksum", "section": "checksum", "sentence": "checksum", "embedding": "checksum"}
+    for table, column in (*added.items(), ("document", "text_checksum")):
+        sql(folder, f"ALTER TABLE {table} DROP COLUMN {column}")
+    sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
+    with closing(open_store(folder)) as store:
+        found = store.examine()
+        assert (found.problems, found.documents, found.vectors) == ((), (), 0)
+        assert contents(store) == before
+        vector = ENCODER.encode_query("fan")
+        assert store.sentences.search(SearchRequest("fan", vector, 5)).bm25_sections
