@@ -10,6 +10,7 @@ import pytest
 
 from bench.attack import documents
 from bench.attack.generators import GENERATORS, halves, joined, repeated
+from pipeline import analysis
 from pipeline.analysis import embedding_text, lexical_text
 from readers.cutting import SentenceCutter
 from readers.sections import read_sections
@@ -28,6 +29,8 @@ def cutter() -> SentenceCutter:
 
 
 def read(text: str, cutter: SentenceCutter) -> None:
+    analysis._analysed.cache_clear()
+    analysis._terms.cache_clear()
     sections = read_sections(text, source="a.md")
     for node in (*sections, *cutter.cut_all(sections)):
         embedding_text(node)
@@ -54,7 +57,7 @@ def calls(work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("name", GENERATORS)
 def test_reading_is_linear(name: str, cutter: SentenceCutter) -> None:
     generate = GENERATORS[name]
-    read(generate(SHORT), cutter)  # what is made or remembered once
+    read(generate(SHORT), cutter)  # what is made once
     short, long = (calls(lambda size=size: read(generate(size), cutter)) for size in (SHORT, LONG))  # type: ignore[misc]
     assert long <= MOST_GROWTH * short + FEW, (
         f"{short:,} calls for {SHORT:,} characters, {long:,} for {LONG:,}"
