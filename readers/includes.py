@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -68,9 +69,9 @@ def expand(text: str, *, path: Path, root: Path, read: ReadText, max_characters:
     return Expanded("".join(piece for piece, _ in pieces), _own_lines(pieces), expansion.included)
 
 
-def _own_lines(pieces: Sequence[tuple[str, bool]]) -> list[int]:
+def _own_lines(pieces: Sequence[tuple[str, bool]]) -> Sequence[int]:
     """The own line of each line; pieces are the file's own (True) or included."""
-    lines, number = [1], 1
+    lines, number = array("q", [1]), 1
     for piece, own in pieces:
         for _ in NEWLINE.finditer(piece):
             number += own
