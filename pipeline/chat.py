@@ -65,7 +65,7 @@ from pipeline.steps.records import (
 )
 from pipeline.steps.trace import RunningStep
 from pipeline.stores.conversations import not_of, title_of
-from pipeline.words import CLOSEST
+from pipeline.words import CLOSEST, well_formed
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,9 +64,11 @@ class Lines:
         return self._own[line - 1] if self._own else line
 
 
-def line_starts(text: str) -> list[int]:
+def line_starts(text: str) -> Sequence[int]:
     """The offset of each line's start, by CommonMark's three line endings."""
-    return [0, *(newline.end() for newline in NEWLINE.finditer(text))]
+    starts = array("q", [0])  # a fifth of a list's memory
+    starts.extend(newline.end() for newline in NEWLINE.finditer(text))
+    return starts
 
 
 def blank_gaps(text: str, block: Block) -> str:

@@ -56,6 +56,14 @@ class MarkdownCorpus:
         sections = read_sections(text, source=source, own_lines=own_lines)
         return sections, self._cutter.cut_all(sections)
 
+    def warnings(self, text: str) -> list[str]:
+        """Whether a text has more lines than are read as Markdown."""
+        from readers.commonmark import MAX_LINES, markdown_end
+
+        if markdown_end(text) == len(text):
+            return []
+        return [f"What comes after {MAX_LINES:,} lines is read as plain text: divide the file."]
+
     @cached_property
     def _cutter(self) -> SentenceCutter:
         return self._make_cutter()

@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from readers.blocks import shortened
+
 Scalar = str | int | float | bool
 
 MAX_CHARACTERS = 16_384
 """Longer blocks are text: nothing that size is metadata, and YAML takes long to say so."""
+
+LONGEST_VALUE = 300
+"""Longer values are cut: they go with every section."""
+MOST_VALUES = 4_000
+"""Characters of all keys and values together; what comes after them is left out."""
 
 _OPENING = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
 _CLOSING = {
@@ -73,7 +80,7 @@ def read_front_matter(text: str, *, source: str, start: int = 0) -> FrontMatter:
         return FrontMatter(end=start)
     if not isinstance(values, dict):
         return FrontMatter(end=start)
-    return FrontMatter(values=_scalars(values), end=closing.end())
+    return FrontMatter(values=_few(_scalars(values)), end=closing.end())
 
 
 def _load(text: str, *, toml: bool) -> object:
@@ -99,6 +106,20 @@ def _scalars(values: dict[object, object]) -> dict[str, Scalar]:
             case datetime.date() | datetime.time():
                 scalars[_clean(str(key))] = value.isoformat()
     return scalars
+
+
+def _few(values: dict[str, Scalar]) -> dict[str, Scalar]:
+    """The first values, as many as may go with a section; long ones cut."""
+    kept: dict[str, Scalar] = {}
+    left = MOST_VALUES
+    for key, value in values.items():
+        if isinstance(value, str):
+            value = shortened(value, LONGEST_VALUE)
+        left -= len(key) + len(str(value))
+        if left < 0:
+            break
+        kept[key] = value
+    return kept
 
 
 def _clean(text: str) -> str:

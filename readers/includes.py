@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -24,6 +25,8 @@ WORK = 20
 """How many times the largest size of a file is read through for one document, at most."""
 COST = 1_000
 """What reading a file at all counts for, in characters."""
+REPEATED = 100_000
+"""Characters that a document may include once more: a file that it includes counts as a part of it once."""
 
 _HAS_INCLUDES = re.compile(r"\{\{#|8<-")
 _INCLUDE = re.compile(
@@ -66,9 +69,9 @@ def expand(text: str, *, path: Path, root: Path, read: ReadText, max_characters:
     return Expanded("".join(piece for piece, _ in pieces), _own_lines(pieces), expansion.included)
 
 
-def _own_lines(pieces: Sequence[tuple[str, bool]]) -> list[int]:
+def _own_lines(pieces: Sequence[tuple[str, bool]]) -> Sequence[int]:
     """The own line of each line; pieces are the file's own (True) or included."""
-    lines, number = [1], 1
+    lines, number = array("q", [1]), 1
     for piece, own in pieces:
         for _ in NEWLINE.finditer(piece):
             number += own
@@ -86,6 +89,8 @@ class _Expansion:
         self._left = left
         self._work = work
         self._rules: dict[str, IgnoreRules] = {}
+        self._repeats = REPEATED
+        self._allowed_once: dict[str, int] = {}
 
     def pieces(self, text: str, path: Path, above: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         """The text in pieces, those of the text itself (True) and those included in it."""
@@ -125,11 +130,21 @@ class _Expansion:
         part = indent + select(whole, selection).rstrip("\r\n")
         if indent:
             part = NEWLINE.sub(lambda newline: newline[0] + indent, part)
-        if len(part) > self._left:
+        if len(part) > self._left or not self._pay_repeats(target, len(part), of=len(whole)):
             return None
         self._left -= len(part)
         self.included.append(part)
         return "".join(piece for piece, _ in self.pieces(part, Path(target), above))
+
+    def _pay_repeats(self, target: str, characters: int, *, of: int) -> bool:
+        """Whether so many characters of a file may be read in: its size, then what is left for repeats."""
+        once = self._allowed_once.setdefault(target, of)
+        again = max(0, characters - once)
+        if again > self._repeats:
+            return False
+        self._allowed_once[target] = max(0, once - characters)
+        self._repeats -= again
+        return True
 
     def _allowed(self, base: Path, name: str) -> str | None:
         """The real path of a file that may be read in: in the root, no link on the way, not left out."""

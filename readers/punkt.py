@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import re
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -55,18 +56,18 @@ class SentenceSplitter:
         model.abbrev_types |= {word.lower().rstrip(".") for word in abbreviations}
         self._tokenizer = _Tokenizer(model)
 
-    def ends(self, text: str) -> list[int]:
+    def ends(self, text: str) -> Sequence[int]:
         """The offset of each sentence's end, rising; the last one is the text's."""
         if not _CANDIDATE.search(text):
             return [len(text)]
-        ends: list[int] = []
+        ends = array("q")
         masked = mask_markup(text)
         start = 0
         while start < len(text):
             stop = _window_end(masked, start)
             window = masked[start:stop]
             spans: list[tuple[int, int]] = list(self._tokenizer.span_tokenize(window))
-            ends += [start + end for _, end in spans[:-1] if _is_boundary(window, end)]
+            ends.extend(start + end for _, end in spans[:-1] if _is_boundary(window, end))
             ends.append(stop)
             start = stop
         return ends

@@ -46,11 +46,6 @@ class Recorder:
         """Whether another list or quote may begin here."""
         return len(self.containers) < MAX_DEPTH and self.containers_left > 0
 
-    def enter(self, container: str) -> None:
-        """Go into a list or quote."""
-        self.containers.append(container)
-        self.containers_left -= 1
-
     def add(
         self,
         state: StateBlock,
@@ -250,11 +245,12 @@ def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bo
         return recorder.may_nest and rules_block.blockquote(state, line, end_line, True)
     if not recorder.line_starts:  # the first time, the marks are still the lines' own
         recorder.line_starts = list(state.bMarks)
-    recorder.enter("blockquote")
+    recorder.containers.append("blockquote")
     recorder.quotes += 1
     found = rules_block.blockquote(state, line, end_line, False)
     recorder.quotes -= 1
     recorder.containers.pop()
+    recorder.containers_left -= found
     return found
 
 
@@ -262,7 +258,8 @@ def _list(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     recorder = _recorder(state)
     if silent or not recorder.may_nest:
         return recorder.may_nest and rules_block.list_block(state, line, end_line, True)
-    recorder.enter("list")
+    recorder.containers.append("list")
     found = rules_block.list_block(state, line, end_line, False)
     recorder.containers.pop()
+    recorder.containers_left -= found
     return found

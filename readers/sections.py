@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 
 from pipeline.markup.lines import read_lines
 from readers.blocks import Block, Heading, Kind, Lines, shortened
-from readers.commonmark import MAX_LINES, MAX_TITLE, markdown_end, parse_blocks
+from readers.commonmark import MAX_TITLE, parse_blocks
 from readers.files import BOM
 from readers.front_matter import Scalar, read_front_matter
 from readers.ids import document_id, section_id
@@ -23,8 +22,6 @@ FREE_SECTIONS = 5_000
 """Sections of a file that may be as short as they like; each costs some kilobytes."""
 LEAST_SECTION = 1_000
 """Characters that one of those after them has, before the next heading ends it."""
-
-_logger = logging.getLogger(__name__)
 
 
 def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> list[Section]:
@@ -40,8 +37,6 @@ def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> l
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
     items = parse_blocks(text, start=matter.end)
-    if markdown_end(text, matter.end) < len(text):
-        _logger.warning("%s: what comes after %s lines is read as plain text", source, f"{MAX_LINES:,}")
     title = _title(items, matter.values, source)
     build = _SectionBuilder(text, source, title, matter.values, Lines(text, own_lines))
     return [

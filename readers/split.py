@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
@@ -20,7 +21,7 @@ GUESSES = 4
 def cut_after(pattern: str) -> Cut:
     """Cuts behind every match of `pattern`."""
     compiled = re.compile(pattern)
-    return lambda text: [match.end() for match in compiled.finditer(text)]
+    return lambda text: array("q", (match.end() for match in compiled.finditer(text)))
 
 
 PARAGRAPHS = cut_after(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*")
@@ -84,8 +85,10 @@ def _divided(
 def _ends(text: str, cuts: Sequence[Cut]) -> Sequence[int]:
     if not cuts:
         return range(1, len(text) + 1)
-    ends = cuts[0](text)
-    return ends if ends and ends[-1] == len(text) else [*ends, len(text)]
+    ends = array("q", cuts[0](text))  # a fifth of a list's memory
+    if not ends or ends[-1] != len(text):
+        ends.append(len(text))
+    return ends
 
 
 def _last_fitting(

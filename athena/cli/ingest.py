@@ -79,6 +79,7 @@ def ingest_text(report: IngestReport) -> RenderableType:
         lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))
     if report.stopped:
         lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
+    lines += [Text(warning, style="yellow") for warning in report.warnings]
     lines += [
         Text(f"Not indexed: '{problem.source}': {problem.reason}. {problem.fix}", style="yellow")
         for problem in report.problems

@@ -16,14 +16,14 @@ ATTACKS = (
         "random-documents",
         "Every text is cut into exact spans, nothing lost and nothing twice",
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
-        seconds=90,
+        seconds=60,
     ),
-    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=150),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=200),
     Attack(
         "amplification",
         "A store and an ingest's memory stay in proportion to the file",
         documents.amplification,
-        seconds=150,
+        seconds=120,
     ),
     Attack(
         "uploads",
@@ -31,7 +31,7 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/ingesting/test_uploads.py", detail="zips of every method, damaged anywhere"
         ),
-        seconds=40,
+        seconds=30,
     ),
 )
 

@@ -55,6 +55,10 @@ class BeirCorpus:
         """The document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
 
+    def warnings(self, text: str) -> Sequence[str]:  # noqa: ARG002
+        """None."""
+        return ()
+
 
 def index_corpus(
     documents: Sequence[Document],

@@ -45,6 +45,9 @@ class Reader(Protocol):
     def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
         """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
+    def warnings(self, text: str) -> Sequence[str]:
+        """What of a text is not read as what it is, a sentence each: it is too much."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

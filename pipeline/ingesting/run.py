@@ -49,6 +49,7 @@ class IngestReport:
     embedded: int  # texts that went through the model
     seconds: float
     stopped: bool
+    warnings: tuple[str, ...] = ()  # what of a new document is not read as what it is, and why
     outdated: str = ""  # why everything was embedded again, though nobody asked for it
 
 
@@ -92,6 +93,7 @@ class IngestRun:
         self._unchanged: list[str] = []
         self._deleted: list[str] = []
         self._problems: list[Problem] = []
+        self._warnings: list[str] = []
         self._embedded = 0
         self.stopped = False
 
@@ -143,6 +145,7 @@ class IngestRun:
         for candidate, content in documents:
             source = candidate.source
             sections, sentences = reader.cut(content.text, source=source)
+            self._warnings += (f"{source}: {warning}" for warning in reader.warnings(content.text))
             texts = embedding_texts(sections, sentences, encoder=encoder)
             is_new = self._rebuild or source not in self._written
             known = {} if is_new else known_vectors(self._store, source, encoder=encoder)
@@ -202,6 +205,7 @@ class IngestRun:
             embedded=self._embedded,
             seconds=time.perf_counter() - self._started,
             stopped=self.stopped,
+            warnings=tuple(self._warnings),
             outdated=self._outdated,
         )
 

@@ -86,6 +86,15 @@ class TestFirstIngest:
         best = store.sentences.get_many([response.dense_sentences[0].node_id])
         assert [node.text for node in best.values()] == ["The valve opens at 5 bar."]
 
+    def test_what_is_too_much_to_be_read_as_markdown_is_told(
+        self, store: EmbeddedStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("readers.commonmark.MAX_LINES", 3)
+        report = run_ingest(store, folder)
+        assert report.problems == ()
+        assert [warning.partition(":")[0] for warning in report.warnings] == ["ecs/tank.md"]
+        assert run_ingest(store, folder).warnings == ()
+
     def test_documents_are_embedded_together_and_each_text_once(
         self, store: EmbeddedStore, folder: Path, encoder: FakeEncoder
     ) -> None:

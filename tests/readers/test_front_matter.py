@@ -92,3 +92,12 @@ def test_broken_toml_stays_text_and_a_warning_says_so(inside: str, caplog: pytes
     with caplog.at_level(logging.WARNING):
         assert read_front_matter(f"+++\n{inside}\n+++\ntext", source="valves.md").end == 0
     assert "front matter of 'valves.md' is kept as text: " in caplog.text
+
+
+def test_values_go_with_every_section_and_are_short_and_few() -> None:
+    long = read_front_matter(f"---\ntitle: {'t' * 5_000}\nweight: 3\n---\n", source="a.md").values
+    assert long == {"title": "t" * 299 + "…", "weight": 3}
+    many = "".join(f"key{number}: {'v' * 90}\n" for number in range(150))
+    kept = read_front_matter(f"---\n{many}---\n", source="a.md").values
+    assert list(kept) == [f"key{number}" for number in range(len(kept))]
+    assert 3_800 < sum(len(key) + len(str(value)) for key, value in kept.items()) <= 4_000

@@ -169,6 +169,17 @@ def test_included_files_include_but_in_no_circle_and_not_without_end(book: Path)
     assert read(book, "{{#include a.md}}").text == "a b {{#include ../a.md}} 0 1 {{#include 2.md}}"
 
 
+def test_a_file_is_included_once_and_as_often_again_as_is_little(book: Path) -> None:
+    listing = book / "listings" / "long.txt"
+    listing.write_text("word\n" * 12_000, encoding="utf-8")
+    directive = "{{#include ../listings/long.txt}}\n"
+    text = read(book, directive * 1_000, max_bytes=10**7).text
+    assert text.count("word") == 2 * 12_000  # 60,000 characters, of which there may be 100,000 again
+    assert text.count(directive) == 998
+    pieces = "".join(f"{{{{#include ../listings/long.txt:{line}:12000}}}}\n" for line in range(1, 500))
+    assert len(read(book, pieces, max_bytes=10**7).text) < 2 * 12_000 * 5 + 2 * len(pieces)
+
+
 def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     (book / "src/b.txt").write_text("b" * 400, encoding="utf-8")
     text = read(book, "{{#include b.txt}}\n" * 20, max_bytes=2_000).text

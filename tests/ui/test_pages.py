@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import shutil
 import threading
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -181,6 +183,28 @@ def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
     app.run()
     assert "1 file added" in texts(app)
+
+
+def test_a_damaged_member_of_a_zip_is_named_and_the_others_can_be_added(athena: Athena, run_app: Run) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("bad.md", b"# Bad" * 50)
+        archive.writestr("good.md", b"# Good\n\nText.\n")
+        archive.writestr("/".join(["d" * 190] * 21) + "/long.md", b"# Long")
+    content = bytearray(buffer.getvalue())
+    content[content.index(b"bad.md") + 20] ^= 0xFF
+    app = run_app(athena, page="documents")
+    app.file_uploader[0].set_value(("pack.zip", bytes(content), "application/zip")).run()
+    assert not app.exception
+    errors = [error.value.replace("\\", "") for error in app.error]
+    assert errors[0].startswith("'bad.md' in the zip cannot be unpacked: ")
+    assert "is too long or too deep a name" in errors[1]
+    app.button(key="add-files").click().run()
+    assert not app.exception
+    job = jobs().current
+    assert job is not None
+    assert job.wait(30)
+    assert "good.md" in [info.source for info in athena.store.sections.documents()]
 
 
 def test_an_outdated_index_says_so_and_is_indexed_again(athena: Athena, run_app: Run) -> None:

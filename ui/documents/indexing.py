@@ -101,6 +101,8 @@ def _finished(now: JobState) -> None:
         st.error(plain(str(now.error)))
     if now.report:
         st.text(summary(now.report))
+        for warning in now.report.warnings:
+            st.warning(plain(warning))
         for problem in now.report.problems:
             st.warning(plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
 

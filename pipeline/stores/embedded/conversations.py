@@ -61,7 +61,7 @@ class EmbeddedConversations:
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
-        now = time.time()
+        now, title = time.time(), well_formed(title)
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._pool.borrow() as connection:
             connection.execute(_INSERT, (info.id, title, now, now, user, assistant))

@@ -108,7 +108,7 @@ class ConnectionPool:
         self._on_exchange = on_exchange
         self._idle = [open_database(path)]
         self.read_only = is_read_only(path)
-        self._file = identity(path, read_only=self.read_only)
+        self._file = self._identity()
         if not self.read_only:
             with store_errors(path):
                 erasing.go_on(self._idle[0], path)

@@ -51,7 +51,7 @@ class ServerConversations:
         """A new, empty conversation; without a title it gets one from its first question."""
         self._servers.mongo.ensure_indexes()
         now = time.time()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
+        info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0, user, assistant)
         with self._servers.mongo.collection("conversations") as conversations:
             conversations.insert_one({"_id": info.id, **_kept(info), "begun": 0, "turns": 0})
         return Conversation(info, ())

@@ -1,0 +1,118 @@
+"""What a file may ask for: names are short, short parts are few, and what is too much is plain text."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+
+from readers import commonmark, cutting, rules, sections
+from readers.blocks import Block, Heading, Kind, blank_gaps
+from readers.commonmark import MAX_TITLE, parse_blocks
+from readers.corpus import MarkdownCorpus
+from readers.cutting import SentenceCutter
+from readers.levels import Section, Sentence
+from readers.rules import MAX_HEADER
+from readers.sections import read_sections
+from tests.readers.oracle import count_words
+
+
+def cut(text: str, *, max_tokens: int = 254) -> tuple[Sequence[Section], Sequence[Sentence]]:
+    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words, max_tokens=max_tokens), max_bytes=10**7)
+    return corpus.cut(text, source="a.md")
+
+
+def words_of(nodes: Sequence[Section] | Sequence[Sentence]) -> str:
+    return "".join("".join(filter(str.isalnum, node.text)) for node in nodes)
+
+
+def test_a_heading_longer_than_a_name_is_a_paragraph() -> None:
+    name, long = "n" * MAX_TITLE, "l" * (MAX_TITLE + 1)
+    found = read_sections(f"# {name}\n\none\n\n## {long}\n\ntwo\n", source="a.md")
+    assert [(section.metadata["heading_path"], section.text) for section in found] == [
+        ([name], f"one\n\n## {long}\n\ntwo")
+    ]
+    assert found[0].metadata["title"] == name
+
+
+def test_a_title_of_the_front_matter_is_short() -> None:
+    (section,) = read_sections(f"---\ntitle: {'t' * 5_000}\n---\ntext\n", source="a.md")
+    assert section.metadata["title"] == "t" * (MAX_TITLE - 1) + "…"
+
+
+def test_a_long_header_goes_with_its_rows_cut_and_is_a_row_whole() -> None:
+    header = "| " + "head " * 100 + "|"
+    _, leaves = cut(f"{header}\n|---|\n| row |\n")
+    assert leaves[-1].metadata["header"] == header[: MAX_HEADER - 1].rstrip() + "…"
+    assert leaves[0].text == header
+
+
+def test_tables_end_where_the_parser_ends_them() -> None:
+    text = "| a | b |\n|---|---|\n| 1 |\n| 2 | 3 | 4 |\ntext\n> quote\n\n| x |\n|---|\n| y |\n\nend\n"
+    rows = [item for item in parse_blocks(text) if isinstance(item, Block) and item.kind is Kind.TABLE_ROW]
+    assert [text[row.start : row.end] for row in rows] == [
+        "| a | b |", "| 1 |", "| 2 | 3 | 4 |", "text", "| x |", "| y |",
+    ]  # fmt: skip
+    assert [row.header for row in rows] == [None, *["| a | b |"] * 3, None, "| x |"]
+
+
+def test_headings_beyond_the_free_ones_stay_in_short_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sections, "FREE_SECTIONS", 3)
+    monkeypatch.setattr(sections, "LEAST_SECTION", 100)
+    text = "".join(f"# heading{number}\n\ntext{number}\n\n" for number in range(30))
+    found = read_sections(text, source="a.md")
+    assert [section.metadata["heading_path"] for section in found[:4]] == [[f"heading{n}"] for n in range(4)]
+    assert all(len(section.text) >= 70 for section in found[3:-1])
+    assert words_of(found[3:]).count("heading") == 30 - len(found)
+    assert words_of(found).count("text") == 30
+
+
+def test_short_leaves_beyond_the_free_ones_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# A\n\n" + "".join(f"- item {number}\n" for number in range(200)) + "\n# B\n\nA b. C d.\n"
+    _, every = cut(text)
+    monkeypatch.setattr(cutting, "FREE_LEAVES", 20)
+    sections, leaves = cut(text)
+    assert [leaf.text for leaf in leaves[:20]] == [leaf.text for leaf in every[:20]]
+    assert len(leaves) < 30
+    assert words_of(leaves).replace("item", "") == words_of(every).replace("item", "")
+    assert all(len(leaf.text) <= cutting.JOINED_CHARACTERS for leaf in leaves)
+    assert all(leaf.text == text[leaf.start_char_idx : leaf.end_char_idx] for leaf in leaves)
+    assert [leaf.parent_node for leaf in leaves[-1:]] == [sections[-1]]
+
+
+@pytest.mark.parametrize("max_tokens", [5, 30, 254])
+def test_joined_leaves_are_within_the_limit_of_tokens(
+    max_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cutting, "FREE_LEAVES", 0)
+    _, leaves = cut("A b. C d! E f?\n\n- 1 2 3 4 5\n- x.\n- y\n" * 30, max_tokens=max_tokens)
+    assert all(min(len(leaf.text), count_words(leaf.text)) <= max_tokens for leaf in leaves)
+
+
+def test_lines_beyond_the_limit_are_plain_text_and_a_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commonmark, "MAX_LINES", 4)
+    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**6)
+    text = "# A\n\n- one\n- two\n# B\n\n- three\n"
+    assert [item.title for item in parse_blocks(text) if isinstance(item, Heading)] == ["A"]
+    _, leaves = corpus.cut(text, source="a.md")
+    assert [leaf.text for leaf in leaves] == ["one", "two", "# B\n\n- three"]
+    assert leaves[-1].metadata["kind"] == "code"
+    assert corpus.warnings(text) == ["What comes after 4 lines is read as plain text: divide the file."]
+    assert corpus.warnings("# A\n\n- one\n- two\n") == []
+
+
+def test_lists_and_quotes_beyond_the_limit_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "MAX_CONTAINERS", 3)
+    text = "".join(f"> quote {number}\n\n" for number in range(6))
+    assert [text[item.start : item.end] for item in parse_blocks(text)] == [
+        "quote 0", "quote 1", "quote 2", "> quote 3", "> quote 4", "> quote 5",
+    ]  # fmt: skip
+
+
+def test_the_gaps_of_a_long_quote_are_blanked_in_one_go() -> None:
+    lines = 200_000
+    text = "> a\n" * lines
+    gaps = tuple((4 * line, 4 * line + 2) for line in itertools.islice(itertools.count(1), lines - 1))
+    block = Block(Kind.PROSE, 2, len(text) - 1, gaps=gaps)
+    assert blank_gaps(text, block) == "\n".join(["a", *["  a"] * (lines - 1)])
