@@ -164,7 +164,6 @@ class IngestRun:
         def encode(batch: Batch) -> Sequence[Vector]:
             def report(done: int) -> None:
                 self._check_stop()
-                self._writing.check()
                 self._tell("embedding", self._embedded + done, self._embedded + len(batch))
 
             rows = batch.encode(encoder, on_progress=report)
@@ -233,5 +232,7 @@ class IngestRun:
         self._on_progress(Progress(stage, done, total, document))
 
     def _check_stop(self) -> None:
+        """Raise where somebody asked to stop, or the store can be written no more."""
         if self._should_stop():
             raise Stopped
+        self._writing.check()

@@ -119,3 +119,11 @@ def test_an_empty_store_has_none(addresses: ServerAddresses) -> None:
     assert store.find_orphans().is_clean
     assert store.remove_orphans().is_clean
     store.close()
+
+
+def test_more_documents_are_counted_than_weaviate_groups_unless_told(store: ServerStore) -> None:
+    """A hundred groups are its default; what it does not name would look as if it were gone."""
+    with store.writing(MANIFEST) as writing:
+        for number in range(130):
+            writing.replace(make_document(f"{number}.md", {f"{number}": [f"Alpha {number}."]}))
+    assert store.find_orphans().is_clean
