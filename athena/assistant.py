@@ -334,6 +334,11 @@ class Athena:
         shown = replace(answer, text=filled_in(answer.text, texts))
         return shown, {known: texts[known] for known in answer.recalled if known in texts}
 
+    def filled_in(self, text: str, *, user: str | None = None) -> str:
+        """A stored text with what the memories say now that it names; forgotten ones are said to be that."""
+        ids = memories_named(text)
+        return filled_in(text, self.memory_of(user).texts(ids)) if ids else text
+
     @made_once
     def _memory_indexes(self) -> Indexes:
         """The users' memories in this process."""
