@@ -358,7 +358,8 @@ class Athena:
         from memory.chat import RememberingChat
 
         memory = self.memory_of(user, persona=persona)
-        chat = RememberingChat(memory, self.conversations, self._after_answers, private=private)
+        kept_apart = self.private_conversations if private else None
+        chat = RememberingChat(memory, self.conversations, self._after_answers, private=kept_apart)
         with self.lock:
             if user not in self._caught_up and not private:
                 self._caught_up.add(user)
