@@ -82,7 +82,7 @@ def stored_view(
             "word": word,
             "rated": True,
             "inspectable": bool(answer.steps) and answer.mode != "reply",
-            "recalled": [{"id": known, "text": text} for known, text in recalled.items()],
+            "recalled": _recalled(answer, recalled),
         }
     )
 
@@ -134,6 +134,13 @@ def _quotes(answer: Answer) -> View:
     if _kind(answer) != "quotes":
         return {}
     return units_view(answer) if answer.units else {"groups": quote_groups(answer.citations)}
+
+
+def _recalled(answer: Answer, texts: Mapping[str, str]) -> list[View]:
+    """What was remembered for it, apart from its evidence; the memory's own answers say it themselves."""
+    if answer.mode == "memory":
+        return []
+    return [{"id": known, "text": text} for known, text in texts.items()]
 
 
 def _corrected(answer: Answer) -> View | None:

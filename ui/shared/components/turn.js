@@ -18,10 +18,13 @@ function render(root, data, send) {
   const hints = { tip, root };
   const body = element("div", { class: `answer ${data.kind}` });
   if (data.corrected) body.append(corrected(data, send));
+  const remembered = data.recalled.map(({ text }) => note("psychology", [element("strong", {}, "Remembered: "), text]));
+  if (data.kind === "quotes") body.append(...remembered);  // quotes say nothing of it
   if (data.kind === "quotes") body.append(...quotes(data, send, hints));
   else if (data.kind === "abstained") body.append(...abstained(data, send));
   else if (data.kind === "reply") body.append(...reply(data, send));
   else body.append(...prose(data, send, hints));
+  if (data.kind !== "quotes") body.append(...remembered);
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
