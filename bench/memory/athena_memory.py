@@ -85,11 +85,12 @@ class AthenaMemory:
         said = Answer(
             question=question, condensed_question=question, text=answer, mode=mode, model="", abstained=False
         )
-        turn_id = self._conversations.save_turn(self._conversation(user), said)
-        if chat.concerns(question):
-            chat.reply(question, turn_id=turn_id)
+        conversation = self._conversation(user)
+        turn_id = self._conversations.save_turn(conversation, said)
+        if chat.concerns(question, conversation_id=conversation):
+            chat.reply(question, conversation_id=conversation, turn_id=turn_id)
             return
-        stored = self._conversations.get(self._conversation(user)).turns[-1].answer
+        stored = self._conversations.get(conversation).turns[-1].answer
         chat.remember(FinishedTurn(stored, (), (), "", "", at, 0.0))
         chat.after.finish()
 
