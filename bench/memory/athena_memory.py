@@ -73,24 +73,26 @@ class AthenaMemory:
         only_asked = self.preset.commands and not self.preset.statements
         if fact and only_asked:
             text = ASKING.format(text if text.startswith("I") else text[:1].lower() + text[1:])
-        chat = self._chat(user, at=at)
-        mode: Mode = "reply" if small_talk(text) else "quote"
-        answer = Answer(
-            question=text, condensed_question=text, text="Well.", mode=mode, model="", abstained=False
-        )
-        turn_id = self._conversations.save_turn(self._conversation(user), answer)
-        answer = self._conversations.get(self._conversation(user)).turns[-1].answer
-        if chat.concerns(text):
-            chat.reply(text, turn_id=turn_id)
-            return
-        chat.remember(FinishedTurn(answer, (), (), "", "", at, 0.0))
-        chat.after.finish()
+        self._turn(user, text, answer="Well.", at=at)
 
     def read_document(self, user: str, source: str, text: str, *, at: float) -> None:
-        """Keep whom and what a document names, where the preset keeps that."""
-        if self.preset.graph:
-            memory = self.of(user, at=at)
-            memory.remembering.document(source=source, text=text, at=at, file_hash="")
+        """An answer quotes the text: that is how a document's words come near the memory."""
+        self._turn(user, f"What does {source} say?", answer=text, at=at)
+
+    def _turn(self, user: str, question: str, *, answer: str, at: float) -> None:
+        chat = self._chat(user, at=at)
+        mode: Mode = "reply" if small_talk(question) else "quote"
+        said = Answer(
+            question=question, condensed_question=question, text=answer, mode=mode, model="", abstained=False
+        )
+        conversation = self._conversation(user)
+        turn_id = self._conversations.save_turn(conversation, said)
+        if chat.concerns(question, conversation_id=conversation):
+            chat.reply(question, conversation_id=conversation, turn_id=turn_id)
+            return
+        stored = self._conversations.get(conversation).turns[-1].answer
+        chat.remember(FinishedTurn(stored, (), (), "", "", at, 0.0))
+        chat.after.finish()
 
     def search(
         self, user: str, query: str, *, at: float, as_of: float | None, known_at: float | None

@@ -35,7 +35,7 @@ class Player(Protocol):
         """The user says it; a `fact` has to be kept by every preset that keeps anything."""
 
     def read_document(self, user: str, source: str, text: str, *, at: float) -> None:
-        """A document of the user's is read."""
+        """The user is shown a text of a document."""
 
     def search(
         self, user: str, query: str, *, at: float, as_of: float | None, known_at: float | None

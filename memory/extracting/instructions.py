@@ -84,6 +84,12 @@ _PATTERNS = (
     r"\b(?:tell|inform|convince|persuade|advise) (?:every|all|any|each) (?:users?|readers?|persons?"
     r"|crew(?: members?)?|people"
     r"|visitors?)\b|\btell the users? that\b",
+    # what is to set it off, what it is to call, what it is to leave aside
+    r"\b(?:when(?:ever)?|if|every time|each time) (?:asked|you (?:are |get )?(?:asked|read|summari[sz]e))\b",
+    rf"\byou {_MUST} {_HOW}(?:call|run|execute|invoke|use) (?:the |a )?(?:tool|function|command|plug-?in)\b",
+    rf"\b{_ASSISTANT} {_MUST} {_HOW}(?:override|bypass|delete|call|run|execute)\b",
+    r"\b(?:disregard|ignore|override|bypass) (?:all |any |every |the |your |its |these |those )*(?:documents?"
+    r"|manuals?|sources?|passages?|safety|citations?)\b",
 )
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\U000e0000-\U000e007f]")
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")

@@ -169,7 +169,8 @@ def _prompt(steps: tuple[Step, ...]) -> None:
     with st.expander(f"{counted(len(step.messages), 'message')}, {counted(step.tokens, 'token')}"):
         for message in step.messages:
             st.caption(message.role)
-            st.code(message.text, language=None, wrap_lines=True)
+            text = process.athena().filled_in(message.text, user=whose.user())
+            st.code(text, language=None, wrap_lines=True)
 
 
 def _settings(answer: Answer) -> None:

@@ -80,7 +80,7 @@ def test_a_memory_that_keeps_nothing_has_retired_everything() -> None:
 
 
 @pytest.mark.parametrize("preset", [name for name, preset in PRESETS.items() if preset.recalls])
-@pytest.mark.parametrize("name", ["back-and-forth", "two-users", "forget-the-piano"])
+@pytest.mark.parametrize("name", ["back-and-forth", "two-users", "forget-the-piano", "more-instructions"])
 def test_athenas_memory_as_scripts_use_it(tmp_path: Path, name: str, preset: str) -> None:
     player = AthenaMemory(tmp_path, preset=preset, encoder=OnnxEncoder())  # type: ignore[arg-type]
     try:
