@@ -94,11 +94,11 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         _drop_orphans(new)
         drop_damaged_turns(new)
         _mend_state(new)
-    counts = (
+    documents, conversations, turns = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         for table in ("document", "conversation", "turn")
     )
-    return Salvage(*counts, lost)
+    return Salvage(documents, conversations, turns, lost)
 
 
 def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:
