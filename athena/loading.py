@@ -23,6 +23,10 @@ def load_settings(**given: Any) -> Settings:
             f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
             "Save it as UTF-8.",
         ) from error
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot read '.env': {error.strerror or error}.", "Make it readable, or start elsewhere."
+        ) from error
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()

@@ -28,9 +28,9 @@ def standard_streams() -> Iterator[None]:
         if getattr(sys, name) is None:
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  (to the end)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     try:
         yield
         sys.stdout.flush()

@@ -120,9 +120,10 @@ def _unreachable(path: Path) -> Problem | None:
     """Why a path cannot even be looked at; that nothing is there the reader says."""
     try:
         path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        path.resolve()  # fails where the working folder was deleted
     except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError | NotADirectoryError) and not path.exists():
+            return None
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Problem(f"{str(path)!r:.80}".strip("'"), str(reason).lower(), "Check the path.")
     return None

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pipeline.errors import UnknownConversation
 from ui.conversation import whose
+from pipeline.words import well_formed
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
@@ -124,7 +125,7 @@ def _open(key: str) -> None:
 
 def _ask(key: str, on_ask: OnAsk) -> None:
     if wanted := sent(key, "ask"):
-        on_ask(str(wanted["question"]), verbatim=bool(wanted.get("verbatim")))
+        on_ask(well_formed(str(wanted["question"])), verbatim=bool(wanted.get("verbatim")))
 
 
 def _stop(conversation_id: str) -> None:

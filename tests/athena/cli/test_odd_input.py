@@ -216,6 +216,22 @@ def test_a_persona_of_brackets(tmp_path: Path, data_dir: str, monkeypatch: pytes
     assert "is not TOML" in result.stderr
 
 
+def test_an_env_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").symlink_to(tmp_path / ".env")  # a circle: also root cannot read it
+    result = run("search", "fan")
+    assert result.exit_code == 1
+
+
+def test_an_ingest_of_a_working_folder_that_was_deleted(
+    athena: Athena, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    (problem,) = athena.ingest(["."]).problems
+    assert "no such file or" in problem.reason
+
+
 # -- streams ------------------------------------------------------------------------------------------
 
 
@@ -236,6 +252,16 @@ def test_a_closed_stream(closed: int, folder: Path) -> None:
             *arguments, data_dir=str(folder / "data"), preexec_fn=lambda: os.close(closed), **given
         )
         assert done.returncode == 0
+
+
+def test_a_question_at_the_prompt_that_is_no_text(folder: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"fan \xff \0 OFFLINE?\n\n")
+    os.close(write)
+    done = process("chat", data_dir=str(folder / "data"), stdin=read)
+    os.close(read)
+    assert done.returncode == 0
+    assert b"OFFLINE" in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")

@@ -1,7 +1,7 @@
 """An attack on the files of a data folder: damage at random, and then everything that a user would try.
 
-`attack` is called with a small number by the tests and with a large one by `make attack`; each case has a number,
-by which it is repeated: `python -m tests.pipeline.stores.embedded.damage COUNT [FIRST]`.
+`attack` is called with a small count by the tests and with a large one by `make attack`. Each case has a
+number, by which it is repeated: `python -m tests.pipeline.stores.embedded.damage COUNT [FIRST]`.
 """
 
 from __future__ import annotations

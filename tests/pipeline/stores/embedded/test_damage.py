@@ -22,6 +22,7 @@ from pipeline.stores.embedded.lexical import CURRENT
 from pipeline.stores.embedded.salvage import salvage
 from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, MIGRATIONS
 from pipeline.stores.embedded.store import LEXICAL_FOLDER
+from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, search_index
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import FILES
@@ -326,7 +327,7 @@ def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
     with closing(open_store(folder)) as store:
         before = contents(store)
     added = {"document": "checksum", "section": "checksum", "sentence": "checksum", "embedding": "checksum"}
-    for table, column in (*added.items(), ("document", "text_checksum")):
+    for table, column in (*added.items(), ("document", "text_checksum"), ("document", "metadata_checksum")):
         sql(folder, f"ALTER TABLE {table} DROP COLUMN {column}")
     sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
     with closing(open_store(folder)) as store:
@@ -335,3 +336,44 @@ def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
         assert contents(store) == before
         vector = ENCODER.encode_query("fan")
         assert store.sentences.search(SearchRequest("fan", vector, 5)).bm25_sections
+
+
+def test_a_damaged_store_from_before_checksums_is_saved_as_it_is(folder: Path, tmp_path: Path) -> None:
+    with closing(open_store(folder)) as store:
+        before = contents(store)
+    sql(folder, "UPDATE section SET checksum = NULL")
+    sql(folder, "ALTER TABLE document DROP COLUMN text_checksum")
+    sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
+    saved = salvage(folder, tmp_path / "saved")
+    assert (saved.documents, saved.lost) == (len(FILES), ())
+    with closing(open_store(tmp_path / "saved")) as store:
+        assert contents(store) == before
+
+
+def test_words_that_were_damaged_since_they_were_opened_are_looked_at_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_store(folder)) as store:
+        found = findings(store, ENCODER, QUESTIONS)
+        failures = [LexicalDamaged("It panicked.", "Search again.")]
+
+        def search(*given: object, **named: object) -> object:
+            if failures:
+                raise failures.pop()
+            return search_index(*given, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr("pipeline.stores.embedded.lexical.search_index", search)
+        assert findings(store, ENCODER, QUESTIONS) == found
+        failures += [LexicalDamaged("It panicked.", "Search again.")] * 2
+        with pytest.raises(StoreDamaged, match="panicked"):
+            findings(store, ENCODER, QUESTIONS)
+
+
+def test_a_panic_of_tantivy_is_an_error_of_ours() -> None:
+    class PanicException(BaseException):
+        pass
+
+    with pytest.raises(LexicalDamaged, match="out of bounds"), readable():
+        raise PanicException("out of bounds")
+    with pytest.raises(KeyboardInterrupt), readable():
+        raise KeyboardInterrupt

@@ -13,12 +13,19 @@ import pytest
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.database import FILE_NAME
+from pipeline.stores.embedded.schema import MIGRATIONS, SHARED_METADATA
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, manifest_of, run_ingest
 
 PARAGRAPHS = 400
+ADDED = {
+    "document": ("metadata", "metadata_checksum", "checksum", "text_checksum"),
+    "section": ("checksum",),
+    "sentence": ("checksum",),
+    "embedding": ("checksum",),
+}
 LONG = "overpressure " * 20
 TEXT = (
     f"---\ntitle: Tanks\nnotes: {'n' * 250}\n---\n\n"
@@ -85,7 +92,7 @@ def test_a_file_of_the_former_version_reads_the_same(folder: Path) -> None:
 
 
 def write_as_before(file: Path) -> None:
-    """Make of the file what version 2 would have written."""
+    """Make of the file what the version before would have written."""
     with sqlite3.connect(file) as connection:
         shared = {
             number: json.loads(text)
@@ -107,8 +114,10 @@ def write_as_before(file: Path) -> None:
             connection.execute(
                 "UPDATE sentence SET metadata = ? WHERE number = ?", (json.dumps(whole), number)
             )
-        connection.execute("ALTER TABLE document DROP COLUMN metadata")
-        connection.execute("PRAGMA user_version = 2")
+        for table, columns in ADDED.items():
+            for column in columns:
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute(f"PRAGMA user_version = {MIGRATIONS.index(SHARED_METADATA)}")
     connection.close()
 
 
