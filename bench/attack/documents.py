@@ -22,6 +22,7 @@ from bench.attack.generators import GENERATORS
 from bench.processes import BenchmarkError
 from bench.table import markdown_table
 from pipeline.analysis import embedding_text, lexical_text
+from pipeline.nodes import Node
 from readers.cutting import FREE_LEAVES
 from readers.sections import FREE_SECTIONS
 
@@ -53,7 +54,8 @@ def growth(folder: Path) -> Outcome:
     def seconds(text: str) -> float:
         started = time.process_time()
         sections, sentences = reader.cut(text, source="a.md")
-        for node in (*sections, *sentences):
+        nodes: list[Node] = [*sections, *sentences]
+        for node in nodes:
             embedding_text(node)
             lexical_text(node)
         return time.process_time() - started

@@ -39,12 +39,12 @@ def sentence_metadata(sentence: Node, section: Node) -> str:
 
 def read_section(document: str, own: str) -> dict[str, Any]:
     """The metadata of a section, whole."""
-    return json.loads(document) | json.loads(own)
+    return {**json.loads(document), **json.loads(own)}
 
 
 def read_sentence(section: Metadata, own: str) -> dict[str, Any]:
     """The metadata of a sentence, whole."""
-    return {key: section[key] for key in OF_SECTION if key in section} | json.loads(own)
+    return {**{key: section[key] for key in OF_SECTION if key in section}, **json.loads(own)}
 
 
 def _beside(metadata: Metadata, above: Metadata, keys: Collection[str]) -> str:
