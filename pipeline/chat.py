@@ -247,9 +247,7 @@ class ChatRecipe:
     def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
         """What the memory itself answers; the turn is stored first, as what is kept names it."""
         self._keep_so_far(turn)
-        reply = memory.reply(
-            turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id
-        )
+        reply = memory.reply(turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id)
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 

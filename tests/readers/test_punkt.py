@@ -92,6 +92,11 @@ def test_a_long_text_is_looked_at_in_windows_cut_between_words() -> None:
     assert list(SPLITTER.ends("x" * (3 * WINDOW) + ". ")) == [WINDOW, 2 * WINDOW, 3 * WINDOW, 3 * WINDOW + 2]
 
 
+def test_stops_without_prose_are_not_looked_at_one_by_one() -> None:
+    assert list(SPLITTER.ends(". " * WINDOW)) == [WINDOW, 2 * WINDOW]
+    assert len(SPLITTER.ends("A b. " * WINDOW)) == WINDOW
+
+
 @given(st.text(alphabet=".!?*_`[](){}<>:/\"' \n\tabAB1é\u2028”", max_size=200))
 def test_ends_rise_to_the_text_s_end_and_masks_keep_lengths(text: str) -> None:
     ends = list(SPLITTER.ends(text))

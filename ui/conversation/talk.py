@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
-from ui.conversation import whose
 from pipeline.words import well_formed
+from ui.conversation import whose
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner

@@ -43,8 +43,8 @@ The pump moves coolant. It stops at 95 °C.
 
 """ + " ".join(f"Then read gauge number {number} of the loop." for number in range(60))
 
-RECIPES = {1: "8f58f8b440bc", 2: "66d5d49171f4"}
-"""Of each recipe, the beginning of the SHA-256 of what it embeds of `MANUAL`."""
+RECIPES = {1: "8f58f8b440bc", 2: "66d5d49171f4", 3: "66d5d49171f4"}
+"""Of each recipe, the beginning of the SHA-256 of what it embeds of `MANUAL`, which has no long heading."""
 
 
 def test_what_is_embedded_is_what_the_recipe_says() -> None:
