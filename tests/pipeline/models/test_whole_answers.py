@@ -151,7 +151,7 @@ def said_of_vectors(serve: Callable[[Line], None], dialect: Dialect) -> str:
 @pytest.mark.parametrize(("value", "says"), LISTS.values(), ids=LISTS)
 def test_a_list_of_models(value: Any, says: str, dialect: Dialect) -> None:
     told = said_of_a_list(answering(value), dialect)
-    assert says in told
+    assert says in told, told
     assert not PYTHON.search(told)
 
 
@@ -159,7 +159,7 @@ def test_a_list_of_models(value: Any, says: str, dialect: Dialect) -> None:
 @pytest.mark.parametrize(("value", "says"), VECTORS.values(), ids=VECTORS)
 def test_vectors(value: Any, says: str, dialect: Dialect) -> None:
     told = said_of_vectors(answering(value), dialect)
-    assert any(words in told for words in says.split("|"))
+    assert any(words in told for words in says.split("|")), told
     assert not PYTHON.search(told)
 
 
@@ -169,7 +169,7 @@ def test_what_is_no_answer(
     serve: Callable[[Line], None], says: str, told_by: Callable[[Callable[[Line], None], Dialect], str]
 ) -> None:
     told = told_by(serve, "ollama")
-    assert any(words in told for words in says.split("|"))
+    assert any(words in told for words in says.split("|")), told
     assert not PYTHON.search(told)
 
 
