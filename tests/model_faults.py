@@ -105,7 +105,7 @@ class Fault:
 
     def try_on(self, dialect: Dialect) -> Outcome:
         """Ask a model of such a server."""
-        with _serving(self.serve, dialect) as url:
+        with serving(self.serve, dialect) as url:
             stream = ChatStream(
                 _model(dialect, url),
                 [Message("user", "Which valve?")],
@@ -349,7 +349,7 @@ FAULTS: tuple[Fault, ...] = (
 
 
 @contextlib.contextmanager
-def _serving(serve: Callable[[Line], None], dialect: Dialect) -> Iterator[str]:
+def serving(serve: Callable[[Line], None], dialect: Dialect) -> Iterator[str]:
     """A server that answers every request in this way; yields its URL."""
     listener = socket.create_server(("127.0.0.1", 0))
     threading.Thread(target=_accept, args=(listener, serve, dialect), daemon=True).start()

@@ -98,7 +98,7 @@ class Recorder:
             with _recording(tru_app, query, run=self._dataset) as recording:
                 asked = assistant.asked(query)
             ms = (time.perf_counter() - started) * 1000
-            self._add_feedback(recording.get(), asked, athena)
+            self._add_metrics(recording.get(), asked, athena)
             quotes = quotes_shown(athena, asked.retrieval)
             judgements.append(judge(query, asked.retrieval, quotes, ms))
             if report:
@@ -117,15 +117,33 @@ class Recorder:
             metadata=settings,
         )
 
-    def _add_feedback(self, record: Any, asked: Asked, athena: Athena) -> None:
-        feedback = feedback_on(
+    def _add_metrics(self, record: Any, asked: Asked, athena: Athena) -> None:
+        """Write what was found out of an answer beside its record, as TruLens' metrics of it."""
+        from trulens.core import Metric, Selector
+
+        values = feedback_on(
             asked,
             encoder=athena.encoder,
             text_of=lambda source: athena.store.sections.document(source).text,
         )
-        for name, value in feedback.items():
-            self._session.add_feedback_result(record, name, value, higher_is_better=True)
+        output = {"output": Selector.select_record_output()}
+        metrics = [
+            Metric(implementation=_known(value), name=name, higher_is_better=True, selectors=output)
+            for name, value in values.items()
+        ]
         self._session.force_flush()
+        events = self._session.get_events(None, None, record_ids=[record.record_id])
+        self._session.compute_feedbacks_on_events(events, metrics, True)
+        self._session.force_flush()
+
+
+def _known(value: float) -> Callable[[str], float]:
+    """A metric whose value is known already."""
+
+    def implementation(output: str) -> float:  # noqa: ARG001  (TruLens fills in arguments by their names)
+        return value
+
+    return implementation
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from pipeline.models.failures import TooLong
+from pipeline.models.failures import Misbehaviour, TooLong
 from pipeline.models.wire import Protocol, check_response
 
 OPENED = ("connect_tcp.complete", "start_tls.complete")  # of a connection, also through a proxy
@@ -49,11 +49,14 @@ def within(seconds: float) -> Iterator[None]:
     timer = threading.Timer(seconds, connections.hang_up)
     timer.daemon = True
     timer.start()
+    too_long = TooLong(f"it was not done within {seconds:g} s")
     try:
         yield
-    except httpx.HTTPError as error:
-        if connections.hung_up:
-            raise TooLong(f"it was not done within {seconds:g} s") from error
+        if connections.hung_up:  # what had arrived by then reads as if it were all
+            raise too_long
+    except (httpx.HTTPError, Misbehaviour) as error:
+        if connections.hung_up and error is not too_long:
+            raise too_long from error
         raise
     finally:
         timer.cancel()
