@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, Mention, Relation
 
+UNREAD = ("", "note")
+"""Predicates of statements that no rule reads further."""
+
 FIRST_ROWS = 64
 ENDLESS = float("inf")
 
@@ -205,6 +208,12 @@ class UserIndex:
 def plain(text: str) -> str:
     """A text without what two wordings of the same may differ in: case, blanks, the full stop."""
     return " ".join(text.casefold().split()).rstrip(".!")
+
+
+def embedded_text(memory: Memory) -> str:
+    """What of a memory is embedded: with its predicate, which questions name more often than its words do."""
+    read = memory.kind in ("fact", "observation") and memory.predicate not in UNREAD
+    return f"{memory.text} ({memory.predicate})" if read else memory.text
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:
