@@ -7,6 +7,7 @@ COPY pyproject.toml requirements.lock README.md LICENSE ./
 COPY athena athena
 COPY docs_corpus docs_corpus
 COPY evals evals
+COPY memory memory
 COPY mission mission
 COPY pipeline pipeline
 COPY readers readers
