@@ -109,7 +109,7 @@ class Athena:
         """Bring the index up to date with the Markdown at and below `paths`."""
         from pipeline.ingest import ingest
 
-        return ingest(
+        report = ingest(
             paths,
             store=self.store,
             reader=self.reader,
@@ -120,10 +120,19 @@ class Athena:
             on_progress=on_progress,
             should_stop=should_stop,
         )
+        if report.added or report.changed or report.deleted:
+            self._check_memories()
+        return report
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
         self.store.delete_document(source)
+        self._check_memories()
+
+    def _check_memories(self) -> None:
+        """Mark what is remembered of documents as stale where they do not say it any more."""
+        for user in self.memories.users():
+            self.memory_of(user).check_documents()
 
     def sentence_cutter(self) -> SentenceCutter:
         """Cuts sections into sentences no longer than the embedding model reads."""

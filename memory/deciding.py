@@ -47,6 +47,8 @@ class Candidate:
     replaces: str = ""  # the object that is, where it is named
     ends: bool = False  # it was true and is no longer
     negated: bool = False
+    start: int = 0  # of its words in the message
+    end: int = 0
 
 
 @dataclass(slots=True)
@@ -161,7 +163,7 @@ class Deciding:
         return not any(_same_turn(old, new) and _begun(old) == _begun(new) for old in contradicted)
 
     def _at_odds(self, candidate: Candidate) -> list[Memory]:
-        """Statements on the same matter that differ in numbers or in a "not", where no predicate says more."""
+        """Statements on the same matter that differ in numbers or in a "not", where no predicate helps."""
         new = candidate.memory
         if new.predicate not in UNREAD or not new.trusted or candidate.corrects or new.kind != "fact":
             return []
@@ -213,7 +215,7 @@ def cosine(one: Memory, other: Memory) -> float:
 
 
 def resolved(index: UserIndex, keep: Memory, *, now: float, believe: bool) -> MemoryChanges:
-    """A dispute decided by the user: `keep` is right and the other sides were wrong, or the other way round."""
+    """A dispute decided by the user: `keep` is right and the others were wrong, or the other way round."""
     sides = [side for side in index.memories.values() if side.disputed == keep.disputed]
     written, events = [], []
     for side in sides:

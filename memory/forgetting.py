@@ -81,8 +81,22 @@ def older_than(index: UserIndex, days: float, *, now: float) -> list[str]:
 def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
     """The rows that go: the memories, who and what only they name; the last side of a dispute has won it."""
     gone = {memory.id for memory in forgotten.memories}
-    turns = {source.turn_id for memory in forgotten.memories for source in memory.sources} - {""}
-    text = " ".join(normalised(memory.text) for memory in forgotten.memories)
+    events = [
+        MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
+        for known in sorted(gone)
+    ]
+    return MemoryChanges(
+        memories=tuple(_settled(index, gone)),
+        events=tuple(events),
+        removed=tuple(sorted(gone | named_by(index, forgotten.memories))),
+    )
+
+
+def named_by(index: UserIndex, memories: Sequence[Memory]) -> set[str]:
+    """The ids of mentions and relations that memories made, and of the entities that nothing else names."""
+    gone = {memory.id for memory in memories}
+    turns = {source.turn_id for memory in memories for source in memory.sources} - {""}
+    text = " ".join(normalised(memory.text) for memory in memories)
     mentions = {
         mention.id
         for mention in index.mentions.values()
@@ -97,23 +111,11 @@ def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryCha
             and (_named(index, relation.subject_id, text) or _named(index, relation.object_id, text))
         )
     }
-    everything = gone == index.memories.keys()
     spoken_of = {item.entity_id for item in index.mentions.values() if item.id not in mentions}
     for relation in index.relations.values():
         if relation.id not in relations:
             spoken_of |= {relation.subject_id, relation.object_id}
-    entities = set(index.entities) - (set() if everything else spoken_of)
-    if everything:
-        mentions, relations = set(index.mentions), set(index.relations)
-    events = [
-        MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
-        for known in sorted(gone)
-    ]
-    return MemoryChanges(
-        memories=tuple(_settled(index, gone)),
-        events=tuple(events),
-        removed=tuple(sorted(gone | mentions | relations | entities)),
-    )
+    return mentions | relations | (set(index.entities) - spoken_of)
 
 
 def _settled(index: UserIndex, gone: set[str]) -> Sequence[Memory]:

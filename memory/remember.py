@@ -16,7 +16,6 @@ from memory.extracting import (
     entities_in,
     extract_with,
     normalised,
-    relations_in,
     statements_in,
     without_secrets,
 )
@@ -52,7 +51,6 @@ LEAST_WORDS = 3  # of what is kept although no rule reads it
 ASKED_FOR = "You asked to remember it."
 STATED = "You said it."
 QUESTION = "You asked it, and it was answered."
-DOCUMENT = "A document says it."
 SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
 MOST_ENTITIES = 20  # of one answer
 MOST_ANSWER = 300  # characters of an answer that are kept with its question
@@ -153,21 +151,21 @@ class Remembering:
         step = self._written(step, self._embedded(candidates), said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
-    def meaning(self, text: str) -> Memory:
-        """A text as the memory that it would become, if it were kept."""
+    def reworded(self, memory: Memory, text: str, index: UserIndex) -> MemoryChanges:
+        """A memory that says something else under its id, and whom and what it names now."""
         said = Said(turn_id="", question=ASKING + text, at=self.clock())
-        found = self._extracted(said.question, said_at=said.at).statements
-        if len(found) == 1:
-            return self._candidate(found[0], said).memory
-        return self._verbatim(text, said, start=0, end=len(text)).memory
-
-    def document(self, *, source: str, text: str, at: float, file_hash: str) -> RememberStep:
-        """Keep whom and what a document's text names, and what relates them; no facts."""
-        step = RememberStep(preset=self.preset.name, started_at=time.time(), by="rules")
-        said = Said(turn_id="", question="", at=at)
-        extraction = Extraction(entities=entities_in(text), relations=relations_in(text))
-        del file_hash
-        return self._written(step, [], said=said, extraction=extraction, source=source)
+        extraction = self._extracted(said.question, said_at=said.at)
+        fresh = (
+            self._candidate(extraction.statements[0], said)
+            if len(extraction.statements) == 1
+            else self._verbatim(said.question, said, start=len(ASKING), end=len(said.question))
+        )
+        names = ("subject", "predicate", "object", "trusted")
+        values = {name: getattr(fresh.memory, name) for name in names}
+        after = replace(memory, text=text, stale=False, **values)
+        candidate = replace(fresh, memory=after, start=0, end=len(said.question))
+        named = self.named(index, said, extraction, kept=[candidate])
+        return replace(named, memories=(after,))
 
     # -- extracting ---------------------------------------------------------------------------------
 
@@ -235,6 +233,8 @@ class Remembering:
             replaces=item.replaces,
             ends=item.ends,
             negated=item.negated,
+            start=item.start,
+            end=item.end,
         )
 
     def _verbatim(self, message: str, said: Said, *, start: int, end: int) -> Candidate:
@@ -257,7 +257,9 @@ class Remembering:
                 valid_at=said.at,
                 created_at=self.clock(),
                 sources=_bound(said, start, end),
-            )
+            ),
+            start=start,
+            end=end,
         )
 
     def _question(self, said: Said, extraction: Extraction) -> list[Candidate]:
@@ -300,7 +302,7 @@ class Remembering:
             created_at=self.clock(),
             sources=sources,
         )
-        return [Candidate(memory=kept, single_valued=True)]
+        return [Candidate(memory=kept, single_valued=True, end=len(said.question))]
 
     def _embedded(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         memories = self.indexes.embedded([item.memory for item in candidates])
@@ -315,17 +317,18 @@ class Remembering:
         *,
         said: Said,
         extraction: Extraction,
-        source: str = "",
     ) -> RememberStep:
         """One write of all that was decided; the step says what it did."""
         decided: Deciding
 
         def decide(index: UserIndex) -> MemoryChanges:
             nonlocal decided
-            decided = Deciding(index, self.clock())
+            at = self.clock()  # one time for what comes and for what it ends
+            decided = Deciding(index, at)
             for candidate in candidates:
-                decided.decide(candidate)
-            named = self._named(index, said, extraction, kept=decided.memories.values(), source=source)
+                decided.decide(replace(candidate, memory=replace(candidate.memory, created_at=at)))
+            kept = [item for item in candidates if item.memory.id in decided.memories]
+            named = self.named(index, said, extraction, kept=kept)
             return replace(
                 decided.changes,
                 entities=named.entities,
@@ -356,31 +359,19 @@ class Remembering:
             detail=left_out(kinds),
         )
 
-    def _named(
-        self,
-        index: UserIndex,
-        said: Said,
-        extraction: Extraction,
-        *,
-        kept: Iterable[Memory],
-        source: str,
+    def named(
+        self, index: UserIndex, said: Said, extraction: Extraction, *, kept: Iterable[Candidate]
     ) -> MemoryChanges:
         """Entities, their mentions and relations: of the whole turn, or of what was kept of it alone."""
-        spans = [
-            (part.start, part.end, memory.id)
-            for memory in kept
-            for part in memory.sources
-            if part.part == "question" and (part.turn_id == said.turn_id)
-        ]
-        graph = _Graph(self.user, index, at=said.at, turn_id=said.turn_id, source=source)
-        everything = self.preset.graph or bool(source)
+        spans = [(item.start, item.end, item.memory.id) for item in kept]
+        graph = _Graph(self.user, index, at=said.at, turn_id=said.turn_id)
         for entity in extraction.entities:
             memory_id = next((known for start, end, known in spans if start <= entity.start < end), "")
-            if everything or memory_id:
+            if self.preset.graph or memory_id:
                 graph.mention(entity, memory_id=memory_id)
         for relation in extraction.relations:
             memory_id = next((known for start, end, known in spans if start <= relation.start < end), "")
-            if everything or memory_id:
+            if self.preset.graph or memory_id:
                 graph.relate(relation, memory_id=memory_id)
         if self.preset.graph and said.answer and not said.from_memory:
             recalled = " ".join(
@@ -395,9 +386,9 @@ class Remembering:
 class _Graph:
     """Entities, mentions and relations of one text, resolved against those that are known."""
 
-    def __init__(self, user: str, index: UserIndex, *, at: float, turn_id: str, source: str) -> None:
+    def __init__(self, user: str, index: UserIndex, *, at: float, turn_id: str) -> None:
         self._user, self._index = user, index
-        self._at, self._turn_id, self._source = at, turn_id, source
+        self._at, self._turn_id = at, turn_id
         self._entities: dict[str, Entity] = {}
         self._mentions: dict[str, Mention] = {}
         self._relations: dict[str, Relation] = {}
@@ -416,7 +407,7 @@ class _Graph:
     def mention(self, named: Named, *, memory_id: str = "", part: str = "question") -> str:
         """Note that an entity was spoken of; its id."""
         entity_id = self._resolved(named.name, named.normalised, kind=str(named.kind), aliases=named.aliases)
-        mention_id = id_of(self._user, self._turn_id, self._source, part, memory_id, entity_id)
+        mention_id = id_of(self._user, self._turn_id, part, memory_id, entity_id)
         self._mentions[mention_id] = Mention(
             id=mention_id,
             user=self._user,
@@ -424,7 +415,6 @@ class _Graph:
             at=self._at,
             memory_id=memory_id,
             turn_id=self._turn_id,
-            source=self._source,
         )
         return entity_id
 
@@ -442,7 +432,6 @@ class _Graph:
             at=self._at,
             memory_id=memory_id,
             turn_id=self._turn_id,
-            source=self._source,
         )
 
     def _resolved(self, name: str, key: str, *, kind: str = "", aliases: Sequence[str] = ()) -> str:

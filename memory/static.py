@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from memory.ids import id_of
+from memory.transfer import static_memories
+from pipeline.errors import ConfigurationError
 from pipeline.stores.memories import Memory
 
 WHY = "The assistant's persona says it."
@@ -34,10 +38,14 @@ class HasStaticMemory(Protocol):
     def environment(self) -> Sequence[str]:
         """Where it is."""
 
+    @property
+    def memories(self) -> Path | None:
+        """A JSON file with more of it: `documents`, `metadatas` and `ids`."""
+
 
 def static_of(persona: HasStaticMemory, *, user: str) -> tuple[Memory, ...]:
-    """The persona's static memories, the same ids each time."""
-    return tuple(
+    """The persona's static memories, the same ids each time; raises for a file that is none of them."""
+    texts = tuple(
         Memory(
             id=id_of("persona", persona.name, tag, text),
             user=user,
@@ -52,4 +60,17 @@ def static_of(persona: HasStaticMemory, *, user: str) -> tuple[Memory, ...]:
         )
         for tag in ("identity", "goals", "rules", "environment")
         for text in getattr(persona, tag)
+    )
+    return texts if persona.memories is None else (*texts, *_of_file(persona.memories, user=user))
+
+
+def _of_file(path: Path, *, user: str) -> tuple[Memory, ...]:
+    try:
+        data = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"ATHENA_PERSONA: cannot read its memories '{path}': {error}.", "Check `memories` in its file."
+        ) from error
+    return tuple(
+        replace(memory, why=WHY, pinned=True) for memory in static_memories(data, user=user, now=0.0)
     )

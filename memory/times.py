@@ -59,8 +59,8 @@ def in_seconds(moment: datetime) -> float:
 class Moment:
     """When memories are looked at: what was true `as_of` a time, what we knew `known_at` one.
 
-    With neither, it is what is true now as far as we know. What ended a fact was learnt when it expired: known
-    before that, it has no end.
+    With neither, it is what is true now as far as we know. What ended a fact was learnt when it expired:
+    known before that, it has no end.
     """
 
     now: float

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memory import documents, forgetting, graph, recall, transfer
 from memory.deciding import Candidate, Deciding, resolved
-from memory.extracting import normalised, reads_as_instruction, secrets_in
+from memory.extracting import normalised, secrets_in
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
 from memory.ids import new_id
@@ -124,14 +124,19 @@ class UserMemory:
     def read(self, message: str) -> tuple[Sequence[Found], Reading]:
         """What a message brings to mind by the preset's policy, and all that was weighed for it.
 
-        Memories of documents are checked against these first.
+        Where memories of documents are among it, they are checked against these first.
         """
-        self.check_documents()
-        preset = self.preset
-        reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
-        found = recall.recallable(reading.found, preset)
+        found, reading = self._read(message)
+        of_documents = any(source.source for item in found for source in item.memory.sources)
+        if of_documents and self.check_documents():
+            found, reading = self._read(message)
         fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
         return self._with_other_sides(found[:fitting]), reading
+
+    def _read(self, message: str) -> tuple[Sequence[Found], Reading]:
+        preset = self.preset
+        reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
+        return recall.recallable(reading.found, preset), reading
 
     def _search(self, query: str, **given: Any) -> Reading:
         return recall.search(self.index, query, encoder=self.indexes.encoder, options=self.options, **given)
@@ -226,22 +231,23 @@ class UserMemory:
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
         if found := secrets_in(text):
             raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
-        memory = self._changeable(memory_id)
-        fresh = self.remembering.meaning(text)
-        embedded = self.indexes.embedded(
-            [
-                replace(
-                    memory,
-                    text=text,
-                    subject=fresh.subject,
-                    predicate=fresh.predicate,
-                    object=fresh.object,
-                    trusted=not reads_as_instruction(text),
-                    stale=False,
-                )
-            ]
-        )[0]
-        return self._replace(memory, "UPDATE", **_content(embedded))
+        memory, index = self._changeable(memory_id), self.index
+        with index.lock:
+            changes = self.remembering.reworded(known_memory(index, memory.id), text, index)
+            [after] = self.indexes.embedded(changes.memories)
+            kept = {row.id for row in (*changes.entities, *changes.mentions, *changes.relations)}
+            kept |= {mention.entity_id for mention in changes.mentions}
+            kept |= {end for item in changes.relations for end in (item.subject_id, item.object_id)}
+            gone = forgetting.named_by(index, [memory]) - kept
+            changes = replace(
+                changes,
+                memories=(after,),
+                events=(self._event("UPDATE", memory.id),),
+                removed=tuple(sorted(gone)),
+            )
+            self.indexes.memories.forget(self.user, changes)  # no file has the old words
+            self.indexes.forget_index(self.user)
+        return after
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
@@ -267,13 +273,16 @@ class UserMemory:
         return memory
 
     def _replace(self, memory: Memory, action: Action, **values: Any) -> Memory:
-        event = MemoryEvent(id=new_id(), user=self.user, memory_id=memory.id, action=action, at=self.clock())
+        event = self._event(action, memory.id)
 
         def decide(index: UserIndex) -> MemoryChanges:
             changed = replace(known_memory(index, memory.id), **values)
             return MemoryChanges(memories=(changed,), events=(event,))
 
         return self.indexes.change(self.user, decide).memories[0]
+
+    def _event(self, action: Action, memory_id: str) -> MemoryEvent:
+        return MemoryEvent(id=new_id(), user=self.user, memory_id=memory_id, action=action, at=self.clock())
 
     # -- forgetting ---------------------------------------------------------------------------------
 
@@ -285,7 +294,7 @@ class UserMemory:
         older_than: float | None = None,
         everything: bool = False,
     ) -> Forgetting:
-        """What would be forgotten: by ids, by what a search finds, by age in days, or all; nothing changes."""
+        """What would be forgotten: by ids, by what a search finds, by age in days, or all."""
         index = self.index
         given = list(ids)
         for memory in self.static:
@@ -461,17 +470,3 @@ class UserMemory:
                     raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
                 found.append(entity.id)
             return graph.neighbourhood(index, found, depth=depth)
-
-
-def _content(memory: Memory) -> dict[str, Any]:
-    names = (
-        "text",
-        "subject",
-        "predicate",
-        "object",
-        "trusted",
-        "stale",
-        "embedding",
-        "embedded_by",
-    )
-    return {name: getattr(memory, name) for name in names}

@@ -71,6 +71,7 @@ MAY_BE_HEAVY = ("pipeline/models/", "bench/")
 
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
+    "memory/llamaindex.py",
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
     "pipeline/models/reader.py",

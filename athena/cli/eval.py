@@ -18,6 +18,7 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from evals.runs.answers import AnswersReport
+    from evals.runs.injections import InjectionsReport
     from evals.runs.memory import MemoryReport
     from evals.runs.passages import PassagesReport
     from evals.runs.retrieval import RetrievalReport
@@ -132,6 +133,16 @@ def memory(
 
 
 @app.command()
+def injections(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Count memories that are recalled for unrelated messages, and those that are missed, by threshold."""
+    from evals.runs.injections import count_injections
+
+    with opened(data_dir) as athena:
+        result = count_injections(athena.encoder)
+    show(as_json, asdict(result), lambda: injections_text(result))
+
+
+@app.command()
 def dashboard(
     database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -142,6 +153,19 @@ def dashboard(
 
     with failing_clearly():
         serve_dashboard(database, host=host, port=port)
+
+
+def injections_text(report: InjectionsReport) -> RenderableType:
+    """False injections and missed ones by threshold; the one that is set is marked."""
+    table = Table("threshold", "false injections", "missed", "", box=box.SIMPLE)
+    for row in report.at:
+        mark = "as set" if row == report.as_set else ""
+        table.add_row(f"{row.threshold:.2f}", str(row.false_injections), str(row.missed), mark)
+    size = (
+        f"{report.model}: {report.memories} memories, {report.related} related messages, "
+        f"{report.unrelated} unrelated"
+    )
+    return Group(Text(size, style="bold"), table)
 
 
 def support_text(report: SupportReport) -> RenderableType:

@@ -31,9 +31,11 @@ _SAME_SUBJECT = re.compile(
     r"(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study"
     r"|collect)s?|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked)"
     r"|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
+    r"|(?:,|;)?\s+(?:and|but)\s+(?:he|she|they)(?=(?:\s+(?:is|are|was|has)|['’](?:s|re))\s)"
 )
+_PLEASE = re.compile(r"[\s,]+(?:please|ok|okay|thanks|thank you)[\s.!?]*$", re.IGNORECASE)
 _FUNCTION_WORD = re.compile(
-    r"(?:My|Our|We|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
+    r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
 )
 
 
@@ -118,6 +120,7 @@ def _trimmed(clause: Clause) -> Clause:
     """Without blanks and marks around it, its first word as within a sentence."""
     text = clause.text
     start = len(text) - len(text.lstrip(" \t\n,;:-–—"))
+    text = _PLEASE.sub("", text)
     text = text.strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
     begin = clause.start + start
     end = begin + len(text)

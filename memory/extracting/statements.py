@@ -22,7 +22,9 @@ MOST_WORDS = 10  # of an object: more of them are a story
 LONGEST = 400  # characters of a clause; nobody states one thing at greater length
 
 _CUT = re.compile(
-    r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but)\b.*$"
+    r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but|due to)"
+    r"\b.*$"
+    r"|\s+and (?:want|need|would|i|it|then|they|get|can|could|am|was|is|must|have to)\b.*$"
     r"|\s+\(.*$",
     re.DOTALL,
 )
@@ -32,13 +34,16 @@ _TRAILING = re.compile(
     r"|by the way|btw|actually|though|instead|right now|already|best|the most|most of all|any ?more"
     r"|any longer|ok|okay)$"
 )
-_NOT_THIS = re.compile(r"^(?P<object>.+?),? (?:and )?not (?!only)(?P<replaces>.+)$")
+_NOT_THIS = re.compile(
+    r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
+)
 _BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
 _DANGLING = re.compile(r"[\s,]+(?:on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
 _VAGUE = re.compile(
     r"(?:it|this|that|them|these|those|him|her|you|us|one|something|anything|nothing|everything|stuff|things"
     r"|there|here|how|what|why|when|where|who|to (?:know|ask|see|understand|find|hear|be able)"
-    r"|the (?:answer|way|idea))\b",
+    r"|the (?:answer|way|idea|first|second|third|last|other|former|latter|next|same|new|old)(?: \w+)?$"
+    r"|the (?:answer|way|idea)\b)(?:\b|$)",
     re.IGNORECASE,
 )
 _PRONOUN_IS = re.compile(
@@ -47,11 +52,13 @@ _PRONOUN_IS = re.compile(
     re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(
-    r"(?:my|our) (?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are| was)(?: now| actually| really)?"
-    r" (?P<object>.+)"
+    r"(?:my|our) (?:new |current |present )?(?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are| was)"
+    r"(?: now| actually| really)? (?P<object>.+)"
 )
+_JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _DENIED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b")
 _OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
+_MEANT = re.compile(r"(?:I meant|make (?:it|that)) ", re.IGNORECASE)
 _TO_DO = re.compile(r"to (?P<object>[a-z].+)")
 _POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
 
@@ -97,18 +104,31 @@ def statements_in(
     only where the user asked to remember it, as not trusted.
     """
     found: list[Statement] = []
-    subject = USER
+    subject = ""  # of the clause before, where that stated something
     for clause in clauses_of(message):
         if len(clause.text) > LONGEST:
             continue
         said = _said(clause, subject, found[-1] if found else before, said_at=said_at, zone=zone)
         if said is None:
+            subject = ""
             continue
         subject = said.subject
-        statement = _statement(message, clause, said, said_at=said_at, zone=zone)
-        if not secrets_in(statement.text) and "•" not in statement.text:
-            found.append(statement)
+        for one, words in _apart(said, clause):
+            statement = _statement(message, words, one, said_at=said_at, zone=zone)
+            if not secrets_in(statement.text) and "•" not in statement.text:
+                found.append(statement)
     return tuple(found)
+
+
+def _apart(said: _Said, clause: Clause) -> tuple[tuple[_Said, Clause], ...]:
+    """A job with its employer as two things, each with the words that say it: "nurse at Mercy Hospital"."""
+    match = _JOB_AT.fullmatch(said.object) if said.predicate == "job" else None
+    if not match or match["job"] not in clause.text:
+        return ((said, clause),)
+    length = clause.text.index(match["job"]) + len(match["job"])
+    job = replace(clause, text=clause.text[:length], end=clause.start + length)
+    employer = replace(said, predicate="employer", object=match["employer"])
+    return (replace(said, object=match["job"]), job), (employer, clause)
 
 
 def _statement(message: str, clause: Clause, said: _Said, *, said_at: float, zone: tzinfo) -> Statement:
@@ -169,11 +189,13 @@ def _said(
     clause: Clause, subject: str, before: Statement | None, *, said_at: float, zone: tzinfo
 ) -> _Said | None:
     text = clause.text
+    if clause.goes_on and not subject:
+        return None
     if clause.by:
         text = f"{clause.by} {text}"
     elif clause.goes_on and not re.match(r"I\b", text):
         text = f"I {text}"
-    corrects = clause.corrects or bool(_NOT_THIS.match(text))
+    corrects = clause.corrects or bool(_NOT_THIS.match(text) or _MEANT.match(text))
     if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
         return None
     if reads_as_instruction(text) and not clause.asked_for:
@@ -333,6 +355,7 @@ def _fact(text: str) -> _Said | None:
             continue
         possessed = _POSSESSED.fullmatch(words["who"] or "")
         subject = f"{USER}'s {possessed['thing'].casefold()}" if possessed else normalised(words["who"] or "")
+        subject = USER if subject in ("i", "we") else subject
         negated = denied or bool(words.get("denied"))
         return _Said(subject, predicate, thing, Category.GENERAL, (), (), negated, replaces=replaces)
     thing = normal_object(text)

@@ -32,7 +32,7 @@ def rate(text: str, *, complete: Callable[[str], str] | None = None) -> Importan
         return importance_of(text)
     found = first_object(written)
     rating = found.get("rating")
-    if not found and (number := re.search(r"(?<![\d.])(10|[1-9])(?![\d.])", written)):
+    if not found and (number := re.search(r"(?<![\d.])(10|[1-9])(?!\d|\.\d)", written)):
         rating = int(number[1])
     if isinstance(rating, str) and rating.strip().isdigit():
         rating = int(rating)

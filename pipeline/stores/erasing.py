@@ -1,7 +1,9 @@
 """Forgotten words in stored turns, overwritten in place: a text keeps its length, so that spans stay valid.
 
 Words are found as they were said, in other case, with other blanks or punctuation between them, and as JSON
-or Markdown write them. What the program itself wrote (ids, hashes, names of steps) is left as it is.
+or Markdown write them. A conversation in which they were said has them in other words, too: in the questions
+that were made of a message and what was said before, each of their words goes; everywhere, what looks like
+a number or a code. What the program itself wrote (ids, hashes, names of steps) is left as it is.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +54,13 @@ MADE = frozenset(
 )
 """Keys of a stored answer whose values nobody typed: ids, names, ranks, and spans of documents."""
 
+DERIVED = frozenset({"condensed_question", "corrected", "hypothesis", "carried", "beside", "words"})
+DERIVED_IN_STEPS = frozenset({"question", "text"})
+"""Keys of what was made of a question and the history."""
+
+LEAST_WORD = 4  # characters of a word that goes from what was made of a question
+LEAST_CODE = 4  # characters with a digit that go from everything in the conversation
+
 _PART = re.compile(r"[^\W_]+")
 _BETWEEN = r"(?:\\[nrtbf]|[\W_])+"  # also a line end as JSON in a text writes it
 _ASCII = re.compile(r"[0-9a-z]+")
@@ -62,6 +71,8 @@ class Erasing:
     """Overwrites some words in texts; falsy where there are none."""
 
     pattern: re.Pattern[str] | None
+    codes: re.Pattern[str] | None = None
+    each: re.Pattern[str] | None = None
     parts: tuple[tuple[str, ...], ...] = ()
     hints: tuple[str, ...] = ()  # of these, in lower case, a text with the words has at least one
 
@@ -73,25 +84,33 @@ class Erasing:
             return cls(None)
         spelled = {form for said in kept for form in _spelled(said)}
         literal = {re.escape(form) for one in spelled for form in (one, *_json(one))}
-        loose = {_BETWEEN.join(map(re.escape, parts)) for one in spelled if (parts := _PART.findall(one))}
+        loose = {_BETWEEN.join(map(re.escape, found)) for one in spelled if (found := _PART.findall(one))}
         forms = [*sorted(literal, key=len, reverse=True), *sorted(loose, key=len, reverse=True)]
-        parts = tuple(tuple(_PART.findall(said)) for said in kept)
-        pattern = "|".join([f"(?P<kept>{NAMED.pattern})", *forms])
-        return cls(re.compile(pattern, re.IGNORECASE), parts, tuple(map(_hint, kept)))
+        parts: tuple[tuple[str, ...], ...] = tuple(tuple(_PART.findall(said)) for said in kept)
+        words = {part for said in parts for part in said}
+        return cls(
+            _any_of(forms),
+            _any_of(_alone(word) for word in words if len(word) >= LEAST_CODE and _has_digit(word)),
+            _any_of(_alone(word) for word in words if len(word) >= LEAST_WORD or _has_digit(word)),
+            parts,
+            tuple(map(_hint, kept)),
+        )
 
     def __bool__(self) -> bool:
         return self.pattern is not None
 
-    def may_be_in(self, stored: str) -> bool:
-        """Whether to look closer: cheap, and never wrong where it says no."""
-        lower = stored.lower()
-        return any(hint in lower for hint in self.hints)
+    def is_in(self, stored: str) -> bool:
+        """Whether a text, or JSON of texts, has the words."""
+        if self.pattern is None:
+            return False
+        lower = stored.lower()  # a look at the longest of their words is quick
+        if not any(hint in lower for hint in self.hints):
+            return False
+        return any(not found["kept"] for found in self.pattern.finditer(stored))
 
     def text(self, text: str) -> str:
-        """A text with the words overwritten, as long as before."""
-        if self.pattern is None:
-            return text
-        return self._cut_short(self.pattern.sub(_overwritten, text))
+        """A text of a conversation that has the words, with them overwritten; as long as before."""
+        return _overwritten(self.codes, self._cut_short(_overwritten(self.pattern, text)))
 
     def title(self, title: str, questions: Sequence[str]) -> str:
         """A conversation's title: made again where it was made of one of the questions."""
@@ -104,13 +123,24 @@ class Erasing:
         """An answer as it is stored, with the words overwritten in every text that somebody wrote."""
         return json.dumps(self._value(json.loads(stored)), ensure_ascii=False)
 
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, list):
-            return [self._value(item) for item in value]
-        if isinstance(value, Mapping):
-            return {key: item if key in MADE else self._value(item) for key, item in value.items()}
+    def _value(self, value: Any, *, in_step: bool = False, derived: bool = False) -> Any:
+        match value:
+            case str():
+                return _overwritten(self.each, self.text(value)) if derived else self.text(value)
+            case list():
+                return [self._value(item, in_step=in_step, derived=derived) for item in value]
+            case dict():
+                in_step = (in_step or "name" in value) and "role" not in value
+                return {
+                    key: item
+                    if key in MADE
+                    else self._value(
+                        item,
+                        in_step=in_step,
+                        derived=key in DERIVED or (in_step and key in DERIVED_IN_STEPS),
+                    )
+                    for key, item in value.items()
+                }
         return value
 
     def _cut_short(self, text: str) -> str:
@@ -133,9 +163,24 @@ def written_forms(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(form for said in kept for form in (said, *_json(said))))
 
 
-def _overwritten(found: re.Match[str]) -> str:
-    """The words as blocks; the id of a memory that is named stays, whatever it has in common with them."""
-    return found["kept"] or BLOCK * len(found[0])
+def _any_of(forms: Iterable[str]) -> re.Pattern[str] | None:
+    """A pattern for any of the forms; the id of a memory that is named stays, whatever it has of them."""
+    found = [*forms]
+    return re.compile("|".join([f"(?P<kept>{NAMED.pattern})", *found]), re.IGNORECASE) if found else None
+
+
+def _overwritten(pattern: re.Pattern[str] | None, text: str) -> str:
+    if pattern is None:
+        return text
+    return pattern.sub(lambda found: found["kept"] or BLOCK * len(found[0]), text)
+
+
+def _alone(word: str) -> str:
+    return rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _spelled(said: str) -> set[str]:

@@ -290,6 +290,21 @@ def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
     assert SECRET in stored.conversations.get(bob).turns[0].question
 
 
+def test_later_turns_of_the_conversation_lose_what_was_made_of_it(stored: Stored) -> None:
+    mine, other = (stored.conversations.create(user="ann").info.id for _ in range(2))
+    stored.conversations.save_turn(mine, asked(1))
+    later = answer("And now?", "4711 is noted.", condensed_question="the safe of 4711, now")
+    for id_ in (mine, other):
+        stored.conversations.save_turn(id_, later)
+    stored.memories.forget("ann", MemoryChanges(), words=[SECRET])
+    left = stored.conversations.get(mine).turns[1]
+    assert (left.answer.text, left.answer.condensed_question) == (
+        f"{'█' * 4} is noted.",
+        f"the {'█' * 4} of {'█' * 4}, now",
+    )
+    assert stored.conversations.get(other).turns[0].answer.text == later.text  # it was not said there
+
+
 def test_forgetting_without_words_leaves_turns_alone(stored: Stored) -> None:
     id_ = stored.conversations.create(user="ann").info.id
     stored.conversations.save_turn(id_, asked(1))

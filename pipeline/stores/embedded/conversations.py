@@ -70,7 +70,8 @@ class EmbeddedConversations:
         self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
-        where, given = ["1"], []
+        where: Sequence[str] = ["1"]
+        given: Sequence[str | float] = []
         if user is not None:
             where, given = [*where, "user = ?"], [user]
         if before is not None:

@@ -234,27 +234,28 @@ _SAID = (
 )
 
 
+_TEXTS_OF_TURNS = "SELECT id, question, answer, feedback_text FROM turn WHERE conversation_id = ?"
+
+
 def _overwrite(connection: sqlite3.Connection, user: str, words: Erasing) -> None:
     """Overwrite words in all turns and titles of a user."""
     if not words:
         return
-    query = """
-        SELECT turn.id, conversation_id, question, answer, feedback_text
-        FROM turn JOIN conversation ON conversation.id = conversation_id WHERE user = ?
-    """
-    asked: dict[str, list[str]] = defaultdict(list)
-    changed = []
-    for turn_id, conversation_id, question, answer, feedback in connection.execute(query, (user,)):
-        if words.may_be_in(f"{question}\n{answer}\n{feedback}"):
-            asked[conversation_id].append(question)
-            changed.append((words.text(question), words.answer(answer), words.text(feedback), turn_id))
-    update = "UPDATE turn SET question = ?, answer = ?, feedback_text = ? WHERE id = ?"
-    connection.executemany(update, changed)
     titles = connection.execute("SELECT id, title FROM conversation WHERE user = ?", (user,)).fetchall()
-    connection.executemany(
-        "UPDATE conversation SET title = ? WHERE id = ?",
-        [(words.title(title, asked[id_]), id_) for id_, title in titles],
-    )
+    for id_, title in titles:
+        turns = connection.execute(_TEXTS_OF_TURNS, (id_,)).fetchall()
+        if words.is_in(title) or any(words.is_in("\n".join(texts)) for _, *texts in turns):
+            asked = [question for _, question, _, _ in turns]
+            connection.execute(
+                "UPDATE conversation SET title = ? WHERE id = ?", (words.title(title, asked), id_)
+            )
+            connection.executemany(
+                "UPDATE turn SET question = ?, answer = ?, feedback_text = ? WHERE id = ?",
+                [
+                    (words.text(question), words.answer(answer), words.text(feedback), turn_id)
+                    for turn_id, question, answer, feedback in turns
+                ],
+            )
 
 
 def _json(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 from pipeline.stores.memories import (
     Entity,
@@ -92,7 +92,7 @@ def row_of(record: Document) -> Row:
         stored |= {"sources": sources, "tags": tuple(stored["tags"])}
     if kind is Entity:
         stored |= {"aliases": tuple(stored["aliases"]), "attributes": json.loads(stored["attributes"])}
-    return _known(kind, stored)
+    return cast("Row", _known(kind, stored))
 
 
 def user_memories(user: str, version: int, rows: Iterable[Row]) -> UserMemories:
@@ -118,7 +118,7 @@ def event_record(event: MemoryEvent, version: int, number: int) -> Document:
 
 def event_of(record: Document) -> MemoryEvent:
     """The event of a record."""
-    return _known(MemoryEvent, record)
+    return cast("MemoryEvent", _known(MemoryEvent, record))
 
 
 def _stored(row: Row) -> Document:

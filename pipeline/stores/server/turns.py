@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections import defaultdict
-from typing import Any
 
 from pymongo.database import Database
 
@@ -12,7 +10,6 @@ from pipeline.options import DEFAULT_USER
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.server.mongo import Document, chunks
 
-CONVERSATIONS_A_QUERY = 100
 TRIES = 5  # for a turn that is written meanwhile
 
 
@@ -45,41 +42,32 @@ def overwrite(database: Database[Document], user: str, words: Erasing) -> None:
     """Overwrite words in all turns and titles of a user; done twice, it does nothing more."""
     if not words:
         return
-    titles = {
-        record["_id"]: record["title"]
-        for record in database["conversations"].find(of_user(user), {"title": 1})
-    }
-    asked: dict[str, list[str]] = defaultdict(list)
-    for some in chunks(titles, CONVERSATIONS_A_QUERY):
-        for turn in database["turns"].find({"conversation": {"$in": some}}):
-            if _overwrite_turn(database, turn, words):
-                asked[turn["conversation"]].append(turn["question"])
-    for id_, title in titles.items():
-        if (changed := words.title(title, asked[id_])) != title:
+    for conversation in [*database["conversations"].find(of_user(user), {"title": 1})]:
+        id_, title = conversation["_id"], conversation["title"]
+        turns = [*database["turns"].find({"conversation": id_})]
+        if words.is_in(title) or any(words.is_in("\n".join(_texts(turn).values())) for turn in turns):
+            changed = words.title(title, [turn["question"] for turn in turns])
             database["conversations"].update_one({"_id": id_, "title": title}, {"$set": {"title": changed}})
+            # The turns that have the words come last: by them it is known, after a kill, what is left to do.
+            for turn in sorted(turns, key=lambda turn: words.is_in("\n".join(_texts(turn).values()))):
+                _overwrite_turn(database, turn, words)
 
 
-def _overwrite_turn(database: Database[Document], turn: Document, words: Erasing) -> bool:
-    """Overwrite words in a turn; False where it has none of them."""
+def _overwrite_turn(database: Database[Document], turn: Document, words: Erasing) -> None:
     now: Document | None = turn
     for _ in range(TRIES):
-        if now is None or (changes := _overwritten(now, words)) is None:
-            return now is not turn
+        if now is None:
+            return
+        texts = _texts(now)
+        answer = texts.pop("answer")
+        changes = {name: words.text(text) for name, text in texts.items()} | {"answer": words.answer(answer)}
         unchanged = {"_id": now["_id"], "answer": now["answer"]}
         if database["turns"].update_one(unchanged, {"$set": changes}).matched_count:
-            return True
-        now = database["turns"].find_one({"_id": turn["_id"]})
-    return True
+            return
+        now = database["turns"].find_one({"_id": turn["_id"]})  # written meanwhile
 
 
-def _overwritten(turn: Document, words: Erasing) -> Document | None:
-    """What changes in a turn's record; None where it has none of the words."""
-    texts = {name: str(turn[name]) for name in ("question", "feedback_text", "arrived") if turn.get(name)}
-    answer = stored_answer(turn)
-    if not words.may_be_in("\n".join([*texts.values(), answer])):
-        return None
-    changes: dict[str, Any] = {name: words.text(text) for name, text in texts.items()}
-    changes["answer"] = words.answer(answer)
-    if all(turn.get(name) == text for name, text in changes.items()):
-        return None
-    return changes
+def _texts(turn: Document) -> dict[str, str]:
+    """What somebody wrote in a turn, by field; the answer as JSON."""
+    texts = {name: turn[name] for name in ("question", "feedback_text", "arrived") if turn.get(name)}
+    return texts | {"answer": stored_answer(turn)}

@@ -69,11 +69,37 @@ def test_a_text_keeps_its_length_and_loses_the_words(before: str, said: str, aft
         assert said not in done
 
 
-@given(st.text(min_size=1), st.text())
-def test_what_has_no_hint_has_not_the_words(said: str, text: str) -> None:
-    erasing = Erasing.of([said])
-    if erasing and erasing.text(text) != text and not text.rstrip().endswith(("…", "...")):
-        assert erasing.may_be_in(text)
+@given(st.text(), st.text(min_size=1), st.text())
+def test_where_the_words_are_they_are_found_also_in_json(before: str, said: str, after: str) -> None:
+    text = before + said + after
+    if said.strip():
+        assert Erasing.of([said]).is_in(text)
+        assert Erasing.of([said]).is_in(json.dumps(text, ensure_ascii=False))
+
+
+def test_in_their_conversation_the_words_go_also_where_they_were_said_otherwise() -> None:
+    """A question whose spelling was corrected, one carried into the next, an answer in other words."""
+    given = answer(
+        "And what is my lokcer's code, by the way?",
+        "Your code is 8842-quartz, kept since 2026; it needs 24 bar.",
+        condensed_question="my locker code is 8842-quartz and what is it",
+        corrected="the locker code",
+        steps=(
+            CondenseStep(message="And what is my code?", question="code 8842 quartz", carried="locker 8842"),
+            SearchStep(text="quartz locker", beside="code"),
+            PromptStep(messages=(Message("user", "the locker of 8842 and its code"),)),
+        ),
+    )
+    erasing = Erasing.of(["my lokcer code is 8842-quartz"])
+    done = answer_from(json.loads(erasing.answer(answer_json(given))))
+    kept = answer_json(done)
+    assert "8842" not in kept
+    assert "quartz" not in done.condensed_question
+    assert done.text == f"Your code is {BLOCK * 4}-quartz, kept since 2026; it needs 24 bar."
+    assert done.steps[0].carried == f"locker {BLOCK * 4}"  # type: ignore[attr-defined]
+    assert done.steps[0].message == "And what is my code?"  # type: ignore[attr-defined]
+    assert done.steps[1].text == f"{BLOCK * 6} locker"  # type: ignore[attr-defined]
+    assert done.steps[2].messages[0].text == f"the locker of {BLOCK * 4} and its code"  # type: ignore[attr-defined]
 
 
 def test_an_answer_loses_them_everywhere_and_can_still_be_read() -> None:

@@ -1,0 +1,213 @@
+"""Upkeep: with a model that says what it is told to, and without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from memory.upkeep.evicting import STAYING, evict
+from memory.upkeep.rating import UNUSABLE, rate
+from memory.user_memory import UserMemory
+from pipeline.errors import AthenaError, ModelTimeout
+from pipeline.messages import Message
+from pipeline.stores.memories import Memory, MemoryChanges
+from tests.memory.conftest import DAY, MARCH, Clock
+from tests.memory.fake_memories import FakeMemories
+
+
+class FakeModel:
+    """Gives its replies in order, and keeps what it was asked."""
+
+    def __init__(self, *replies: str | Exception) -> None:
+        self.replies = list(replies)
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def with_model(mine: UserMemory, *replies: str | Exception) -> tuple[UserMemory, FakeModel]:
+    model = FakeModel(*replies)
+    return replace(mine, find_model=lambda: model), model
+
+
+def memory(number: int, **given: object) -> Memory:
+    known: dict[str, object] = {
+        "id": f"m{number:02}",
+        "user": "local",
+        "text": f"Fact number {number} is about thing{number}.",
+        "created_at": MARCH + number,
+        "importance": 0.5,
+    }
+    return Memory(**(known | given))  # type: ignore[arg-type]
+
+
+Keep = Callable[..., None]
+
+
+@pytest.fixture
+def keep(memories: FakeMemories) -> Keep:
+    def keep(*rows: Memory) -> None:
+        memories.apply("local", MemoryChanges(memories=rows))
+
+    return keep
+
+
+# -- short-term to long-term ---------------------------------------------------------------------------
+
+
+def test_above_ten_short_term_memories_the_oldest_that_matter_move(mine: UserMemory, keep: Keep) -> None:
+    importance = {0: 0.2, 1: 0.3, 2: 0.9}
+    keep(*(memory(n, tier="short_term", importance=importance.get(n, 0.5)) for n in range(13)))
+    moved = mine.migrate()
+    assert [item.id for item in moved] == ["m01", "m02"]
+    tiers = {item.id: item.tier for item in mine.list()}
+    assert "m00" not in tiers  # expired
+    assert sum(tier == "short_term" for tier in tiers.values()) == 10
+    assert [event.action for event in mine.history("m00")] == ["EVICT"]
+    assert mine.migrate() == []
+
+
+def test_ten_short_term_memories_stay(mine: UserMemory, keep: Keep) -> None:
+    keep(*(memory(n, tier="short_term") for n in range(10)))
+    assert mine.migrate() == []
+
+
+def test_what_is_long_known_is_not_kept_twice(mine: UserMemory, keep: Keep) -> None:
+    keep(memory(99, text="Fact number 0 is about thing0."))
+    keep(*(memory(n, tier="short_term") for n in range(11)))
+    assert mine.migrate() == []
+    assert len(mine.list()) == 11
+
+
+# -- summaries -----------------------------------------------------------------------------------------
+
+
+def test_the_five_that_matter_least_become_two_lines_with_their_mean(mine: UserMemory, keep: Keep) -> None:
+    keep(*(memory(n, importance=n / 10) for n in range(1, 8)), memory(0, importance=0.0, pinned=True))
+    [made] = mine.summarize()
+    assert made.kind == "summary"
+    assert len(made.text.splitlines()) == 2
+    assert made.importance == pytest.approx((0.1 + 0.2 + 0.3 + 0.4 + 0.5) / 5)
+    assert [source.memory_id for source in made.sources] == ["m01", "m02", "m03", "m04", "m05"]
+    assert {item.id for item in mine.list()} == {"m00", "m06", "m07", made.id}
+    assert mine.summarize() == []
+    assert {item.id for item in mine.forgetting(["m03"]).derived} == {made.id}
+
+
+def test_a_model_writes_the_two_lines(mine: UserMemory, keep: Keep) -> None:
+    keep(*(memory(n) for n in range(6)))
+    written, model = with_model(mine, "- One.\n\n- Two.\n- Three.")
+    assert written.summarize()[0].text == "One.\nTwo."
+    assert "thing0" in model.prompts[0]
+
+
+def test_a_conversation_that_grows_too_long_keeps_its_last_five_messages() -> None:
+    said = [Message("user" if n % 2 == 0 else "assistant", f"message {n} " + "word " * 40) for n in range(12)]
+    found = evict(said, context_tokens=200, count_tokens=lambda text: len(text.split()))
+    assert found.staying == tuple(said[-STAYING:])
+    assert len(found.summary.split()) <= 50
+    assert found.summary.startswith("message 0")
+    small = evict(said, context_tokens=10_000, count_tokens=lambda text: len(text.split()))
+    assert small.left == ()
+    assert small.summary == ""
+
+
+# -- ratings -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "rating"),
+    [
+        ('{"rating": 8, "explanation": "It is about health."}', 8),
+        ('Sure: ```json\n{"rating": "7"}\n```', 7),
+        ("I would say 9.", 9),
+        ('{"rating": 11}', 5),
+        ('{"rating": true}', 5),
+        ("No idea.", 5),
+        ("", 5),
+    ],
+)
+def test_a_models_rating_is_read_or_five(written: str, rating: int) -> None:
+    found = rate("I like tea.", complete=FakeModel(written))
+    assert found.rating == rating
+    assert found.explanation
+
+
+def test_rules_rate_where_no_model_does() -> None:
+    assert rate("I am allergic to peanuts.").rating > rate("I saw a film.").rating
+    assert rate("I like tea.", complete=FakeModel(ModelTimeout("late"))) != UNUSABLE
+
+
+def test_a_rating_is_kept_with_its_reason(mine: UserMemory, keep: Keep) -> None:
+    keep(memory(1))
+    rated, _ = with_model(mine, '{"rating": 9, "explanation": "It is about health."}')
+    [after] = rated.rate()
+    assert (after.importance, after.why) == (0.9, "It is about health.")
+    assert [event.action for event in mine.history("m01")] == ["UPDATE"]
+
+
+# -- reflections ---------------------------------------------------------------------------------------
+
+
+def test_a_reflection_rests_on_what_it_was_made_of(mine: UserMemory, keep: Keep) -> None:
+    keep(*(memory(n) for n in range(12)))
+    reflecting, model = with_model(
+        mine, '{"insight": "Facts abound.", "question": "What is thing11?"}', "It is a fact."
+    )
+    [made] = reflecting.reflect()
+    assert made.text == "Facts abound. What is thing11? It is a fact."
+    assert len({source.memory_id for source in made.sources}) >= 10
+    assert "thing1." not in model.prompts[0]  # the latest ten alone
+    assert mine.forgetting(["m11"]).derived[0].id == made.id
+
+
+def test_without_a_model_a_reflection_is_a_digest_and_takes_the_last_ones_place(
+    mine: UserMemory, clock: Clock
+) -> None:
+    mine.add("My sister Clara lives in Bonn.")
+    [first] = mine.reflect()
+    assert first.kind == "reflection"
+    assert mine.reflect() == []
+    clock.at += DAY
+    mine.add("I work at Acme.")
+    mine.reflect()
+    assert sum(item.kind == "reflection" for item in mine.list()) == 1
+
+
+# -- plans ---------------------------------------------------------------------------------------------
+
+PLAN = """{"goals": [
+ {"goal": "Health", "action": "Go for a run", "time": "18:30", "place": "park"},
+ {"goal": "Past", "action": "Too late", "time": "00:00", "place": "here"},
+ {"goal": "Calm", "action": "Read", "time": "9:15", "place": ""},
+ {"action": "no goal", "time": "20:00"}]}"""
+
+
+def test_a_plan_is_for_later_today_and_the_only_one(mine: UserMemory, keep: Keep, clock: Clock) -> None:
+    keep(*(memory(n, importance=n / 10) for n in range(3, 9)))
+    planning, model = with_model(mine, PLAN, PLAN)
+    clock.at = MARCH + 3600
+    [plan] = planning.plan()
+    assert plan.text == "09:15 Calm: Read\n18:30 Health: Go for a run (park)"
+    assert "thing4" not in model.prompts[0]  # not above .4
+    clock.at += 60
+    planning.plan()
+    assert sum(item.kind == "plan" for item in mine.list()) <= 1
+
+
+def test_a_plan_needs_a_model_and_says_so(mine: UserMemory, keep: Keep) -> None:
+    with pytest.raises(AthenaError, match="nothing to plan from"):
+        mine.plan()
+    keep(memory(1, importance=0.9))
+    with pytest.raises(AthenaError, match="needs a language model"):
+        mine.plan()
+    useless, _ = with_model(mine, "I cannot.")
+    with pytest.raises(AthenaError, match="no plan"):
+        useless.plan()
