@@ -22,6 +22,8 @@ function render(root, data, send) {
   else if (data.kind === "abstained") body.append(...abstained(data, send));
   else if (data.kind === "reply") body.append(...reply(data, send));
   else body.append(...prose(data, send, hints));
+  const remembered = recalled(data, send);
+  if (remembered) body[data.kind === "quotes" ? "prepend" : "append"](remembered);
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
@@ -55,6 +57,20 @@ function reply(data, send) {
       class: "ask", disabled: data.busy, onclick: () => send("ask", { question: node.question }),
     }, children),
   });
+}
+
+// What was recalled: memory, not documents. A reply of the memory itself has said it, and only offers to forget.
+function recalled(data, send) {
+  if (!data.recalled.length) return null;
+  const list = element("ul", { class: "memories" }, data.recalled.map((memory) => element("li", { class: memory.forgotten ? "gone" : "" },
+    element("span", { class: "remembered" }, memory.text),
+    memory.forgotten ? null : element("button", { class: "tool forget", disabled: data.busy, title: "Forget this memory",
+      "aria-label": `Forget: ${memory.text}`, onclick: () => send("forget", { memory: memory.id }) }, "Forget"))));
+  const label = [icon("psychology"), data.kind === "reply" ? "Change what is remembered" : "From memory, not from the documents"];
+  if (data.kind !== "reply") {
+    return element("section", { class: "recalled", "aria-label": "From memory" }, element("p", { class: "label" }, label), list);
+  }
+  return element("details", { class: "recalled" }, element("summary", { class: "label" }, label), list);
 }
 
 // What was searched for instead of what was typed, and the way back.
