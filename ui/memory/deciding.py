@@ -68,7 +68,7 @@ def _dispute(sides: Sequence[Memory]) -> None:
                 )
         with st.container(horizontal=True):
             st.button(
-                "All of them are right",
+                "Both are right" if len(sides) == 2 else "All of them are right",
                 key=f"both-{sides[0].id}",
                 type="tertiary",
                 on_click=_decide,
@@ -76,7 +76,10 @@ def _dispute(sides: Sequence[Memory]) -> None:
                 args=(lambda: user_memory().keep_both(sides[0].id),),
             )
             if st.button(
-                "None: forget them", key=f"none-{sides[0].id}", type="tertiary", icon=":material/delete:"
+                "Neither: forget them" if len(sides) == 2 else "None: forget them",
+                key=f"none-{sides[0].id}",
+                type="tertiary",
+                icon=":material/delete:",
             ):
                 confirm_forgetting(lambda memory: memory.forgetting([side.id for side in sides]))
 

@@ -23,7 +23,7 @@ from ui.shared.words import memories, plain
 if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
-LIST, DECIDE, GRAPH, POLICIES = "Remembered", "To decide", "Graph", "Settings"
+LIST, DECIDE, GRAPH, POLICIES = "List", "To decide", "Graph", "Settings"
 VIEWS = (LIST, DECIDE, GRAPH, POLICIES)
 PAGE = 40
 """Memories that are listed at first, and once more each time that more are asked for."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 View = dict[str, Any]
 
 DRAWN = 36  # entities at most: more is no picture
-LISTED = 15
+LISTED = 10
 STREAMED = 60  # mentions
 WEEK_S = 7 * 86_400.0
 DEPTH = 2
@@ -109,9 +109,7 @@ def ranking_view(index: UserIndex) -> View:
             _node(known.entity)
             | {
                 "share": known.mentions / most,
-                "words": counted(known.mentions, "time").replace("1 time", "once")
-                if known.mentions == 1
-                else counted(known.mentions, "time"),
+                "words": counted(known.mentions, "time"),
                 "detail": f"last {local_time(known.last_at)}",
             }
             for known in found
@@ -129,8 +127,8 @@ def changes_view(index: UserIndex, *, now: float) -> View:
             _node(change.entity)
             | {
                 "share": abs(change.after - change.before) / most,
-                "words": _moved(change),
-                "detail": f"{change.before} → {change.after}",
+                "words": f"{change.before} → {change.after}",
+                "detail": _moved(change),
             }
             for change in found[:LISTED]
         ],
@@ -139,10 +137,10 @@ def changes_view(index: UserIndex, *, now: float) -> View:
 
 def _moved(change: graph.Change) -> str:
     if not change.before:
-        return "new this week"
+        return "New this week"
     if not change.after:
-        return "not this week"
-    return "more" if change.after > change.before else "less"
+        return "Not this week"
+    return "More than the week before" if change.after > change.before else "Less than the week before"
 
 
 def stream_view(index: UserIndex, chosen: str) -> View:

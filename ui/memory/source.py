@@ -24,7 +24,7 @@ NOT_THERE = "The words are not there any more. They were:"
 NOT_INDEXED = "The document is not indexed any more. It said:"
 
 
-@st.dialog("Where it comes from", width="large")
+@st.dialog("Where it comes from", width="medium")
 def show_source(memory_id: str) -> None:
     """Show the sources of one memory."""
     try:

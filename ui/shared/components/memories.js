@@ -21,7 +21,7 @@ function item(row, send) {
       element("p", { class: "text" }, row.text),
       row.marks.map((mark) => element("span", { class: "mark" }, icon(mark.icon), mark.words)),
       row.score ? score(row.score) : null,
-      element("p", { class: "about" }, [row.when, row.about, row.importance === null ? "" : `importance ${row.importance} of 10`]
+      element("p", { class: "about" }, [row.when, row.about, row.importance === null ? "" : `importance ${row.importance}/10`]
         .filter(Boolean).join(" · ")),
       row.tags.length ? element("p", { class: "tags" }, row.tags.map((tag) => element("span", { class: "tag" }, tag))) : null,
       row.why || row.source ? element("p", { class: "why" }, row.why, row.why && row.source ? " " : "",

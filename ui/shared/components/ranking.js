@@ -5,9 +5,9 @@ export default function (component) {
   mounted(parentElement, "ranking", data, (root) => root.replaceChildren(
     element("ol", { class: "rows", "aria-label": data.label }, data.rows.map((row) => element("li", {},
       element("button", { class: "row", title: row.detail, onclick: () => setTriggerValue("open", { id: row.id, at: Date.now() }) },
-        element("span", { class: "name" }, row.name), element("span", { class: "words" }, row.words),
+        element("span", { class: "name" }, row.name),
         element("span", { class: "bar", "aria-hidden": "true" }, share(row.share)),
-        element("span", { class: "detail" }, row.detail)))))));
+        element("span", { class: "words" }, row.words)))))));
 }
 
 function share(part) {
