@@ -354,6 +354,11 @@ class Athena:
         shown = replace(answer, text=filled_in(answer.text, texts))
         return shown, {known: texts[known] for known in answer.recalled if known in texts}
 
+    def filled_in(self, text: str, *, user: str | None = None) -> str:
+        """A stored text with what the memories say now that it names; forgotten ones are said to be that."""
+        ids = memories_named(text)
+        return filled_in(text, self.memory_of(user).texts(ids)) if ids else text
+
     @made_once
     def _memory_indexes(self) -> Indexes:
         """The users' memories in this process."""
@@ -373,7 +378,8 @@ class Athena:
         from memory.chat import RememberingChat
 
         memory = self.memory_of(user, persona=persona)
-        chat = RememberingChat(memory, self.conversations, self._after_answers, private=private)
+        kept_apart = self.private_conversations if private else None
+        chat = RememberingChat(memory, self.conversations, self._after_answers, private=kept_apart)
         with self.lock:
             if user not in self._caught_up and not private:
                 self._caught_up.add(user)

@@ -35,21 +35,26 @@ AFTER = "after the answer is shown"
 
 @dataclass(frozen=True, slots=True)
 class RememberingChat:
-    """Recalls before an answer and remembers after it; a `private` one keeps nothing."""
+    """Recalls before an answer and remembers after it; a private one keeps nothing."""
 
     memory: UserMemory
     conversations: Conversations
     after: AfterAnswers
-    private: bool = False
+    private: Conversations | None = None  # where a private conversation is kept
+
+    @property
+    def conversations_of(self) -> Conversations:
+        """Where the turns of this chat are."""
+        return self.private or self.conversations
 
     @property
     def uses_history(self) -> bool:
         """Whether what was said before belongs to a message."""
         return self.memory.preset.history
 
-    def concerns(self, message: str) -> bool:
-        """Whether a message is about the memory."""
-        return asked_of_memory(message) is not None
+    def concerns(self, message: str, *, conversation_id: str) -> bool:
+        """Whether a message is about the memory; "yes" is, after what would be forgotten was shown."""
+        return asked_of_memory(message) is not None or bool(self._confirmed(message, conversation_id))
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
         """What memories say; forgotten ones are left out."""
@@ -96,10 +101,12 @@ class RememberingChat:
 
     # -- messages to the memory itself --------------------------------------------------------------
 
-    def reply(self, message: str, *, turn_id: str) -> MemoryReply:
+    def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
         """Do what the message asks of the memory, and say so."""
         command = asked_of_memory(message)
-        assert command is not None  # noqa: S101  (asked only where it concerns the memory)
+        if command is None:
+            shown = self._confirmed(message, conversation_id, turn_id=turn_id)
+            return self._forgotten(shown, words="keep" not in message.casefold())
         step = RememberStep(preset=self.memory.preset.name)
         if not self.memory.preset.commands:
             return MemoryReply(text=replies.OFF, step=replace(step, status="skipped", detail=NOTHING_KEPT))
@@ -118,8 +125,26 @@ class RememberingChat:
             step=replace(step, status="skipped", detail="a question to the memory: nothing new to keep"),
         )
 
+    def _confirmed(self, message: str, conversation_id: str, *, turn_id: str = "") -> Sequence[str]:
+        """The ids that the last answer asked to forget, where the message says yes to it."""
+        if not conversation_id or not replies.YES.fullmatch(message.strip()):
+            return ()
+        turns = [turn for turn in self.conversations_of.get(conversation_id).turns if turn.id != turn_id]
+        if not turns or turns[-1].answer.mode != "memory":
+            return ()
+        command = asked_of_memory(turns[-1].question)
+        wanted = command is not None and command.kind in (Command.FORGET, Command.FORGET_ALL)
+        return turns[-1].answer.recalled if wanted else ()
+
+    def _forgotten(self, ids: Sequence[str], *, words: bool) -> MemoryReply:
+        index = self.memory.index
+        left = self.memory.forgetting([known for known in ids if known in index.memories])
+        self.memory.forget(left, words=words)
+        step = RememberStep(preset=self.memory.preset.name, forgotten=len(left.memories))
+        return MemoryReply(text=replies.forgotten(len(left.memories), words=words), step=step)
+
     def _asked(self, message: str, command: MemoryCommand, *, turn_id: str) -> MemoryReply:
-        if self.private:
+        if self.private is not None:
             step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=PRIVATE)
             return MemoryReply(text=replies.PRIVATE, step=step)
         step = self.memory.remembering.asked(
@@ -157,7 +182,7 @@ class RememberingChat:
         preset = self.memory.preset
         kinds = tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(message)))
         step = RememberStep(preset=preset.name, secrets=kinds)
-        if self.private:
+        if self.private is not None:
             return replace(step, status="skipped", detail=PRIVATE)
         if not self.memory.remembering.keeps(message):
             why = NOTHING_ASKED if preset.commands else NOTHING_KEPT
@@ -166,12 +191,12 @@ class RememberingChat:
 
     def remember(self, turn: FinishedTurn) -> None:
         """Keep of a turn what there is to keep, soon."""
-        if not self.private and turn.answer.turn_id:
+        if self.private is None and turn.answer.turn_id:
             self.after.add(lambda: self._remembered(turn.answer, at=turn.started_at))
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to, soon."""
-        if not self.private:
+        if self.private is None:
             self.after.add(self._caught_up)
 
     def _caught_up(self) -> None:

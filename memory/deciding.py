@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from memory.ids import new_id
-from memory.index import plain
+from memory.index import UNREAD, plain
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
 
 SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
-UNREAD = ("", "note")
-"""Predicates of statements that no rule reads further."""
 SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]

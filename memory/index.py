@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, Mention, Relation
 
+UNREAD = ("", "note")
+"""Predicates of statements that no rule reads further."""
+
 FIRST_ROWS = 64
 ENDLESS = float("inf")
 
@@ -35,7 +38,7 @@ class UserIndex:
         self.lock = threading.RLock()
         self.user = known.user
         self.version = known.version
-        self.memories: dict[str, Memory] = {}
+        self.memories: dict[str, Memory] = {}  # in the order of their creation
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
         self.relations: dict[str, Relation] = {}
@@ -52,7 +55,7 @@ class UserIndex:
         self._vectors = np.zeros((FIRST_ROWS, encoder.dimensions), dtype=np.float32)
         self._times = np.zeros((FIRST_ROWS, 4), dtype=np.float64)
         self._taken = np.zeros(FIRST_ROWS, dtype=bool)
-        for memory in known.memories:
+        for memory in sorted(known.memories, key=lambda memory: (memory.created_at, memory.id)):
             self._put(memory)
         for entity in known.entities:
             self._name(entity)
@@ -204,6 +207,12 @@ class UserIndex:
 def plain(text: str) -> str:
     """A text without what two wordings of the same may differ in: case, blanks, the full stop."""
     return " ".join(text.casefold().split()).rstrip(".!")
+
+
+def embedded_text(memory: Memory) -> str:
+    """What of a memory is embedded: with its predicate, which questions name more often than its words do."""
+    read = memory.kind in ("fact", "observation") and memory.predicate not in UNREAD
+    return f"{memory.text} ({memory.predicate})" if read else memory.text
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memory.index import UserIndex
+from memory.index import UserIndex, embedded_text
 from pipeline.errors import MemoriesChanged
 from pipeline.stores.memories import Memories, Memory, MemoryChanges
 
@@ -65,7 +65,7 @@ class Indexes:
         if not memories:
             return []
         encoder = self.encoder
-        vectors = encoder.encode_passages([memory.text for memory in memories])
+        vectors = encoder.encode_passages([embedded_text(memory) for memory in memories])
         return [
             replace(memory, embedding=vector.astype("float32").tobytes(), embedded_by=encoder.name)
             for memory, vector in zip(memories, vectors, strict=True)

@@ -11,7 +11,7 @@ from pipeline.options import Options, Share
 
 PresetName = Literal["none", "short_term", "agent", "inject", "generative", "graph"]
 
-THRESHOLDS: Mapping[str, float] = {"all-MiniLM-L6-v2": 0.40}
+THRESHOLDS: Mapping[str, float] = {"all-MiniLM-L6-v2": 0.38}
 """The least cosine of a memory and a message that belong together, by embedding model: no injection into the
 unrelated messages of `evals/data/memory/injections.json` (`athena eval injections`)."""
 

@@ -5,6 +5,7 @@ guard → extract → decide → one write, which is decided again where somebod
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,11 +16,14 @@ from memory.deciding import Candidate, Deciding
 from memory.extracting import (
     entities_in,
     extract_with,
+    importance_of,
     normalised,
+    reads_as_instruction,
+    single_valued,
     statements_in,
     without_secrets,
 )
-from memory.extracting.records import Extraction, Statement
+from memory.extracting.records import Category, Extraction, Statement
 from memory.guard import left_out
 from memory.ids import id_of, new_id
 from memory.index import plain
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation
 
 Complete = Callable[[str], str]
+
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 
 ASKING = "Remember that "
 NOTHING_ASKED = "nothing was asked to be remembered"
@@ -179,17 +185,16 @@ class Remembering:
 
     def _last_statement(self) -> Statement | None:
         """What the user stated last: "actually, it is Y" corrects that."""
-        from memory.extracting import single_valued
-        from memory.extracting.records import Category
-
         index = self.indexes.of(self.user)
         with index.lock:
-            stated = [
-                memory
-                for memory in index.memories.values()
-                if memory.live and memory.origin == "user" and memory.kind in ("fact", "observation")
-            ]
-        last = max(stated, key=lambda memory: memory.created_at, default=None)
+            last = next(
+                (
+                    memory
+                    for memory in reversed(index.memories.values())  # in the order of their creation
+                    if memory.live and memory.origin == "user" and memory.kind in ("fact", "observation")
+                ),
+                None,
+            )
         if last is None:
             return None
         return Statement(
@@ -238,8 +243,6 @@ class Remembering:
         )
 
     def _verbatim(self, message: str, said: Said, *, start: int, end: int) -> Candidate:
-        from memory.extracting import importance_of, reads_as_instruction
-
         text = message[start:end]
         start += len(text) - len(text.lstrip(" \t\n.,;"))
         end -= len(text) - len(text.rstrip())
@@ -273,6 +276,7 @@ class Remembering:
             if any(plain(text) in plain(answer) for text in texts):
                 return []
         first = " ".join(answer.split())[:MOST_ANSWER]
+        trusted = not any(map(reads_as_instruction, (said.question, answer, *_SENTENCE.split(answer))))
         sources = (
             *_bound(said, 0, len(said.question)),
             *(
@@ -293,7 +297,8 @@ class Remembering:
             kind="qa",
             origin="assistant",
             importance=SALIENCE[said.success],
-            why=QUESTION,
+            why=QUESTION if trusted else INSTRUCTION_NOTE,
+            trusted=trusted,
             subject=plain(said.question),
             predicate="answered by",
             object=first,

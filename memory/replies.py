@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
+YES = re.compile(
+    r"(?:yes|yes,? please|yes,? (?:forget|do) (?:it|that|them|all|everything)|(?:forget|do) (?:it|them)"
+    r"|yes,? but (?:keep|leave) the words)[.!]*",
+    re.IGNORECASE,
+)
 MOST = 20  # memories in a reply
 OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
 PRIVATE = "This conversation is private: nothing of it is kept."
@@ -55,10 +61,16 @@ def would_forget(found: Sequence[Memory], *, query: str, by_id: bool) -> str:
     command = f"athena memory forget {ids} --yes" if by_id else "athena memory forget --all --yes"
     return (
         f"This would be forgotten:\n\n{listed}{more if len(found) > MOST else ''}\n\n"
-        "Nothing is forgotten yet. Forget it on the Memory page, or with:\n\n"
-        f"    {command}\n\n"
-        "The words in the conversation go, too; --keep-words leaves them."
+        "Nothing is forgotten yet. Answer “yes”, and the words in the conversations go, too; "
+        f"“yes, but keep the words” leaves them. On a command line it is:\n\n    {command}"
     )
+
+
+def forgotten(number: int, *, words: bool) -> str:
+    """What was done after a yes."""
+    gone = counted(number, "memory").replace("memorys", "memories")
+    where = "its words in the conversations, too" if words else "the words in the conversations stay"
+    return f"Forgotten: {gone}; {where}." if number else "There was nothing left to forget."
 
 
 def _line(memory: Memory) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from memory.ids import id_of
-from memory.transfer import static_memories
 from pipeline.errors import ConfigurationError
 from pipeline.stores.memories import Memory
 
@@ -65,6 +64,8 @@ def static_of(persona: HasStaticMemory, *, user: str) -> tuple[Memory, ...]:
 
 
 def _of_file(path: Path, *, user: str) -> tuple[Memory, ...]:
+    from memory.transfer import static_memories
+
     try:
         data = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from memory import documents, forgetting, graph, recall, transfer
+from memory import documents, forgetting, graph, recall
 from memory.deciding import Candidate, Deciding, agreed, resolved
 from memory.extracting import normalised, secrets_in
 from memory.forgetting import Forgetting, known_memory
@@ -20,7 +20,6 @@ from memory.presets import PRESETS, Preset
 from memory.recall import Found, Reading
 from memory.remember import Complete, Remembering
 from memory.times import Moment, now
-from memory.upkeep import migrating, planning, rating, reflecting, summarizing
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
 
@@ -235,7 +234,9 @@ class UserMemory:
         with index.lock:
             changes = self.remembering.reworded(known_memory(index, memory.id), text, index)
             [after] = self.indexes.embedded(changes.memories)
-            kept = {row.id for row in (*changes.entities, *changes.mentions, *changes.relations)}
+            kept = {entity.id for entity in changes.entities}
+            kept |= {mention.id for mention in changes.mentions}
+            kept |= {relation.id for relation in changes.relations}
             kept |= {mention.entity_id for mention in changes.mentions}
             kept |= {end for item in changes.relations for end in (item.subject_id, item.object_id)}
             gone = forgetting.named_by(index, [memory]) - kept
@@ -351,6 +352,8 @@ class UserMemory:
 
     def export(self, *, form: Literal["json", "markdown"] = "json") -> str:
         """All of it: as JSON that can be imported, or as Markdown to read."""
+        from memory import transfer
+
         index = self.index
         with index.lock:
             if form == "markdown":
@@ -360,6 +363,8 @@ class UserMemory:
 
     def would_import(self, data: str) -> Sequence[Memory]:
         """The memories that an import would add or change; nothing is written. Raises for a bad one."""
+        from memory import transfer
+
         read = transfer.read_import(data, user=self.user, now=self.clock())
         index = self.index
         with index.lock:
@@ -367,6 +372,8 @@ class UserMemory:
 
     def import_(self, data: str) -> int:
         """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
+        from memory import transfer
+
         read = transfer.read_import(data, user=self.user, now=self.clock())
         index = self.index
         with index.lock:
@@ -383,6 +390,8 @@ class UserMemory:
 
     def rate(self, ids: Iterable[str] = ()) -> Sequence[Memory]:
         """Rate memories 1 to 10, all of them or some; those whose rating changed."""
+        from memory.upkeep import rating
+
         chosen = [self._changeable(given) for given in ids] or [
             memory for memory in self.list() if memory.tier != "static"
         ]
@@ -401,11 +410,15 @@ class UserMemory:
 
     def migrate(self) -> Sequence[Memory]:
         """Move what matters of too many short-term memories to long-term; what moved."""
+        from memory.upkeep import migrating
+
         changes = self.indexes.change(self.user, partial(migrating.migrated, now=self.clock()))
         return [memory for memory in changes.memories if memory.tier == "long_term"]
 
     def reflect(self) -> Sequence[Memory]:
         """Reflect on the latest memories; what came of it."""
+        from memory.upkeep import reflecting
+
         made = reflecting.reflect(self.index, complete=self.complete, recall=self._recalled)
         if made is None:
             return []
@@ -413,6 +426,8 @@ class UserMemory:
 
     def plan(self) -> Sequence[Memory]:
         """Plan the rest of the day; the plan takes the place of the one before. Raises without a model."""
+        from memory.upkeep import planning
+
         chosen, at = planning.matters_most(self.index), self.clock()
         if not chosen:
             raise AthenaError(
@@ -423,6 +438,8 @@ class UserMemory:
 
     def summarize(self) -> Sequence[Memory]:
         """Put two lines in the place of the five memories that matter least; the summary, if there is one."""
+        from memory.upkeep import summarizing
+
         chosen = summarizing.least_important(self.index)
         if not chosen:
             return []
@@ -437,6 +454,8 @@ class UserMemory:
 
     def summarize_conversation(self, conversation: Conversation) -> Sequence[Memory]:
         """Keep a past conversation in at most 50 words, its topics as tags; longer again, it is replaced."""
+        from memory.upkeep import summarizing
+
         made = summarizing.conversation_summary(
             conversation, user=self.user, now=self.clock(), complete=self.complete
         )

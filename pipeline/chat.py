@@ -140,13 +140,14 @@ class ChatRecipe:
     # -- the recipe ---------------------------------------------------------------------------------
 
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
-        if self.parts.memory is not None and self.parts.memory.concerns(turn.message):
-            return self._ask_memory(turn, self.parts.memory)
+        memory = self.parts.memory
+        if memory is not None and memory.concerns(turn.message, conversation_id=self.conversation_id):
+            return self._ask_memory(turn, memory)
         if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
             return self._reply(turn, talk)
         yield from self._condense(turn)
-        if self.parts.memory is not None:
-            yield from self._recall(turn, self.parts.memory)
+        if memory is not None:
+            yield from self._recall(turn, memory)
         yield from self._retrieve(turn)
         if self.parts.llm is None and (found := self._arranged(turn)):
             return (yield from self._arrange(turn, found))
@@ -243,7 +244,9 @@ class ChatRecipe:
     def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
         """What the memory itself answers; the turn is stored first, as what is kept names it."""
         self._keep_so_far(turn)
-        reply = memory.reply(turn.message, turn_id=turn.turn_id)
+        reply = memory.reply(
+            turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id
+        )
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 

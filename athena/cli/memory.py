@@ -284,9 +284,28 @@ def plan(llm: Llm = None, user: User = None, data_dir: DataDir = None, as_json: 
 
 
 @app.command()
-def summarize(llm: Llm = None, user: User = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+def summarize(
+    conversations: Annotated[
+        bool, typer.Option("--conversations", help="Instead, each past conversation, with its topics.")
+    ] = False,
+    llm: Llm = None,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
     """Put two lines in the place of the five memories that matter least."""
-    _upkeep(user, data_dir, llm, as_json, lambda memory: memory.summarize())
+    from memory.shapes import memory_shape
+
+    with opened(data_dir, user=user, llm=llm) as athena:
+        memory = athena.memory
+        if conversations:
+            infos = athena.conversations.list(user=memory.user)
+            found = [athena.conversations.get(info.id) for info in infos]
+            done = [made for one in found for made in memory.summarize_conversation(one)]
+        else:
+            done = [*memory.summarize()]
+        shape = {"memories": [memory_shape(item) for item in done]}
+        show(as_json, shape, lambda: memories_text(done, nothing="Nothing to do."))
 
 
 @app.command()

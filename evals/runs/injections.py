@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from memory.extracting import statements_in
+from memory.index import embedded_text
 from memory.options import MemoryOptions
 from memory.presets import PRESETS
 from pipeline.errors import DatasetError
+from pipeline.stores.memories import Memory
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
@@ -66,7 +69,7 @@ def count_injections(encoder: Encoder, path: Path = DATA) -> InjectionsReport:
         raise DatasetError(
             f"Cannot read '{path}': {error}", "Give related and unrelated messages."
         ) from error
-    memories = encoder.encode_passages([item.memory for item in given.related])
+    memories = encoder.encode_passages([_embedded(item.memory) for item in given.related])
     right = [number for number, item in enumerate(given.related) for _ in item.messages]
     asked = [message for item in given.related for message in item.messages]
     related = np.stack([memories @ encoder.encode_query(message) for message in asked])
@@ -80,6 +83,13 @@ def count_injections(encoder: Encoder, path: Path = DATA) -> InjectionsReport:
         threshold=threshold,
         at=tuple(_at(step, related, right, unrelated) for step in sorted({*THRESHOLDS, threshold})),
     )
+
+
+def _embedded(text: str) -> str:
+    """A text as it is embedded once it is remembered."""
+    found = statements_in(f"Remember that {text}", said_at=0.0)
+    predicate = found[0].predicate if len(found) == 1 else ""
+    return embedded_text(Memory(id="", user="", text=text, predicate=predicate))
 
 
 def _at(threshold: float, related: np.ndarray, right: Sequence[int], unrelated: np.ndarray) -> AtThreshold:

@@ -96,26 +96,28 @@ _PATTERNS: tuple[tuple[Command, str], ...] = (
         r"|(?:do you (?:know|remember)) (?:anything|something)(?: about (?:me|(?P<query>my .+?)))",
     ),
 )  # fmt: skip
-_COMPILED = tuple(
-    (kind, re.compile(_POLITE + f"(?:{pattern})" + _END, re.IGNORECASE)) for kind, pattern in _PATTERNS
-)
-_FORGET = re.compile(
+_FORGET = (
     _POLITE + r"(?:forget|(?:delete|erase|remove) (?:the |that |this |my |your |all )*"
     r"(?:memor(?:y|ies)|notes?|facts?) (?:that|of|about|on|where))"
-    r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*",
-    re.IGNORECASE | re.DOTALL,
+    r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*"
 )
 _OF_THE_SHIP = {"call sign", "callsign", "shift", "units"}
+_CUE = re.compile(
+    r"\b(?:remember|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
+    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|i|me|myself|us)\b",
+    re.IGNORECASE,
+)
+"""Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
 def asked_of_memory(message: str) -> MemoryCommand | None:
     """The request to the memory that a message is; None for all others, questions to the documents too."""
     text = message.strip()
-    if not text or len(text) > LONGEST:
+    if len(text) > LONGEST or not _CUE.search(text):
         return None
     offset = message.find(text)
-    for kind, pattern in _COMPILED:
+    for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
             group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
             return _command(kind, match, group, offset)
@@ -128,7 +130,7 @@ def asked_of_memory(message: str) -> MemoryCommand | None:
 
 
 def _to_forget(text: str, offset: int) -> MemoryCommand | None:
-    match = _FORGET.fullmatch(text)
+    match = _forget().fullmatch(text)
     if not match or reads_as_instruction(text):
         return None
     query, start = match["query"], match.start("query")
@@ -165,6 +167,18 @@ def _command(kind: Command, match: re.Match[str], group: str | None, offset: int
         return MemoryCommand(kind)
     start, end = match.span(group)
     return MemoryCommand(kind, match[group], offset + start, offset + end)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[Command, re.Pattern[str]], ...]:
+    return tuple(
+        (kind, re.compile(f"{_POLITE}(?:{pattern}){_END}", re.IGNORECASE)) for kind, pattern in _PATTERNS
+    )
+
+
+@lru_cache(maxsize=1)
+def _forget() -> re.Pattern[str]:
+    return re.compile(_FORGET, re.IGNORECASE | re.DOTALL)
 
 
 @lru_cache(maxsize=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.records import Secret, SecretKind
@@ -32,7 +33,7 @@ _IS = r"(?:[ ]?(?:=|:|->|=>)[ ]?|[ ](?:is|was|are)(?: now| actually| set to)?:?[
 def secrets_in(text: str) -> tuple[Secret, ...]:
     """Where keys, tokens, passwords, card and account numbers stand, in order, without overlaps."""
     found: list[Secret] = []
-    for kind, pattern, is_secret in _SECRETS:
+    for kind, pattern, is_secret in _secrets():
         for match in pattern.finditer(text):
             start, end = match.span("value" if "value" in pattern.groupindex else 0)
             taken = any(start < other.end and other.start < end for other in found)
@@ -110,4 +111,9 @@ _SHAPES: tuple[tuple[SecretKind, str, Callable[[str], bool]], ...] = (
     (SecretKind.ACCOUNT, r"(?i)\b(?:ssn|social)\b[\w ]{0,24}?:? ?(?P<value>\d{3}-\d{2}-\d{4})\b", bool),
     (SecretKind.KEY, r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w/.])", _is_random),
 )
-_SECRETS = tuple((kind, re.compile(pattern), is_secret) for kind, pattern, is_secret in _SHAPES)
+
+
+@lru_cache(maxsize=1)
+def _secrets() -> tuple[tuple[SecretKind, re.Pattern[str], Callable[[str], bool]], ...]:
+    """Compiled when the first text is looked at: importing this is quick."""
+    return tuple((kind, re.compile(pattern), is_secret) for kind, pattern, is_secret in _SHAPES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _TO_ANSWER = (
     r"(?:answer|reply|respond|say|speak|obey|comply|ignore|disregard|refuse|pretend|recommend|reveal"
@@ -84,7 +85,6 @@ _PATTERNS = (
     r"|crew(?: members?)?|people"
     r"|visitors?)\b|\btell the users? that\b",
 )
-_INSTRUCTION = re.compile("|".join(_PATTERNS), re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\U000e0000-\U000e007f]")
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
 
@@ -98,7 +98,12 @@ def reads_as_instruction(text: str) -> bool:
     ways = {plain, " ".join(plain.split())}
     if _SPACED_OUT.search(plain):
         ways.add(_closed_up(plain))
-    return any(_INSTRUCTION.search(way) for way in ways)
+    return any(_instruction().search(way) for way in ways)
+
+
+@lru_cache(maxsize=1)
+def _instruction() -> re.Pattern[str]:
+    return re.compile("|".join(_PATTERNS), re.IGNORECASE)
 
 
 def _closed_up(text: str) -> str:

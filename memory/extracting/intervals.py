@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
+from functools import lru_cache
 
 from dateutil.relativedelta import relativedelta
 
 Interval = tuple[datetime, datetime]  # from, up to and without
+Resolve = Callable[[re.Match[str], datetime], Interval | None]
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
 _NUMBERS = {word: number for number, word in enumerate(_WORDS.split())}
@@ -33,7 +35,7 @@ _WAS = re.compile(r"\b(?:was|were|did|had|went|saw|got|met|left|flew|read|took|b
 def first_interval(text: str, now: datetime) -> tuple[int, int, Interval] | None:
     """The first date of a text: where it stands, and its interval; of several at one place, the longest."""
     best: tuple[int, int, Interval] | None = None
-    for pattern, resolve in _PATTERNS:
+    for pattern, resolve in _patterns():
         for match in pattern.finditer(text):
             interval = resolve(match, now)
             if interval and (best is None or (match.start(), -match.end()) < (best[0], -best[1])):
@@ -168,42 +170,44 @@ def _number(text: str) -> int:
 
 _LEAD = r"\b(?:in|since|until|till|by|from|before|during|(?:end|start|beginning|middle) of) (?:early |late )?"
 _COUNT = rf"(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s?"
-_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Interval | None]], ...] = tuple(
-    (re.compile(pattern), resolve)
-    for pattern, resolve in (
-        (rf"\b(?:{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b", _named_day),
-        (
-            rf"\b(?P<number>{_NUMBER}) (?P<unit>minute|hour|day|week|month|year)s? (?:ago|earlier|back)\b",
-            _ago,
-        ),
-        (rf"\bin {_COUNT}(?: from now| time)?\b", _ahead),
-        (rf"\b(?:for|over|during|in) the (?:last|past) (?:{_COUNT})\b", _past),
-        (rf"\bfor {_COUNT} now\b", _past),
-        (r"\b(?P<which>last|this|next|current|previous) (?P<unit>week|month|year)\b", _unit),
-        (
-            r"\b(?P<which>last|next|this|coming|on|since|until|till|by|before|from|starting)(?: on)? "
-            rf"(?P<day>{_DAY})\b",
-            _weekday,
-        ),
-        (
-            rf"\b(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b",
-            _date,
-        ),
-        (
-            rf"\b(?P<month>{_MONTH}) (?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<year>{_YEAR}))?\b",
-            _date,
-        ),
-        (rf"{_LEAD}(?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b", _date),
-        (rf"\b(?:last|next) (?P<month>{_MONTH})(?P<year>)\b", _date),
-        (rf"\b(?P<month>{'|'.join(_MONTHS)}) (?P<year>{_YEAR})\b", _date),
-        (r"\b(?P<y>(?:19|20)\d\d)-(?P<m>\d\d)-(?P<d>\d\d)\b", _iso),
-        (rf"{_LEAD}(?:the year )?(?P<year>{_YEAR})\b(?![-/.]\d)", _in_year),
-        (r"\bin the (?P<year>(?:19|20)\d0)s\b", _decade),
-        (
-            rf"\b(?:(?P<which>last|this|next|in|since) )?(?:the )?(?P<season>{_SEASON}) (?:of )?"
-            rf"(?P<year>{_YEAR})\b",
-            _season,
-        ),
-        (rf"\b(?P<which>last|this|next|since) (?:the )?(?P<season>{_SEASON})(?P<year>)\b", _season),
-    )
+_ROWS: tuple[tuple[str, Resolve], ...] = (
+    (rf"\b(?:{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b", _named_day),
+    (
+        rf"\b(?P<number>{_NUMBER}) (?P<unit>minute|hour|day|week|month|year)s? (?:ago|earlier|back)\b",
+        _ago,
+    ),
+    (rf"\bin {_COUNT}(?: from now| time)?\b", _ahead),
+    (rf"\b(?:for|over|during|in) the (?:last|past) (?:{_COUNT})\b", _past),
+    (rf"\bfor {_COUNT} now\b", _past),
+    (r"\b(?P<which>last|this|next|current|previous) (?P<unit>week|month|year)\b", _unit),
+    (
+        r"\b(?P<which>last|next|this|coming|on|since|until|till|by|before|from|starting)(?: on)? "
+        rf"(?P<day>{_DAY})\b",
+        _weekday,
+    ),
+    (
+        rf"\b(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b",
+        _date,
+    ),
+    (
+        rf"\b(?P<month>{_MONTH}) (?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<year>{_YEAR}))?\b",
+        _date,
+    ),
+    (rf"{_LEAD}(?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b", _date),
+    (rf"\b(?:last|next) (?P<month>{_MONTH})(?P<year>)\b", _date),
+    (rf"\b(?P<month>{'|'.join(_MONTHS)}) (?P<year>{_YEAR})\b", _date),
+    (r"\b(?P<y>(?:19|20)\d\d)-(?P<m>\d\d)-(?P<d>\d\d)\b", _iso),
+    (rf"{_LEAD}(?:the year )?(?P<year>{_YEAR})\b(?![-/.]\d)", _in_year),
+    (r"\bin the (?P<year>(?:19|20)\d0)s\b", _decade),
+    (
+        rf"\b(?:(?P<which>last|this|next|in|since) )?(?:the )?(?P<season>{_SEASON}) (?:of )?"
+        rf"(?P<year>{_YEAR})\b",
+        _season,
+    ),
+    (rf"\b(?P<which>last|this|next|since) (?:the )?(?P<season>{_SEASON})(?P<year>)\b", _season),
 )
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[tuple[re.Pattern[str], Resolve], ...]:
+    return tuple((re.compile(pattern), resolve) for pattern, resolve in _ROWS)

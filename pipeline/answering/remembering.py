@@ -71,10 +71,10 @@ class ChatMemory(Protocol):
     def uses_history(self) -> bool:
         """Whether what was said before belongs to a message."""
 
-    def concerns(self, message: str) -> bool:
+    def concerns(self, message: str, *, conversation_id: str) -> bool:
         """Whether a message is about the memory: "remember that …", "what do you know about me?"."""
 
-    def reply(self, message: str, *, turn_id: str) -> MemoryReply:
+    def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
         """The answer to such a message, after it was done."""
 
     def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:

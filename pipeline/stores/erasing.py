@@ -87,11 +87,11 @@ class Erasing:
         loose = {_BETWEEN.join(map(re.escape, found)) for one in spelled if (found := _PART.findall(one))}
         forms = [*sorted(literal, key=len, reverse=True), *sorted(loose, key=len, reverse=True)]
         parts: tuple[tuple[str, ...], ...] = tuple(tuple(_PART.findall(said)) for said in kept)
-        words = {part for said in parts for part in said}
+        each = {part for said in parts for part in said}
         return cls(
             _any_of(forms),
-            _any_of(_alone(word) for word in words if len(word) >= LEAST_CODE and _has_digit(word)),
-            _any_of(_alone(word) for word in words if len(word) >= LEAST_WORD or _has_digit(word)),
+            _any_of(_alone(word) for word in each if len(word) >= LEAST_CODE and _has_digit(word)),
+            _any_of(_alone(word) for word in each if len(word) >= LEAST_WORD or _has_digit(word)),
             parts,
             tuple(map(_hint, kept)),
         )

@@ -122,6 +122,9 @@ class Relation:
     source: str = ""
 
 
+Row = Memory | Entity | Mention | Relation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEvent:
     """What was done to a memory and when; never its text, which is gone when it is forgotten."""
@@ -167,10 +170,10 @@ class MemoryChanges:
         return any(getattr(self, name) for name in self.__slots__ if name != "remembered")
 
     @property
-    def rows(self) -> tuple[Memory | Entity | Mention | Relation, ...]:
+    def rows(self) -> tuple[Row, ...]:
         """The rows that it leaves, of all kinds."""
         gone = frozenset(self.removed)
-        rows = (*self.memories, *self.entities, *self.mentions, *self.relations)
+        rows: list[Row] = [*self.memories, *self.entities, *self.mentions, *self.relations]
         return tuple(row for row in rows if row.id not in gone)
 
 

@@ -22,6 +22,7 @@ from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import MemoryChanges
+from pipeline.stores.private import PrivateConversations
 from tests.fake_llm import FakeLLM
 from tests.memory.fake_memories import FakeEncoder
 from tests.pipeline.chat_runs import Chat, make_chat
@@ -45,7 +46,8 @@ class Talk:
         """A new conversation; `finish` does what is left for after its answers."""
         memory = replace(self.memory, options=self.memory.options.but(memory=preset))
         self.after = AfterAnswers(background=False)
-        remembering = RememberingChat(memory, self.conversations, self.after, private=private)
+        apart = PrivateConversations() if private else None
+        remembering = RememberingChat(memory, self.conversations, self.after, private=apart)
         return make_chat(self.store, self.conversations, memory=remembering, **given)
 
     def finish(self) -> None:
@@ -228,3 +230,21 @@ def test_documents_that_change_make_memories_stale(talk: Talk) -> None:
     assert not again.stale
     assert next(item for item in again.sources if item.source).start == len("Before it. ")
     assert [event.action for event in memory.history(kept.id)] == ["ADD", "STALE", "UPDATE"]
+
+
+@pytest.mark.parametrize(("yes", "words_stay"), [("Yes.", False), ("yes, but keep the words", True)])
+def test_yes_forgets_what_was_shown_and_only_that(talk: Talk, yes: str, words_stay: bool) -> None:
+    chat = talk.chat()
+    chat.answer("Remember that Clara plays the cello.")
+    chat.answer("Remember that Rex is a dog.")
+    shown = chat.answer("Forget that Clara plays the cello.")
+    assert "Nothing is forgotten yet" in shown.text
+    assert len(talk.texts()) == 2
+    done = chat.answer(yes)
+    assert done.text.startswith("Forgotten: 1 memory;")
+    assert step_of(done.steps, RememberStep).forgotten == 1
+    assert talk.texts() == ["Rex is a dog"]
+    said = " ".join(turn.question for turn in chat.turns)
+    assert ("Clara plays the cello" in said) == words_stay
+    assert chat.answer("What feeds the cabin fan?").mode == "quote"
+    assert chat.answer("yes").mode != "memory"

@@ -61,7 +61,7 @@ def test_each_sees_their_own_and_the_switch_says_what_names_are(athena: Athena, 
 
 def test_a_name_can_be_typed(athena: Athena, run_app: Run) -> None:
     app = run_app(athena)
-    app.text_input(key="another-user").set_value("  Zoë *B*\u200b ").run()
+    app.text_input(key="another-user-local").set_value("  Zoë *B*\u200b ").run()
     assert not app.exception
     assert address(app, "u") == "Zoë *B*"
     app.button(key="user-local").click().run()
@@ -81,6 +81,7 @@ def test_a_private_conversation_is_in_no_file_and_gone_afterwards(athena: Athena
     app.toggle(key="private-False").set_value(True).run()
     assert not app.exception
     assert "Nothing of this conversation is stored" in texts(app)
+    assert run_app(athena, private=address(app, "private")).toggle(key="private-True").value  # reloaded
     conversation = ask(app, "Why does the zanzibar tank show OFFLINE?")
     assert not app.exception
     assert len(component_data(app, "turn")) == 1
@@ -91,6 +92,7 @@ def test_a_private_conversation_is_in_no_file_and_gone_afterwards(athena: Athena
     assert len(component_data(reloaded, "turn")) == 1
     assert reloaded.toggle(key="private-True").value
     app.toggle(key="private-True").set_value(False).run()
+    assert "private" not in app.query_params
     assert conversation not in athena.private_conversations
     assert runner().of(conversation) is None
     assert not component_data(app, "turn")

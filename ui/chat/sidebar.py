@@ -100,7 +100,7 @@ def _manage(info: ConversationInfo) -> None:
         st.rerun()
     st.download_button(
         "Export as Markdown",
-        data=lambda: conversations.get(info.id).as_markdown(),
+        data=lambda: process.athena().filled_in(conversations.get(info.id).as_markdown(), user=info.user),
         file_name=f"{_file_name(info.title)}.md",
         mime="text/markdown",
         icon=":material/download:",

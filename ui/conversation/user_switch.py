@@ -31,8 +31,8 @@ def user_switch() -> None:
             )
         st.text_input(
             "Another name",
-            key=NAME,
+            key=f"{NAME}-{current}",  # another field for another user: empty again
             max_chars=whose.LONGEST_NAME,
             on_change=whose.switch_to_entered,
-            args=(NAME,),
+            args=(f"{NAME}-{current}",),
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation, Conversations
 
 ADDRESS = "u"
+PRIVATE = "private"
 LONGEST_NAME = 60  # characters
 SWITCH = "Switch to that name in the sidebar."
 
@@ -44,7 +45,9 @@ def known_users() -> list[str]:
 
 
 def show_in_address() -> None:
-    """Keep a name that is not the settings' in the address."""
+    """Keep a name that is not the settings', and that all is private, in the address."""
+    if is_private():
+        st.query_params[PRIVATE] = "1"
     if user() != process.settings().user:
         st.query_params[ADDRESS] = user()
     else:
@@ -67,15 +70,18 @@ def switch_to_entered(key: str) -> None:
 
 
 def is_private() -> bool:
-    """Whether what is asked now is kept in this process alone."""
-    return kept(Whose).private
+    """Whether what is asked now is kept in this process alone; a page that is loaded again stays so."""
+    whose = kept(Whose)
+    whose.private = whose.private or PRIVATE in st.query_params
+    return whose.private
 
 
 def set_private(*, on: bool) -> None:
     """Begin private conversations, or end them: then they are gone."""
-    whose = kept(Whose)
-    if on == whose.private:
+    if on == is_private():
         return
+    whose = kept(Whose)
+    st.query_params.pop(PRIVATE, None)
     for conversation in whose.begun:
         runner().forget(conversation)
         if conversation in (private := process.athena().private_conversations):

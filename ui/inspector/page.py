@@ -11,7 +11,7 @@ from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.inspector import flow
-from ui.inspector.remembered import memory_steps, with_memories
+from ui.inspector.remembered import memory_steps
 from ui.inspector.what_if import what_if
 from ui.inspector.why import why_not
 from ui.shared import components, process, state, style
@@ -171,7 +171,8 @@ def _prompt(steps: tuple[Step, ...]) -> None:
     with st.expander(f"{counted(len(step.messages), 'message')}, {counted(step.tokens, 'token')}"):
         for message in step.messages:
             st.caption(message.role)
-            st.code(with_memories(message.text), language=None, wrap_lines=True)
+            text = process.athena().filled_in(message.text, user=whose.user())
+            st.code(text, language=None, wrap_lines=True)
 
 
 def _settings(answer: Answer) -> None:

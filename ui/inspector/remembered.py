@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pipeline.answering.remembering import FORGOTTEN, filled_in, memories_named
+from pipeline.answering.remembering import FORGOTTEN
 from pipeline.steps.records import RecallStep, RememberStep, step_of
 from pipeline.words import counted
 from ui.conversation.forgetting import user_memory
@@ -25,12 +25,6 @@ KEPT = {
     "disputed": "contradicts another",
     "untrusted": "kept, and never acted on",
 }
-
-
-def with_memories(text: str) -> str:
-    """A stored text with what the memories say now that it names; forgotten ones say so."""
-    ids = memories_named(text)
-    return filled_in(text, user_memory().texts(ids)) if ids else text
 
 
 def memory_steps(answer: Answer) -> None:

@@ -22,6 +22,7 @@ from pipeline.stores.memories import (
     MemorySource,
     Mention,
     Relation,
+    Row,
     UserMemories,
     changed_meanwhile,
     check_user,
@@ -165,7 +166,7 @@ _INSERT_MENTION = _insert("mention", _MENTION)
 _INSERT_RELATION = _insert("relation", _RELATION)
 
 
-def _insert_row(connection: sqlite3.Connection, row: Memory | Entity | Mention | Relation) -> None:
+def _insert_row(connection: sqlite3.Connection, row: Row) -> None:
     match row:
         case Memory():
             given = {name: getattr(row, name) for name in _MEMORY}

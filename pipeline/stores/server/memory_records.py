@@ -14,12 +14,12 @@ from pipeline.stores.memories import (
     MemorySource,
     Mention,
     Relation,
+    Row,
     UserMemories,
     text_hash,
 )
 from pipeline.stores.server.mongo import Document
 
-Row = Memory | Entity | Mention | Relation
 KINDS: Mapping[str, type[Row]] = {
     "memory": Memory,
     "entity": Entity,

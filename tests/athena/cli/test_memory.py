@@ -167,6 +167,14 @@ def test_a_chat_remembers_recalls_and_forgets(manual: Run) -> None:
     assert [path for path in files_with("fan is called Gustav") if "manual" not in path] == []
 
 
+def test_a_past_conversation_is_summarised_once(manual: Run) -> None:
+    manual("ask", "What feeds the cabin fan?")
+    (made,) = manual("memory", "summarize", "--conversations", "--json")["memories"]
+    assert made["kind"] == "summary"
+    assert made["sources"][0]["quote"] == "What feeds the cabin fan?"
+    assert manual("memory", "summarize", "--conversations", "--json") == {"memories": []}
+
+
 def test_secrets_are_not_kept_and_the_step_says_so(manual: Run) -> None:
     answer = manual("ask", "Remember that my password is hunter2abc.", "--json")
     (step,) = [step for step in answer["steps"] if step["name"] == "remember"]
