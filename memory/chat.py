@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off"
+UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 AFTER = "after the answer is shown"
 
@@ -42,6 +43,7 @@ class RememberingChat:
     conversations: Conversations
     after: AfterAnswers
     private: Conversations | None = None  # where a private conversation is kept
+    why_private: str = PRIVATE
 
     @property
     def conversations_of(self) -> Conversations:
@@ -150,8 +152,8 @@ class RememberingChat:
 
     def _asked(self, message: str, command: MemoryCommand, *, turn_id: str) -> MemoryReply:
         if self.private is not None:
-            step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=PRIVATE)
-            return MemoryReply(text=replies.PRIVATE, step=step)
+            step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.why_private)
+            return MemoryReply(text=f"{self.why_private[0].upper()}{self.why_private[1:]}.", step=step)
         step = self.memory.remembering.asked(
             message, turn_id=turn_id, start=command.start, end=command.end or None
         )
@@ -188,7 +190,7 @@ class RememberingChat:
         kinds = tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(message)))
         step = RememberStep(preset=preset.name, secrets=kinds)
         if self.private is not None:
-            return replace(step, status="skipped", detail=PRIVATE)
+            return replace(step, status="skipped", detail=self.why_private)
         if not self.memory.remembering.keeps(message):
             why = NOTHING_ASKED if preset.commands else NOTHING_KEPT
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))

@@ -22,7 +22,6 @@ YES = re.compile(
 )
 MOST = 20  # memories in a reply
 OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
-PRIVATE = "This conversation is private: nothing of it is kept."
 ONLY_NAMES = "Only names of what you spoke of are kept. To forget these: athena memory forget --all --yes"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
 UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
