@@ -258,7 +258,11 @@ class Athena:
 
     @made_once
     def conversations(self) -> Conversations:
-        """The stored conversations."""
+        """The stored conversations; where nothing can be stored, those of this process."""
+        if not stores.keeps_conversations(self.settings):
+            from pipeline.stores.private import PrivateConversations
+
+            return PrivateConversations()
         return stores.open_conversations(self.settings)
 
     @made_once
@@ -386,11 +390,14 @@ class Athena:
 
     def _remembering_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
         """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
-        from memory.chat import RememberingChat
+        from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
 
         memory = self.memory_of(user, persona=persona)
-        kept_apart = self.private_conversations if private else None
-        chat = RememberingChat(memory, self.conversations, self._after_answers, private=kept_apart)
+        chat = RememberingChat(memory, self.conversations, self._after_answers)
+        if private:
+            chat = replace(chat, private=self.private_conversations, why_private=PRIVATE)
+        elif not stores.keeps_conversations(self.settings):
+            chat = replace(chat, private=self.conversations, why_private=UNWRITABLE)
         with self.lock:
             if user not in self._caught_up and not private:
                 self._caught_up.add(user)

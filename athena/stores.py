@@ -49,10 +49,6 @@ def open_conversations(settings: Settings) -> Conversations:
     from pipeline.stores.embedded.conversations import EmbeddedConversations
     from pipeline.stores.embedded.database import FILE_NAME
 
-    if not keeps_conversations(settings):
-        from pipeline.stores.private import PrivateConversations
-
-        return PrivateConversations()
     return EmbeddedConversations(settings.data_dir / FILE_NAME)
 
 

@@ -39,9 +39,7 @@ class AfterAnswers:
     def finish(self) -> None:
         """Return when everything is done."""
         with self._changed:
-            if self._working:
-                self._changed.wait_for(lambda: not self._working)
-                return
+            self._changed.wait_for(lambda: not self._working)
             self._working = True
         self._work()
 
@@ -52,10 +50,11 @@ class AfterAnswers:
                     job()
                 except AthenaError as error:
                     logger.warning("not remembered yet: %s", error)
-        finally:
+        except BaseException:
             with self._changed:
                 self._working = False
                 self._changed.notify_all()
+            raise
 
     def _next(self) -> Job | None:
         with self._changed:

@@ -18,6 +18,7 @@ from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers
 from pipeline.answering.remembering import MemoryReply, Recalled, Recollection
+from pipeline.errors import UnknownConversation
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import MemoryChanges
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off"
+UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 AFTER = "after the answer is shown"
 
@@ -43,6 +45,7 @@ class RememberingChat:
     conversations: Conversations
     after: AfterAnswers
     private: Conversations | None = None  # where a private conversation is kept
+    why_private: str = PRIVATE
 
     @property
     def conversations_of(self) -> Conversations:
@@ -62,7 +65,7 @@ class RememberingChat:
         """
         return (
             asked_of_memory(message) is not None
-            or bool(self._confirmed(message, conversation_id))
+            or self._confirmed(message, conversation_id) is not None
             or self._corrected(message)
         )
 
@@ -133,22 +136,24 @@ class RememberingChat:
             case Command.FORGET | Command.FORGET_ALL:
                 found = self._to_forget(command)
                 text = replies.would_forget(found, query=command.query, by_id=self._by_id(found))
+                if command.kind is Command.FORGET_ALL and not found and self.memory.index.entities:
+                    text = replies.ONLY_NAMES
         return MemoryReply(
             text=text,
             recalled=tuple(memory.id for memory in found),
             step=replace(step, status="skipped", detail="a question to the memory: nothing new to keep"),
         )
 
-    def _confirmed(self, message: str, conversation_id: str, *, turn_id: str = "") -> Sequence[str]:
-        """The ids that the last answer asked to forget, where the message says yes to it."""
+    def _confirmed(self, message: str, conversation_id: str, *, turn_id: str = "") -> Turn | None:
+        """The last turn, where it showed what would be forgotten and the message says yes to that."""
         if not conversation_id or not replies.YES.fullmatch(message.strip()):
-            return ()
+            return None
         turns = [turn for turn in self.conversations_of.get(conversation_id).turns if turn.id != turn_id]
-        if not turns or turns[-1].answer.mode != "memory":
-            return ()
+        if not turns or turns[-1].answer.mode != "memory" or not turns[-1].answer.recalled:
+            return None
         command = asked_of_memory(turns[-1].question)
         wanted = command is not None and command.kind in (Command.FORGET, Command.FORGET_ALL)
-        return turns[-1].answer.recalled if wanted else ()
+        return turns[-1] if wanted else None
 
     def _corrected(self, message: str) -> bool:
         preset = self.memory.preset
@@ -160,10 +165,12 @@ class RememberingChat:
         step = self.memory.remembering.turn(Said(turn_id=turn_id, question=message, at=now()))
         return self._confirmation(step)
 
-    def _forgotten(self, ids: Sequence[str], *, words: bool) -> MemoryReply:
-        index = self.memory.index
+    def _forgotten(self, shown: Turn | None, *, words: bool) -> MemoryReply:
+        index, ids = self.memory.index, shown.answer.recalled if shown else ()
+        command = asked_of_memory(shown.question) if shown else None
+        everything = command is not None and command.kind is Command.FORGET_ALL
         left = self.memory.forgetting([known for known in ids if known in index.memories])
-        self.memory.forget(left, words=words)
+        self.memory.forget(left, words=words, everything=everything)
         step = RememberStep(preset=self.memory.preset.name, forgotten=len(left.memories))
         return MemoryReply(text=replies.forgotten(len(left.memories), words=words), step=step)
 
@@ -176,8 +183,8 @@ class RememberingChat:
         return self._confirmation(step)
 
     def _not_kept(self) -> MemoryReply:
-        step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=PRIVATE)
-        return MemoryReply(text=replies.PRIVATE, step=step)
+        step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.why_private)
+        return MemoryReply(text=f"{self.why_private[0].upper()}{self.why_private[1:]}.", step=step)
 
     def _confirmation(self, step: RememberStep) -> MemoryReply:
         return MemoryReply(
@@ -220,7 +227,7 @@ class RememberingChat:
         kinds = tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(message)))
         step = RememberStep(preset=preset.name, secrets=kinds)
         if self.private is not None:
-            return replace(step, status="skipped", detail=PRIVATE)
+            return replace(step, status="skipped", detail=self.why_private)
         if not self.memory.remembering.keeps(message):
             why = NOTHING_ASKED if preset.commands else NOTHING_KEPT
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
@@ -229,7 +236,7 @@ class RememberingChat:
     def remember(self, turn: FinishedTurn) -> None:
         """Keep of a turn what there is to keep, soon."""
         if self.private is None and turn.answer.turn_id:
-            self.after.add(lambda: self._remembered(turn.answer, at=turn.started_at))
+            self._remember_soon(turn.answer, at=turn.started_at)
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to, soon."""
@@ -244,29 +251,39 @@ class RememberingChat:
             self.memory.indexes.change(self.memory.user, lambda _: MemoryChanges(remembered=done))
         for turn in turns:
             if turn.id not in done:
-                self._remembered(turn.answer, at=turn.created_at, feedback=turn.feedback)
+                self._remember_soon(turn.answer, at=turn.created_at)
 
-    def _remembered(self, answer: Answer, *, at: float, feedback: int | None = None) -> None:
+    def _remember_soon(self, answer: Answer, *, at: float) -> None:
+        self.after.add(lambda: self._remembered(answer.conversation_id, answer.turn_id, at=at))
+
+    def _remembered(self, conversation_id: str, turn_id: str, *, at: float) -> None:
+        """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since."""
+        turn = self._stored(conversation_id, turn_id)
+        if turn is None:
+            return
+        answer = turn.answer
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
-        said = Said.of(answer, text=without_markers(answer.text), at=at, feedback=feedback)
-        step = self.memory.remembering.turn(said)
+        text = without_markers(answer.text)
+        step = self.memory.remembering.turn(Said.of(answer, text=text, at=at, feedback=turn.feedback))
         if self.memory.preset.tier == "short_term":
             self.memory.migrate()
         if any(isinstance(item, RememberStep) and item.pending for item in answer.steps):
-            self._note(answer, step)
+            self._note(conversation_id, turn_id, step)
 
-    def _note(self, answer: Answer, done: RememberStep) -> None:
+    def _note(self, conversation_id: str, turn_id: str, done: RememberStep) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored now."""
-        conversation = self.conversations.get(answer.conversation_id)
-        stored = _turn_of(conversation.turns, answer.turn_id)
-        if stored is not None:
-            steps = tuple(done if isinstance(item, RememberStep) else item for item in stored.answer.steps)
-            self.conversations.save_turn(answer.conversation_id, replace(stored.answer, steps=steps))
+        if (turn := self._stored(conversation_id, turn_id)) is not None:
+            steps = tuple(done if isinstance(item, RememberStep) else item for item in turn.answer.steps)
+            self.conversations.save_turn(conversation_id, replace(turn.answer, steps=steps))
 
-
-def _turn_of(turns: Sequence[Turn], turn_id: str) -> Turn | None:
-    return next((turn for turn in turns if turn.id == turn_id), None)
+    def _stored(self, conversation_id: str, turn_id: str) -> Turn | None:
+        """A turn as it is stored now; None where it was deleted."""
+        try:
+            turns = self.conversations.get(conversation_id).turns
+        except UnknownConversation:
+            return None
+        return next((turn for turn in turns if turn.id == turn_id), None)
 
 
 def _named(memory: Memory) -> Recalled:

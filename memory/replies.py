@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ MOST = 20  # memories in a reply
 MOST_SAID = 5  # messages in a reply
 LONGEST = 200  # characters of each
 OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
-PRIVATE = "This conversation is private: nothing of it is kept."
+ONLY_NAMES = "Only names of what you spoke of are kept. To forget these: athena memory forget --all --yes"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
 UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
 
@@ -71,12 +72,14 @@ def would_forget(found: Sequence[Memory], *, query: str, by_id: bool) -> str:
         return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget."
     listed = "\n".join(_line(memory) for memory in found[:MOST])
     more = f"\n- and {counted(len(found) - MOST, 'more memory').replace('memorys', 'memories')}"
-    ids = " ".join(memory.id for memory in found)
-    command = f"athena memory forget {ids} --yes" if by_id else "athena memory forget --all --yes"
+    what = f"--search {shlex.quote(query)}" if query else "--all"
+    if by_id:
+        what = " ".join(memory.id for memory in found)
     return (
         f"This would be forgotten:\n\n{listed}{more if len(found) > MOST else ''}\n\n"
         "Nothing is forgotten yet. Answer “yes”, and the words in the conversations go, too; "
-        f"“yes, but keep the words” leaves them. On a command line it is:\n\n    {command}"
+        f"“yes, but keep the words” leaves them. On a command line it is:\n\n"
+        f"    athena memory forget {what} --yes"
     )
 
 

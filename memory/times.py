@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -37,16 +38,17 @@ def read_date(text: str, *, name: str = "date") -> float:
     A bare number is read as seconds since the epoch. Raises `AthenaError`.
     """
     try:
-        return round(float(text), 6)
+        if math.isfinite(seconds := float(text)):
+            return round(seconds, 6)
     except ValueError:
         pass
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        if len(text.strip()) <= len("2026-03-14"):
+            moment += timedelta(days=1, microseconds=-1)
+        return in_seconds(moment)
+    except (ValueError, OverflowError) as error:  # in the first or last year that there is
         raise AthenaError(f"{name} cannot be '{text}': it is no date.", DATE_FIX) from error
-    if len(text.strip()) <= len("2026-03-14"):
-        moment += timedelta(days=1, microseconds=-1)
-    return in_seconds(moment)
 
 
 def in_seconds(moment: datetime) -> float:

@@ -338,8 +338,8 @@ class UserMemory:
         """
         index = self.index
         with index.lock:
-            known = {memory.id for memory in forgotten.memories} & index.memories.keys()
-            left = Forgetting(tuple(index.memories[memory_id] for memory_id in known))
+            known = [memory.id for memory in forgotten.memories if memory.id in index.memories]
+            left = forgetting.forgetting(index, known)  # with what was made of it since it was shown
             changes = forgetting.removal(index, left, now=self.clock())
             if everything:
                 graph_ids = (*index.entities, *index.mentions, *index.relations)
@@ -469,6 +469,8 @@ class UserMemory:
         [memory] = self.indexes.embedded([memory])
 
         def decide(index: UserIndex) -> MemoryChanges:
+            if any(source.memory_id not in {"", *index.memories} for source in memory.sources):
+                return MemoryChanges()  # of something that was forgotten while this was made
             deciding = Deciding(index, self.clock())
             deciding.decide(Candidate(memory=memory, single_valued=True))
             return deciding.changes

@@ -41,7 +41,9 @@ class PrivateConversations:
         self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
-        infos = [kept.info for kept in self._kept.values() if user in (None, kept.info.user)]
+        with self._lock:
+            everything = list(self._kept.values())
+        infos = [kept.info for kept in everything if user in (None, kept.info.user)]
         after = [info for info in infos if before is None or _place(info) < _place(before)]
         return sorted(after, key=_place, reverse=True)[:limit]
 
@@ -55,9 +57,10 @@ class PrivateConversations:
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
-        if conversation_id not in self._kept:
+        found = self._kept.get(conversation_id)
+        if found is None:
             raise unknown_conversation(conversation_id)
-        return self._kept[conversation_id]
+        return found
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""

@@ -14,6 +14,8 @@ from memory.chat import RememberingChat
 from memory.documents import Documents
 from memory.indexes import Indexes
 from memory.options import MemoryOptions
+from memory.remember import Remembering, Said
+from memory.replies import MOST
 from memory.user_memory import UserMemory
 from pipeline.answering.remembering import filled_in, memories_named, named
 from pipeline.errors import StoreError
@@ -279,3 +281,59 @@ def test_what_corrects_nothing_is_not_kept(talk: Talk, message: str) -> None:
     assert talk.chat().answer(message).mode != "memory"
     talk.finish()
     assert [item.object for item in talk.memory.list()] == ["Foxtrot"]
+
+
+def test_a_turn_is_remembered_as_it_is_stored_by_then(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("I live in Bonn.")
+    talk.conversations.delete(chat.recipe.conversation_id)
+    talk.finish()
+    assert talk.texts() == []
+
+
+def test_one_turn_that_cannot_be_remembered_holds_up_no_other(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("I live in Bonn.")
+    chat.answer("I work at Acme.")  # and nobody finishes
+    keep = Remembering.turn
+
+    def refuse_one(remembering: Remembering, said: Said) -> RememberStep:
+        if "Bonn" in said.question:
+            raise StoreError("The disk is full.")
+        return keep(remembering, said)
+
+    monkeypatch.setattr(Remembering, "turn", refuse_one)
+    chat = talk.chat(preset="agent")
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    talk.finish()
+    assert any("Acme" in text for text in talk.texts())
+    assert len(talk.conversations.unremembered("local")) == 1
+
+
+def test_forgetting_everything_leaves_no_name(talk: Talk) -> None:
+    chat = talk.chat(preset="graph")
+    chat.answer("I live in Bonn.")
+    chat.answer("Did Clara Weber go to Berlin with NASA?")
+    talk.finish()
+    assert talk.memory.index.entities
+    assert "Nothing is forgotten yet" in chat.answer("Forget everything about me.").text
+    chat.answer("Yes.")
+    index = talk.memory.index
+    assert (index.memories, index.entities, index.mentions, index.relations) == ({}, {}, {}, {})
+
+
+def test_names_alone_are_not_said_to_be_nothing(talk: Talk) -> None:
+    chat = talk.chat(preset="graph")
+    chat.answer("Did Clara Weber go to Berlin with NASA?")
+    talk.finish()
+    assert "athena memory forget --all" in chat.answer("Forget everything about me.").text
+
+
+def test_the_command_shown_forgets_no_more_than_was_asked_for(talk: Talk) -> None:
+    for number in range(MOST + 1):
+        talk.memory.add(f"Room {number} of the old station has a piano.")
+    shown = talk.chat().answer("Forget everything about the old station.").text
+    assert "--all" not in shown
+    assert "athena memory forget --search 'the old station' --yes" in shown

@@ -157,6 +157,19 @@ def test_forgetting_takes_along_what_was_made_of_it(mine: UserMemory, memories: 
     assert mine.history(memory_id)[-1].action == "DELETE"
 
 
+def test_forgetting_takes_along_what_was_made_after_it_was_shown(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    (memory_id,) = mine.add("Clara plays the cello.").added
+    preview = mine.forgetting([memory_id])
+    made = Memory(
+        id="made", user="local", text="Music matters.", sources=(MemorySource(memory_id=memory_id),)
+    )
+    memories.apply("local", MemoryChanges(memories=(made,)))
+    mine.forget(preview)
+    assert mine.list() == []
+
+
 def test_the_words_go_too_where_that_is_wanted(mine: UserMemory, memories: FakeMemories) -> None:
     message = "Please remember that Clara plays the cello."
     (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added

@@ -105,6 +105,24 @@ def test_the_inspector_looks_at_ones_own_and_at_what_is_private(athena: Athena, 
     assert "Nothing has been asked yet" not in texts(run_app(athena, page="inspector", u="ann"))
 
 
+def test_another_users_private_conversation_is_neither_shown_nor_ended(athena: Athena, run_app: Run) -> None:
+    theirs = athena.private_conversations.create("Theirs", user="ann").info.id
+    athena.private_conversations.save_turn(theirs, answered())
+    app = run_app(athena, c=theirs)
+    assert not component_data(app, "turn")
+    assert not app.toggle(key="private-False").value
+    inspector = run_app(athena, page="inspector", private="1", c=theirs)
+    assert not inspector.exception
+    assert "Nothing has been asked yet" in texts(inspector)
+    assert theirs in athena.private_conversations
+
+
+def test_the_inspector_goes_on_where_a_private_conversation_is_gone(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="inspector", private="1", c="gone-with-its-process")
+    assert not app.exception
+    assert "Nothing has been asked yet" in texts(app)
+
+
 @pytest.mark.parametrize("forget", [True, False])
 def test_a_deleted_conversation_may_take_along_what_was_remembered_from_it(
     athena: Athena, forget: bool

@@ -114,9 +114,9 @@ def store_of(conversation_id: str) -> Conversations:
 def get(conversation_id: str) -> Conversation:
     """A conversation of this session's user; raises `UnknownConversation`, also where it is another's."""
     found = store_of(conversation_id).get(conversation_id)
+    if found.info.user != user():
+        raise UnknownConversation(f"That conversation belongs to “{found.info.user}”.", SWITCH)
     if is_kept_here(conversation_id):  # also after the page was loaded again
         whose = kept(Whose)
         whose.private, whose.begun = True, list(dict.fromkeys([*whose.begun, conversation_id]))
-    if found.info.user != user():
-        raise UnknownConversation(f"That conversation belongs to “{found.info.user}”.", SWITCH)
     return found

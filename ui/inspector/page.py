@@ -74,9 +74,10 @@ def _choose_turn() -> Turn | None:
 
 def _conversations() -> list[ConversationInfo]:
     """Those of this session's user; a private one while it is open."""
-    athena, current = process.athena(), state.conversation_id()
-    private = [athena.private_conversations.get(current).info] if whose.is_private() and current else []
-    return [*private, *athena.conversations.list(user=whose.user())]
+    current = state.conversation_id()
+    private = process.athena().private_conversations.list(user=whose.user())
+    stored = process.athena().conversations.list(user=whose.user())
+    return [*(info for info in private if info.id == current), *stored]
 
 
 def _found(answer: Answer) -> None:

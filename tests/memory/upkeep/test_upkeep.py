@@ -181,6 +181,17 @@ def test_without_a_model_a_reflection_is_a_digest_and_takes_the_last_ones_place(
     assert sum(item.kind == "reflection" for item in mine.list()) == 1
 
 
+def test_nothing_is_made_of_what_was_forgotten_meanwhile(mine: UserMemory, keep: Keep) -> None:
+    keep(*(memory(n) for n in range(12)))
+
+    def forgets(_prompt: str) -> str:
+        mine.forget(mine.forgetting(["m11"]))
+        return '{"insight": "Fact number 11 is about thing11.", "question": ""}'
+
+    assert replace(mine, find_model=lambda: forgets).reflect() == []
+    assert all("thing11" not in item.text for item in mine.list())
+
+
 # -- plans ---------------------------------------------------------------------------------------------
 
 PLAN = """{"goals": [

@@ -40,6 +40,22 @@ with closing(open_data(folder)) as athena:
     except AthenaError as error:
         print("ingest", error)
 """
+REMEMBER = """
+from athena.stores import open_conversations, open_memories
+from memory.chat import UNWRITABLE
+from pipeline.steps.records import RememberStep, step_of
+with closing(open_data(folder, memory="agent")) as athena:
+    print([memory.text for memory in athena.memory.list() if memory.tier != "static"])
+    for message in ("I live in Bonn.", "Remember that Rex is a dog."):
+        *_, last = athena.chat().run(message)
+        step = step_of(last.answer.steps, RememberStep)
+        print(last.answer.status, step.status, step.detail == UNWRITABLE, step.pending)
+    try:
+        athena.memory.add("Rex is a dog.")
+    except AthenaError as error:
+        print("add", error)
+print("to copy", len(open_conversations(athena.settings).list()), open_memories(athena.settings).users())
+"""
 
 
 @pytest.fixture
@@ -61,11 +77,11 @@ def protect(folder: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
-def use(folder: Path) -> list[str]:
+def use(folder: Path, program: str = USE) -> list[str]:
     """What another user sees; the same user of a protected folder where this one cannot become another."""
     other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
     done = subprocess.run(
-        [sys.executable, "-c", USE.format(root=str(ROOT)), str(folder)],
+        [sys.executable, "-c", program.format(root=str(ROOT)), str(folder)],
         capture_output=True, text=True, timeout=120, cwd=folder,
         env=ENVIRONMENT,
         **other,
@@ -94,6 +110,17 @@ def test_it_is_searched_and_asked_without_history(folder: Path) -> None:
     assert ingest.startswith("ingest Cannot write '")
     assert "--data-dir" in ingest
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def test_what_is_remembered_is_read_and_copied_and_nothing_is_added(folder: Path) -> None:
+    with closing(open_data(folder)) as owner:
+        owner.memory.add("My cabin fan is loud.")
+    protect(folder)
+    known, told, asked, add, copied = use(folder, USE.split("with closing(open_data")[0] + REMEMBER)
+    assert known == "['My cabin fan is loud.']"
+    assert told == asked == "complete skipped True False"
+    assert add.startswith("add Cannot write '")
+    assert copied == "to copy 1 ['local']"
 
 
 def test_its_words_are_derived_where_they_cannot_be_read(folder: Path) -> None:

@@ -1,0 +1,67 @@
+"""What is done after answers: one job after the other, and all of it before `finish` returns."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from memory.after import AfterAnswers, Job
+from pipeline.errors import StoreError
+
+
+def test_what_failed_stops_nothing_else() -> None:
+    done: list[str] = []
+
+    def failing() -> None:
+        raise StoreError("The disk is full.")
+
+    after = AfterAnswers(background=False)
+    after.add(failing)
+    after.add(lambda: done.append("second"))
+    after.finish()
+    assert done == ["second"]
+
+
+def test_a_job_that_is_added_as_the_last_one_ends_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    after = AfterAnswers(background=True)
+    go, added = threading.Event(), threading.Event()
+    done: list[str] = []
+    look_for_more = after._next
+
+    def slow() -> None:
+        assert go.wait(10)
+        done.append("second")
+
+    def add_at_the_end() -> Job | None:
+        job = look_for_more()
+        if job is None and not added.is_set():
+            added.set()
+            after.add(slow)
+        return job
+
+    monkeypatch.setattr(after, "_next", add_at_the_end)
+    after.add(lambda: done.append("first"))
+    assert added.wait(10)
+    first, *_ = [thread for thread in threading.enumerate() if thread.name == "remembering"]
+    threading.Timer(0.2, go.set).start()
+    after.finish()
+    first.join(10)
+    assert done == ["first", "second"]
+
+
+def test_what_a_broken_job_left_behind_is_done_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)  # printing it is another's business
+    done: list[str] = []
+    hold = threading.Event()
+
+    def broken() -> None:
+        hold.wait(10)
+        raise ZeroDivisionError
+
+    after = AfterAnswers(background=True)
+    after.add(broken)
+    after.add(lambda: done.append("second"))
+    hold.set()
+    after.finish()
+    assert done == ["second"]

@@ -1,0 +1,31 @@
+"""Dates as users write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.times import DATE_FIX, iso, read_date
+from pipeline.errors import AthenaError
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("2026-03-14T09:30+00:00", "2026-03-14T09:30:00.000000+00:00"),
+        ("2026-03-14T09:30-02:00", "2026-03-14T11:30:00.000000+00:00"),
+        ("1772323200", "2026-03-01T00:00:00.000000+00:00"),
+    ],
+)
+def test_a_time_keeps_its_zone(text: str, read: str) -> None:
+    assert iso(read_date(text)) == read
+
+
+def test_a_day_means_its_end() -> None:
+    assert read_date("2026-03-14") == pytest.approx(read_date("2026-03-14T23:59:59.999999"), abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "nan", "inf", "-inf", "1e999", "0001-01-01", "2026-02-30"])
+def test_what_is_no_date_is_refused_with_what_to_write(text: str) -> None:
+    with pytest.raises(AthenaError, match="--as-of") as refused:
+        read_date(text, name="--as-of")
+    assert refused.value.fix == DATE_FIX
