@@ -1,4 +1,4 @@
-"""From rows to memories and what belongs to them, and whether the values are of the types that were written."""
+"""From rows to memories and what belongs to them, and whether values are of the types that were written."""
 
 from __future__ import annotations
 
