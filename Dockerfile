@@ -11,6 +11,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY athena athena
 COPY docs_corpus docs_corpus
 COPY evals evals
+COPY memory memory
 COPY mission mission
 COPY pipeline pipeline
 COPY readers readers

@@ -13,6 +13,7 @@ from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
 from memory.recall import Reading, within
 from memory.remember import NOTHING_ASKED, Said
+from memory.times import now
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers
@@ -22,6 +23,7 @@ from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import MemoryChanges
 
 if TYPE_CHECKING:
+    from memory.turns.records import Turn as SaidTurn
     from pipeline.answer import Answer
     from pipeline.answering.turn import FinishedTurn
     from pipeline.messages import Message
@@ -56,8 +58,16 @@ class RememberingChat:
         return self.memory.preset.history
 
     def concerns(self, message: str, *, conversation_id: str) -> bool:
-        """Whether a message is about the memory; "yes" is, after what would be forgotten was shown."""
-        return asked_of_memory(message) is not None or self._confirmed(message, conversation_id) is not None
+        """Whether a message is about the memory.
+
+        "Yes" is, after what would be forgotten was shown; so is what corrects something that was asked to be
+        remembered.
+        """
+        return (
+            asked_of_memory(message) is not None
+            or self._confirmed(message, conversation_id) is not None
+            or self._corrected(message)
+        )
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
         """What memories say; forgotten ones are left out."""
@@ -107,6 +117,8 @@ class RememberingChat:
     def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
         """Do what the message asks of the memory, and say so."""
         command = asked_of_memory(message)
+        if command is None and self._corrected(message):
+            return self._restated(message, turn_id=turn_id)
         if command is None:
             shown = self._confirmed(message, conversation_id, turn_id=turn_id)
             return self._forgotten(shown, words="keep" not in message.casefold())
@@ -118,7 +130,9 @@ class RememberingChat:
                 return self._asked(message, command, turn_id=turn_id)
             case Command.KNOWN | Command.SAID:
                 found = self._known(command)
-                text = replies.known(found, topic=command.query, said=command.kind is Command.SAID)
+                text = replies.known(found, topic=command.query)
+                if command.kind is Command.SAID and (said := self._said(command, turn_id)):
+                    text = "\n\n".join([*([text] if found else []), replies.said(said, topic=command.query)])
             case Command.FORGET | Command.FORGET_ALL:
                 found = self._to_forget(command)
                 text = replies.would_forget(found, query=command.query, by_id=self._by_id(found))
@@ -141,6 +155,16 @@ class RememberingChat:
         wanted = command is not None and command.kind in (Command.FORGET, Command.FORGET_ALL)
         return turns[-1] if wanted else None
 
+    def _corrected(self, message: str) -> bool:
+        preset = self.memory.preset
+        return preset.commands and not preset.statements and self.memory.remembering.corrects(message)
+
+    def _restated(self, message: str, *, turn_id: str) -> MemoryReply:
+        if self.private is not None:
+            return self._not_kept()
+        step = self.memory.remembering.turn(Said(turn_id=turn_id, question=message, at=now()))
+        return self._confirmation(step)
+
     def _forgotten(self, shown: Turn | None, *, words: bool) -> MemoryReply:
         index, ids = self.memory.index, shown.answer.recalled if shown else ()
         command = asked_of_memory(shown.question) if shown else None
@@ -152,11 +176,17 @@ class RememberingChat:
 
     def _asked(self, message: str, command: MemoryCommand, *, turn_id: str) -> MemoryReply:
         if self.private is not None:
-            step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.why_private)
-            return MemoryReply(text=f"{self.why_private[0].upper()}{self.why_private[1:]}.", step=step)
+            return self._not_kept()
         step = self.memory.remembering.asked(
             message, turn_id=turn_id, start=command.start, end=command.end or None
         )
+        return self._confirmation(step)
+
+    def _not_kept(self) -> MemoryReply:
+        step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.why_private)
+        return MemoryReply(text=f"{self.why_private[0].upper()}{self.why_private[1:]}.", step=step)
+
+    def _confirmation(self, step: RememberStep) -> MemoryReply:
         return MemoryReply(
             text=replies.kept(step, self.memory),
             recalled=tuple(dict.fromkeys((*step.added, *step.known, *step.touched))),
@@ -168,6 +198,13 @@ class RememberingChat:
             return [memory for memory in self.memory.list() if memory.tier != "static"][: replies.MOST]
         found = self.memory.search(command.query, limit=replies.MOST)
         return [item.memory for item in found]
+
+    def _said(self, command: MemoryCommand, turn_id: str) -> list[SaidTurn]:
+        from memory.turns.said import messages_of, said_about
+
+        messages = messages_of(self.conversations_of, self.memory.user, without=[turn_id])
+        encoder = self.memory.indexes.encoder
+        return said_about(command.query, messages, encoder=encoder, top_k=replies.MOST_SAID)
 
     def _to_forget(self, command: MemoryCommand) -> list[Memory]:
         if command.kind is Command.FORGET_ALL:

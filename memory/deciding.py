@@ -233,6 +233,18 @@ def resolved(index: UserIndex, keep: Memory, *, now: float, believe: bool) -> Me
     return MemoryChanges(memories=tuple(written), events=tuple(events))
 
 
+def agreed(index: UserIndex, one: Memory, *, now: float) -> MemoryChanges:
+    """A dispute that was none, as the user says: all sides stay, and none is disputed any more."""
+    sides = [side for side in index.memories.values() if side.disputed == one.disputed]
+    return MemoryChanges(
+        memories=tuple(replace(side, disputed="") for side in sides),
+        events=tuple(
+            MemoryEvent(id=new_id(), user=side.user, memory_id=side.id, action="RESOLVE", at=now)
+            for side in sides
+        ),
+    )
+
+
 def _begun(memory: Memory) -> float:
     return memory.created_at if memory.valid_at is None else memory.valid_at
 

@@ -111,7 +111,11 @@ class Remembering:
             self.indexes.change(self.user, lambda _: MemoryChanges(remembered=(said.turn_id,)))
             return replace(step, status="skipped", detail=NOTHING_ASKED)
         extraction = self._extracted(said.question, said_at=said.at)
-        statements = [item for item in extraction.statements if self.preset.statements or item.asked_for]
+        statements = [
+            item
+            for item in extraction.statements
+            if self.preset.statements or item.asked_for or self._changed_by(item)
+        ]
         candidates = [self._candidate(item, said) for item in statements]
         if self.preset.questions and not statements:
             candidates += self._question(said, extraction)
@@ -120,13 +124,45 @@ class Remembering:
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
     def keeps(self, message: str) -> bool:
-        """Whether the preset keeps anything of a message: all of them do of what asks for it, but two."""
+        """Whether the preset keeps anything of a message: all of them do of what asks for it, but two.
+
+        What changes something that is remembered was asked for with it.
+        """
         if self.preset.statements or self.preset.graph or self.preset.questions:
             return True
-        if not self.preset.commands or "remember" not in message.casefold():
+        if not self.preset.commands:
             return False
-        found = statements_in(without_secrets(message), said_at=self.clock(), zone=self.zone)
-        return any(item.asked_for for item in found)
+        if "remember" in message.casefold():
+            found = statements_in(without_secrets(message), said_at=self.clock(), zone=self.zone)
+            if any(item.asked_for for item in found):
+                return True
+        return self.corrects(message)
+
+    def corrects(self, message: str) -> bool:
+        """Whether a message states, and does not ask, something else than what is remembered of the same."""
+        if "?" in message or not (before := self._last_statement()):
+            return False
+        said = without_secrets(message)
+        found = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
+        return bool(found) and all(self._changed_by(item) for item in found)
+
+    def _changed_by(self, item: Statement) -> bool:
+        """Whether something is remembered that is no longer true if this is."""
+        if not item.trusted:
+            return False
+        index = self.indexes.of(self.user)
+        with index.lock:
+            same = [
+                memory.object.casefold()
+                for memory in index.memories.values()
+                if memory.live
+                and memory.origin == "user"
+                and (memory.subject, memory.predicate) == (item.subject, item.predicate)
+            ]
+        said, wrong = item.object.casefold(), item.replaces.casefold()
+        if item.single_valued and not item.negated:
+            return any(known != said for known in same)
+        return (item.ends or item.negated or item.corrects) and bool({said, wrong}.intersection(same))
 
     def added(self, text: str) -> RememberStep:
         """Keep a text that was not said in a chat, as if it had been asked for in one."""

@@ -7,11 +7,13 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memory.turns.index import date_words
 from pipeline.answering.remembering import named
 from pipeline.steps.records import RememberStep
 from pipeline.words import counted
 
 if TYPE_CHECKING:
+    from memory.turns.records import Turn
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
@@ -21,6 +23,8 @@ YES = re.compile(
     re.IGNORECASE,
 )
 MOST = 20  # memories in a reply
+MOST_SAID = 5  # messages in a reply
+LONGEST = 200  # characters of each
 OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
 ONLY_NAMES = "Only names of what you spoke of are kept. To forget these: athena memory forget --all --yes"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
@@ -44,12 +48,22 @@ def kept(step: RememberStep, memory: UserMemory) -> str:
     return "\n\n".join(said)
 
 
-def known(found: Sequence[Memory], *, topic: str, said: bool) -> str:
+def known(found: Sequence[Memory], *, topic: str) -> str:
     """What is known of the user, or of a topic."""
     if not found:
         return f"Nothing is remembered about “{topic}”." if topic else NOTHING
-    opening = f"You said about “{topic}”:" if said else "I remember:"
-    return f"{opening}\n\n" + "\n".join(_line(memory) for memory in found[:MOST])
+    return "I remember:\n\n" + "\n".join(_line(memory) for memory in found[:MOST])
+
+
+def said(messages: Sequence[Turn], *, topic: str) -> str:
+    """What the user wrote about a topic, with the days."""
+    return f"You said about “{topic}”:\n\n" + "\n".join(map(_written, messages))
+
+
+def _written(message: Turn) -> str:
+    words = " ".join(message.text.split())
+    words = words if len(words) <= LONGEST else words[:LONGEST].rsplit(" ", 1)[0] + " …"
+    return f"- {date_words(message.at)}: “{words}”"
 
 
 def would_forget(found: Sequence[Memory], *, query: str, by_id: bool) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory import documents, forgetting, graph, recall
-from memory.deciding import Candidate, Deciding, resolved
+from memory.deciding import Candidate, Deciding, agreed, resolved
 from memory.extracting import normalised, secrets_in
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
@@ -256,13 +256,32 @@ class UserMemory:
 
     def resolve(self, memory_id: str, *, believe: bool = True) -> None:
         """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
-        memory = self.get(memory_id)
-        if not memory.disputed:
-            raise AthenaError(f"Memory '{memory_id}' is not disputed.", "There is nothing to decide.")
+        memory = self._disputed(memory_id)
         self.indexes.change(
             self.user,
             lambda index: resolved(index, known_memory(index, memory.id), now=self.clock(), believe=believe),
         )
+
+    def keep_both(self, memory_id: str) -> None:
+        """Decide a dispute: all its sides are right."""
+        memory = self._disputed(memory_id)
+        self.indexes.change(
+            self.user, lambda index: agreed(index, known_memory(index, memory.id), now=self.clock())
+        )
+
+    def keep_stale(self, memory_id: str) -> Memory:
+        """Keep what its document no longer says: it stands for itself from now on, without that source."""
+        memory = self._changeable(memory_id)
+        if not memory.stale:
+            raise AthenaError(f"Memory '{memory_id}' is not stale.", "There is nothing to decide.")
+        sources = tuple(source for source in memory.sources if not source.source)
+        return self._replace(memory, "RESOLVE", stale=False, sources=sources)
+
+    def _disputed(self, memory_id: str) -> Memory:
+        memory = self.get(memory_id)
+        if not memory.disputed:
+            raise AthenaError(f"Memory '{memory_id}' is not disputed.", "There is nothing to decide.")
+        return memory
 
     def _changeable(self, memory_id: str) -> Memory:
         memory = self.get(memory_id)
@@ -341,6 +360,15 @@ class UserMemory:
                 return transfer.export_markdown(index)
             events = self.indexes.memories.events(self.user)
             return transfer.export_json(index, events, now=self.clock())
+
+    def would_import(self, data: str) -> Sequence[Memory]:
+        """The memories that an import would add or change; nothing is written. Raises for a bad one."""
+        from memory import transfer
+
+        read = transfer.read_import(data, user=self.user, now=self.clock())
+        index = self.index
+        with index.lock:
+            return transfer.without_known(read, index).memories
 
     def import_(self, data: str) -> int:
         """Take in an export; the number of memories that were new. Nothing is written of a bad one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PageKey = Literal["chat", "mission", "inspector", "documents"]
+PageKey = Literal["chat", "mission", "inspector", "documents", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +23,5 @@ PAGES = (
     PageEntry("mission", "Mission", ":material/rocket_launch:", "ui.mission.page:page"),
     PageEntry("inspector", "Inspector", ":material/account_tree:", "ui.inspector.page:page"),
     PageEntry("documents", "Documents", ":material/library_books:", "ui.documents.page:page"),
+    PageEntry("memory", "Memory", ":material/psychology:", "ui.memory.page:page"),
 )

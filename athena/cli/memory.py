@@ -141,6 +141,7 @@ def pin(
 def resolve(
     memory_id: MemoryId,
     wrong: Annotated[bool, typer.Option("--wrong", help="This one is wrong, not the others.")] = False,
+    both: Annotated[bool, typer.Option("--both", help="All sides are right.")] = False,
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -150,7 +151,10 @@ def resolve(
 
     with memory_of(user, data_dir) as memory:
         memory_id = memory.get(memory_id).id
-        memory.resolve(memory_id, believe=not wrong)
+        if both:
+            memory.keep_both(memory_id)
+        else:
+            memory.resolve(memory_id, believe=not wrong)
         decided = memory.get(memory_id)
         show(as_json, memory_shape(decided), lambda: memories_text([decided]))
 

@@ -37,7 +37,7 @@ MOST_GROWTH = 13.0
 LEAST_SECONDS = 0.05
 """What takes less at the last size is not measured well enough to be called slow."""
 
-SHORT = 30_000
+SHORT = 20_000
 LONG = 10_000_000
 TIMES = 10
 """How many times its file a store, and the memory of an ingest, may have beside the constants."""

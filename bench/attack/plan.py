@@ -18,12 +18,12 @@ ATTACKS = (
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
         seconds=60,
     ),
-    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=200),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=240),
     Attack(
         "amplification",
         "A store and an ingest's memory stay in proportion to the file",
         documents.amplification,
-        seconds=120,
+        seconds=150,
     ),
     Attack(
         "uploads",

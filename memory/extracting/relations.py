@@ -25,6 +25,7 @@ LONGEST_SENTENCE = 1_000  # characters
 _SENTENCE = re.compile(r"[^\n.!?]+(?:[.!?](?!\s)[^\n.!?]*)*[.!?]?")
 _TOKEN = re.compile(r"`[^`]*`|[^\W_][\w'’%°/-]*(?:[.:]\w+)*[!]?|[^\w\s]")
 _ASIDE = re.compile(r"\([^()\n]{1,60}\)")
+_ASKED = re.compile(r"(?:\A|(?<=[.!?\n]))[ \t]{0,9}(?:please,? )?(?:remember|note|keep in mind) that\s", re.I)
 _DEFINED = re.compile(r"\s*(?:the |an? )?([^\W\d_][\w-]*(?: [a-z][\w-]*){0,2})\s*: +(?=(?:an?|the) |[a-z])")
 _AMOUNT = re.compile(r"(?:about |some |only )?\d[\d.,]*\b")
 _GERUND = re.compile(r"(?!ring|string|spring|wing)[a-z]{3,}ing\b")
@@ -81,11 +82,16 @@ def relations_in(text: str) -> tuple[Relation, ...]:
 
 
 def _hidden(view: Shown) -> str:
-    """The prose without asides in brackets, code made opaque: no verb and no full stop is read within."""
+    """The prose without asides and "remember that", code made opaque: no verb or full stop is read in it."""
     characters = list(view.prose)
     for start, end in view.code:
         characters[start:end] = "x" * (end - start)
-    return _ASIDE.sub(lambda match: " " * len(match[0]), "".join(characters))
+    prose = _ASKED.sub(_blank, "".join(characters))
+    return _ASIDE.sub(_blank, prose)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _in_sentence(

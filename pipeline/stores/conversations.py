@@ -90,6 +90,9 @@ class Conversations(Protocol):
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
 
+    def conversation_of(self, turn_id: str) -> str:
+        """The id of the conversation that has a turn; raises `UnknownConversation`."""
+
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
 

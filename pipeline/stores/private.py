@@ -88,6 +88,14 @@ class PrivateConversations:
             self._kept[conversation_id] = Conversation(info, tuple(turns.values()))
         return answer.turn_id
 
+    def conversation_of(self, turn_id: str) -> str:
+        """The id of the conversation that has a turn; raises `UnknownConversation`."""
+        with self._lock:
+            for id_, kept in self._kept.items():
+                if any(turn.id == turn_id for turn in kept.turns):
+                    return id_
+        raise unknown_turn(turn_id)
+
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._lock:

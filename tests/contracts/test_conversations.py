@@ -114,6 +114,13 @@ class TestConversations:
             with pytest.raises(UnknownConversation, match="'x'"):
                 call()
 
+    def test_a_turn_names_its_conversation(self, conversations: Conversations) -> None:
+        first, second = conversations.create().info.id, conversations.create().info.id
+        turn = conversations.save_turn(second, answer())
+        assert conversations.conversation_of(turn) == second != first
+        with pytest.raises(UnknownConversation):
+            conversations.conversation_of("nothing")
+
     def test_feedback_is_kept_and_taken_back(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
         turn = conversations.save_turn(id_, answer())

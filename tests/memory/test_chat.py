@@ -252,6 +252,37 @@ def test_yes_forgets_what_was_shown_and_only_that(talk: Talk, yes: str, words_st
     assert chat.answer("yes").mode != "memory"
 
 
+# -- what was said, and what was corrected ------------------------------------------------------------
+
+
+def test_what_was_said_about_a_topic_is_quoted_from_all_conversations(talk: Talk) -> None:
+    talk.chat().answer("The relief valve whistled all night, what is it for?")
+    talk.chat().answer("How loud is the cabin fan?")
+    text = talk.chat().answer("what did I say about the relief valve?").text
+    assert "“The relief valve whistled all night, what is it for?”" in text
+    assert "cabin fan" not in text
+    again = talk.chat().answer("what did I say about the relief valve?").text
+    assert again.count("“The relief valve") == 1, "questions to the memory are not what was said"
+    nothing = talk.chat().answer("what did I say about bananas?").text
+    assert nothing == "Nothing is remembered about “bananas”."
+
+
+def test_a_correction_of_what_was_asked_to_be_remembered_needs_no_second_request(talk: Talk) -> None:
+    talk.chat().answer("remember that my callsign is Foxtrot")
+    answer = talk.chat().answer("Actually, my callsign is Tango.")
+    talk.finish()
+    assert answer.mode == "memory"
+    assert [item.object for item in talk.memory.list()] == ["Tango"]
+
+
+@pytest.mark.parametrize("message", ["my callsign is Tango?", "my dog is called Rex", FAN])
+def test_what_corrects_nothing_is_not_kept(talk: Talk, message: str) -> None:
+    talk.chat().answer("remember that my callsign is Foxtrot")
+    assert talk.chat().answer(message).mode != "memory"
+    talk.finish()
+    assert [item.object for item in talk.memory.list()] == ["Foxtrot"]
+
+
 def test_a_turn_is_remembered_as_it_is_stored_by_then(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
     chat.answer("I live in Bonn.")

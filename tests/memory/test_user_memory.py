@@ -94,6 +94,39 @@ def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine
         mine.resolve(left.id)
 
 
+def test_both_sides_of_a_dispute_may_be_right(mine: UserMemory) -> None:
+    mine.add("The staging server of the team listens on port 8443.")
+    step = mine.add("The staging server of the team listens on port 9443.")
+    mine.keep_both(step.disputed[0])
+    assert [memory.disputed for memory in mine.list()] == ["", ""]
+    assert [event.action for event in mine.history()][-2:] == ["RESOLVE", "RESOLVE"]
+    with pytest.raises(AthenaError, match="not disputed"):
+        mine.keep_both(step.disputed[0])
+
+
+def test_what_a_document_no_longer_says_can_be_kept_without_it(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    source = MemorySource(source="a.md", quote="It hums.", file_hash="old")
+    stale = Memory(id="stale", user="local", text="It hums.", stale=True, sources=(source,))
+    memories.apply("local", MemoryChanges(memories=(stale,)))
+    kept = mine.keep_stale("stale")
+    assert (kept.stale, kept.sources) == (False, ())
+    with pytest.raises(AthenaError, match="not stale"):
+        mine.keep_stale("stale")
+
+
+def test_an_import_says_what_it_would_add_and_adds_nothing_yet(mine: UserMemory) -> None:
+    mine.add("Clara plays the cello.")
+    exported = mine.export()
+    assert list(mine.would_import(exported)) == []
+    mine.forget(mine.forgetting(everything=True))
+    assert [memory.text for memory in mine.would_import(exported)] == ["Clara plays the cello."]
+    assert list(mine.list()) == []
+    with pytest.raises(AthenaError, match="no export"):
+        mine.would_import("{}")
+
+
 def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: FakeMemories) -> None:
     (memory_id,) = mine.add("Clara plays the cello.").added
     edited = mine.edit(memory_id, "Clara plays the viola.")

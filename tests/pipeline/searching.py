@@ -19,6 +19,21 @@ ENCODER = FakeEncoder()
 BY_WORDS = Scorer({"coverage": 4.0}, intercept=-2.0)
 CALIBRATION = Calibration(topic=BY_WORDS, answer=BY_WORDS, threshold=0.5)
 
+RETRIEVING = [
+    "correct",
+    "hyde",
+    "embed",
+    "search",
+    "fuse",
+    "merge",
+    "rerank",
+    "answerable",
+    "links",
+    "merge_up",
+    "select",
+]
+"""The names of a search's steps, in order."""
+
 FILES = {
     "systems/ecs.md": """\
 # ECS

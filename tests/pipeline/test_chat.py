@@ -41,25 +41,12 @@ from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import CONNECT, PERSONA, NewChat, failing, steps_of, stop_after
-from tests.pipeline.searching import CALIBRATION, FILES, make_search, the_step
+from tests.pipeline.searching import CALIBRATION, FILES, RETRIEVING, make_search, the_step
 
 ROLES: tuple[Role, ...] = ("user", "assistant")
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
-RETRIEVING = [
-    "correct",
-    "hyde",
-    "embed",
-    "search",
-    "fuse",
-    "merge",
-    "rerank",
-    "answerable",
-    "links",
-    "merge_up",
-    "select",
-]
 LONG = "It hums at 4000 rpm [1]. " + "word " * 300
 
 

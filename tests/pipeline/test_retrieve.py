@@ -37,25 +37,13 @@ from tests.pipeline.searching import (
     CALIBRATION,
     ENCODER,
     FILES,
+    RETRIEVING,
     make_search,
     make_store,
     section_named,
     the_step,
 )
 
-STEPS = [
-    "correct",
-    "hyde",
-    "embed",
-    "search",
-    "fuse",
-    "merge",
-    "rerank",
-    "answerable",
-    "links",
-    "merge_up",
-    "select",
-]
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 HYPOTHESIS = "The antenna points at Earth."
 
@@ -79,7 +67,7 @@ def test_the_steps_in_order(manual: EmbeddedStore) -> None:
         cross_encoder=FakeCrossEncoder(lambda _: 0.5),
     )
     retrieval = hybrid_search.search(QUESTION, options=hybrid_search.options.but(merge_up=True))
-    assert [step.name for step in retrieval.steps] == STEPS
+    assert [step.name for step in retrieval.steps] == RETRIEVING
     assert {step.status for step in retrieval.steps} == {"ok"}
     assert all(step.ms >= 0 for step in retrieval.steps)
 
@@ -160,8 +148,8 @@ def test_a_trace_given_goes_on_and_the_retrieval_has_its_own_steps(manual: Embed
     trace = Trace()
     outcome(trace.take(CondenseStep(), lambda step: None))
     retrieval = outcome(make_search(manual).run(QUESTION, trace=trace))
-    assert [step.name for step in trace.steps] == ["condense", *STEPS]
-    assert [step.name for step in retrieval.steps] == STEPS
+    assert [step.name for step in trace.steps] == ["condense", *RETRIEVING]
+    assert [step.name for step in retrieval.steps] == RETRIEVING
 
 
 def test_options_of_one_search_leave_the_searchs_own_alone(manual: EmbeddedStore) -> None:
@@ -175,7 +163,7 @@ def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
     retrieval = make_search(store, cross_encoder=FakeCrossEncoder([])).search(QUESTION)
     assert retrieval.passages == ()
     assert (retrieval.answerability.probability, retrieval.answerability.answerable) == (0.0, False)
-    assert [step.name for step in retrieval.steps] == STEPS
+    assert [step.name for step in retrieval.steps] == RETRIEVING
     store.close()
 
 

@@ -26,6 +26,7 @@ _MAY_BE_MARK = re.compile(
     rf"|\[?!\[[^\[\]]*\]{_TARGET}(?:\]{_TARGET})?|\[!\w+\]",
     re.DOTALL,
 )
+_LISTS_ALONE = re.compile(r"^[ \t]*\{:[^{}\n]*\}[ \t]*$", re.MULTILINE)
 _INCLUDE = re.compile(r"\{\{#.*\}\}")
 _INFO_BEFORE = re.compile(r"^[\s>*+\-\d.)]*[`~]{3,}")
 
@@ -116,6 +117,7 @@ def prose_positions(text: str) -> set[int]:
     """
     start = read_front_matter(text, source="oracle").end
     body = re.sub(r"\r\n?|\n", "\n", text[start:]).replace("\0", "\ufffd")
+    body = _LISTS_ALONE.sub("", body)  # the parser sees a blank line
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text[start:])
     env: dict[str, Any] = {}
     tokens = MarkdownIt("commonmark", {"maxNesting": 300}).enable("table").parse(body, env)

@@ -11,6 +11,7 @@ from pipeline.errors import UnknownConversation
 from ui.conversation import whose
 from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
+from ui.conversation.user_switch import user_switch
 from ui.shared import messages, process, state
 from ui.shared.words import plain
 
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
 
 UNTITLED = "New conversation"
 PRIVATE = "Nothing of this conversation is stored or remembered. It is gone when you switch this off."
-NO_PROTECTION = (
-    "Conversations and memories are kept by name. Names are no protection: "
-    "whoever opens this page can choose any of them."
-)
-NAME = "another-user"
 PAGE = 60
 """Conversations that are listed at first, and once more each time that older ones are asked for."""
 
@@ -58,32 +54,8 @@ def sidebar() -> None:
             help="Nothing of it is stored or remembered.",
             on_change=lambda: whose.set_private(on=not whose.is_private()),
         )
-        _user()
+        user_switch()
         model_picker()
-
-
-def _user() -> None:
-    """Whose conversations and memories these are, and the switch to another name."""
-    current = whose.user()
-    with st.popover(plain(current), icon=":material/person:", help="Switch to another name", width="stretch"):
-        st.caption(NO_PROTECTION)
-        for name in whose.known_users():
-            st.button(
-                plain(name),
-                key=f"user-{name}",
-                type="tertiary",
-                icon=":material/check:" if name == current else None,
-                disabled=name == current,
-                on_click=whose.switch_to,
-                args=(name,),
-            )
-        st.text_input(
-            "Another name",
-            key=f"{NAME}-{current}",  # another field for another user: empty again
-            max_chars=whose.LONGEST_NAME,
-            on_change=whose.switch_to_entered,
-            args=(f"{NAME}-{current}",),
-        )
 
 
 def _conversations() -> None:

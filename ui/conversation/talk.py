@@ -10,6 +10,7 @@ import streamlit as st
 from pipeline.errors import UnknownConversation
 from pipeline.words import well_formed
 from ui.conversation import whose
+from ui.conversation.forgetting import ask_to_forget, confirm_what_was_asked
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
@@ -39,6 +40,7 @@ def turns(conversation: Conversation, run: Run | None, *, working: bool, on_ask:
     `on_ask` asks what a turn offers to ask. `working` is what the rest of the page was drawn for; once it
     changes, the fragment runs the whole page.
     """
+    confirm_what_was_asked()
     stored = conversation.turns
     if run is not None and (working or not _is_stored(run, stored)):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
@@ -110,7 +112,10 @@ def _show(view: View, place: Place, position: int) -> None:
         on_ask_change=lambda: _ask(key, place.on_ask),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
+        on_forget_change=lambda: _forget(key),
     )
+    if clicked.forget:
+        st.rerun()  # the whole page: it asks before it forgets
     if clicked.ask:
         st.rerun()  # the whole page: it has one more turn
     if clicked.inspect:
@@ -126,6 +131,11 @@ def _open(key: str) -> None:
 def _ask(key: str, on_ask: OnAsk) -> None:
     if wanted := sent(key, "ask"):
         on_ask(well_formed(str(wanted["question"])), verbatim=bool(wanted.get("verbatim")))
+
+
+def _forget(key: str) -> None:
+    if wanted := sent(key, "forget"):
+        ask_to_forget(str(wanted["memory"]))
 
 
 def _stop(conversation_id: str) -> None:

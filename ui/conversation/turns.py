@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from pipeline.answer import Answer, Citation, Support
+from pipeline.answering.remembering import FORGOTTEN
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
 from pipeline.words import CLOSEST, counted
@@ -82,9 +83,15 @@ def stored_view(
             "word": word,
             "rated": True,
             "inspectable": bool(answer.steps) and answer.mode != "reply",
-            "recalled": _recalled(answer, recalled),
+            "recalled": [recalled_view(known, recalled) for known in answer.recalled],
         }
     )
+
+
+def recalled_view(memory_id: str, texts: Mapping[str, str]) -> View:
+    """A memory that was recalled, as it is now; a forgotten one says so."""
+    text = texts.get(memory_id)
+    return {"id": memory_id, "text": FORGOTTEN if text is None else text, "forgotten": text is None}
 
 
 def failed_view(view: View, failure: RunFailed) -> View:
@@ -134,13 +141,6 @@ def _quotes(answer: Answer) -> View:
     if _kind(answer) != "quotes":
         return {}
     return units_view(answer) if answer.units else {"groups": quote_groups(answer.citations)}
-
-
-def _recalled(answer: Answer, texts: Mapping[str, str]) -> list[View]:
-    """What was remembered for it, apart from its evidence; the memory's own answers say it themselves."""
-    if answer.mode == "memory":
-        return []
-    return [{"id": known, "text": text} for known, text in texts.items()]
 
 
 def _corrected(answer: Answer) -> View | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -15,7 +14,7 @@ from ui.documents.indexing import index_again, is_upload, progress, uploads_fold
 from ui.shared import components, messages, process, style
 from ui.shared.jobs import jobs
 from ui.shared.markdown_tree import markdown_tree
-from ui.shared.words import FIRST_FILES, plain
+from ui.shared.words import FIRST_FILES, local_time, plain
 
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
@@ -70,13 +69,12 @@ def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
 
 
 def _row(info: DocumentInfo) -> dict[str, Any]:
-    indexed = datetime.fromtimestamp(info.indexed_at).astimezone()
     return {
         "source": info.source,
         "title": info.title or info.source,
         "sections": info.sections,
         "sentences": info.sentences,
-        "indexed": indexed.strftime("%Y-%m-%d %H:%M"),
+        "indexed": local_time(info.indexed_at),
     }
 
 

@@ -11,6 +11,7 @@ from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.inspector import flow
+from ui.inspector.remembered import memory_steps
 from ui.inspector.what_if import what_if
 from ui.inspector.why import why_not
 from ui.shared import components, process, state, style
@@ -91,6 +92,7 @@ def _found(answer: Answer) -> None:
         )
         components.bumps(key="bumps", data=flow.bumps_view(ranks))
         _tables(steps, ranks)
+    memory_steps(answer)
     _prompt(steps)
     _settings(answer)
 

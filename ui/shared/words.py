@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from pipeline.words import counted
 
@@ -24,6 +25,16 @@ def with_code(text: str) -> str:
 def files(number: int) -> str:
     """A number of files in words."""
     return counted(number, "file")
+
+
+def memories(number: int) -> str:
+    """A number of memories in words."""
+    return "1 memory" if number == 1 else f"{number:,} memories"
+
+
+def local_time(seconds: float) -> str:
+    """A time on this machine's clock, to the minute."""
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def one_line(text: str) -> str:

@@ -158,6 +158,14 @@ class EmbeddedConversations:
             )
         return answer.turn_id
 
+    def conversation_of(self, turn_id: str) -> str:
+        """The id of the conversation that has a turn; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            row = connection.execute("SELECT conversation_id FROM turn WHERE id = ?", (turn_id,)).fetchone()
+        if row is None:
+            raise unknown_turn(turn_id)
+        return str(row[0])
+
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._pool.borrow() as connection:

@@ -128,6 +128,14 @@ class ServerConversations:
             self._servers.mongo.atomically(lambda: self._write_new(answer, written, now))
         return answer.turn_id
 
+    def conversation_of(self, turn_id: str) -> str:
+        """The id of the conversation that has a turn; raises `UnknownConversation`."""
+        with self._servers.mongo.collection("turns") as turns:
+            found = turns.find_one({"_id": turn_id}, {"conversation": 1})
+        if found is None:
+            raise unknown_turn(turn_id)
+        return str(found["conversation"])
+
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
         with self._servers.mongo.collection("turns") as turns:

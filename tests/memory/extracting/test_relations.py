@@ -36,6 +36,14 @@ def test_labels(text: str, expected: tuple[str, str, str]) -> None:
     assert stated(text) == [expected]
 
 
+@pytest.mark.parametrize("asked", ["Remember that ", "Thanks. Please remember that ", "note that "])
+def test_what_is_asked_to_be_remembered_states_what_it_states(asked: str) -> None:
+    text = f"{asked}the pump P-301 is powered by motor M-12."
+    (relation,) = relations_in(text)
+    assert (relation.subject, relation.label, relation.object) == ("pump P-301", "powered by", "motor M-12")
+    assert text[relation.start : relation.end].startswith(("the pump", "pump"))
+
+
 def test_a_denied_relation_says_so() -> None:
     (relation,) = relations_in("The valve V-17 is not part of the line.")
     assert relation.negated

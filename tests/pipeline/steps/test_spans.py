@@ -44,24 +44,11 @@ from tests.fake_llm import FakeLLM
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.chat_runs import Chat, NewChat, stop_after
 from tests.pipeline.otlp_receiver import OtlpReceiver, Received, ReceivedSpan
-from tests.pipeline.searching import make_search, the_step
+from tests.pipeline.searching import RETRIEVING, make_search, the_step
 
 ROOT = Path(__file__).parents[3]
 QUESTION = "At how many rpm does the cabin fan hum?"
 REPLY = "The fan hums at 4000 rpm [1]."
-RETRIEVING = [
-    "correct",
-    "hyde",
-    "embed",
-    "search",
-    "fuse",
-    "merge",
-    "rerank",
-    "answerable",
-    "links",
-    "merge_up",
-    "select",
-]
 
 
 @contextmanager

@@ -175,7 +175,9 @@ def test_a_turn_of_an_older_version_has_groups_in_reading_order_and_nothing_fold
 def test_what_was_remembered_stands_beside_the_answer_and_is_gone_when_it_is_forgotten() -> None:
     found = answer("It hums.", recalled=("m1", "m2"))
     shown = stored_view(found, turn_id="t", recalled={"m1": "The fan is called Gustav."})
-    assert shown["recalled"] == [{"id": "m1", "text": "The fan is called Gustav."}]
+    kept = {"id": "m1", "text": "The fan is called Gustav.", "forgotten": False}
+    gone = {"id": "m2", "text": "(forgotten)", "forgotten": True}
+    assert shown["recalled"] == [kept, gone]
     itself = replace(found, mode="memory", text="I remember: the fan is called Gustav.")
     shown = stored_view(itself, turn_id="t", recalled={"m1": "The fan is called Gustav."})
-    assert (shown["kind"], shown["recalled"]) == ("reply", [])
+    assert (shown["kind"], shown["recalled"]) == ("reply", [kept, gone])

@@ -18,19 +18,19 @@ function render(root, data, send) {
   const hints = { tip, root };
   const body = element("div", { class: `answer ${data.kind}` });
   if (data.corrected) body.append(corrected(data, send));
-  const remembered = data.recalled.map(({ text }) => note("psychology", [element("strong", {}, "Remembered: "), text]));
-  if (data.kind === "quotes") body.append(...remembered);  // quotes say nothing of it
   if (data.kind === "quotes") body.append(...quotes(data, send, hints));
   else if (data.kind === "abstained") body.append(...abstained(data, send));
   else if (data.kind === "reply") body.append(...reply(data, send));
   else body.append(...prose(data, send, hints));
-  if (data.kind !== "quotes") body.append(...remembered);
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
+  const first = data.kind === "quotes" || data.kind === "abstained"; // no answer was written: memory comes before quotes
   root.replaceChildren(
     element("div", { class: "question" }, element("span", { class: "sr" }, "You asked: "), data.question),
+    first ? recalled(data, send) : "",
     body,
+    first ? "" : recalled(data, send),
     data.working ? working(data, send) : quiet(data, send),
     tip,
   );
@@ -58,6 +58,20 @@ function reply(data, send) {
       class: "ask", disabled: data.busy, onclick: () => send("ask", { question: node.question }),
     }, children),
   });
+}
+
+// What was recalled: memory, not documents. A reply of the memory itself has said it, and only offers to forget.
+function recalled(data, send) {
+  if (!data.recalled.length) return "";
+  const list = element("ul", { class: "memories" }, data.recalled.map((memory) => element("li", { class: memory.forgotten ? "gone" : "" },
+    element("span", { class: "remembered" }, memory.text),
+    memory.forgotten ? null : element("button", { class: "tool forget", disabled: data.busy, title: "Forget this memory",
+      "aria-label": `Forget: ${memory.text}`, onclick: () => send("forget", { memory: memory.id }) }, "Forget"))));
+  const label = [icon("psychology"), data.kind === "reply" ? "Change what is remembered" : "From memory, not from the documents"];
+  if (data.kind !== "reply") {
+    return element("section", { class: "recalled", "aria-label": "From memory" }, element("p", { class: "label" }, label), list);
+  }
+  return element("details", { class: "recalled" }, element("summary", { class: "label" }, label, icon("expand_more")), list);
 }
 
 // What was searched for instead of what was typed, and the way back.

@@ -1,0 +1,117 @@
+"""Journeys on the page Memory: remember, see, look at the source, pin, forget, and it is gone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from athena import open_athena
+from athena.settings import Settings
+from tests.browser.conftest import Opener, serving
+from tests.contracts.memories import found_in_files
+
+WORD = "heliotrope"
+SAID = f"Remember that the spare key is in the {WORD} box."
+KNOWN = ("Ada Lovelace lives in Vienna.", "ECS-FAN-1 is part of the ECS.", "CB-4 is powered by BUS-2.")
+
+
+@pytest.fixture(scope="module")
+def served(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The app, and its data folder, in which some things are remembered of another user."""
+    data_dir = tmp_path_factory.mktemp("memory") / "data"
+    shutil.copytree(indexed, data_dir)
+    athena = open_athena(Settings(data_dir=data_dir, llm="none", cross_encoder="none", user="ann"))
+    for text in KNOWN:
+        athena.memory.add(text)
+    athena.close()
+    with serving(data_dir, llm="none") as address:
+        yield address, data_dir
+
+
+def test_remember_see_and_forget(served: tuple[str, Path], open_app: Opener) -> None:
+    address, data_dir = served
+    app = open_app(address)
+    app.ask(SAID)
+    expect(app.answered(1)).to_contain_text("Remembered:")
+    conversation = app.page.url.removeprefix(address)
+
+    app.page.get_by_role("link", name="Memory").click()
+    row = app.page.locator(".memory").filter(has_text=WORD)
+    expect(row).to_have_count(1)
+    row.get_by_role("button", name="Where it comes from").click()
+    expect(app.page.get_by_role("dialog").locator("mark")).to_contain_text(
+        f"the spare key is in the {WORD} box"
+    )
+    app.page.keyboard.press("Escape")
+    pin = row.get_by_role("button", name="Pin")
+    pin.focus()
+    pin.press("Enter")
+    expect(row.get_by_role("button", name="Unpin")).to_be_focused()
+
+    row.get_by_role("button", name="Forget").click()
+    asked = app.page.get_by_role("dialog")
+    expect(asked).to_contain_text("1 memory will be gone for good")
+    asked.get_by_role("button", name="Forget", exact=True).click()
+    expect(asked).to_have_count(0)
+    expect(app.page.get_by_text("Nothing is remembered about you yet.")).to_be_visible()
+    app.open(conversation)
+    expect(app.answered(1)).not_to_contain_text(WORD)
+    expect(app.turn(1)).to_contain_text("(forgotten)")
+    assert found_in_files(data_dir, [WORD]) == []
+
+
+def test_what_was_recalled_is_forgotten_under_the_answer(served: tuple[str, Path], open_app: Opener) -> None:
+    address, _ = served
+    app = open_app(address, path="/?u=ben")
+    app.ask("Remember that the staging server listens on port 8443.")
+    app.answered(1)
+    app.ask("Which port does the staging server listen on?")
+    recalled = app.answered(2).locator(".recalled")
+    expect(recalled).to_contain_text("port 8443")
+    recalled.get_by_role("button", name="Forget").click()
+    app.page.get_by_role("dialog").get_by_role("button", name="Forget", exact=True).click()
+    expect(app.turn(2).locator(".recalled")).to_contain_text("(forgotten)")
+    expect(app.turn(2).locator(".recalled")).not_to_contain_text("8443")
+
+
+def test_a_private_conversation_leaves_no_memory(served: tuple[str, Path], open_app: Opener) -> None:
+    address, data_dir = served
+    app = open_app(address, path="/?u=cleo")
+    app.page.get_by_text("Private conversation").click()
+    expect(app.page.get_by_text("Nothing of this conversation is stored")).to_be_visible()
+    app.ask("Remember that the cellar is painted vermilion.")
+    expect(app.answered(1)).to_contain_text("private")
+    app.page.get_by_role("link", name="Memory").click()
+    expect(app.page.get_by_text("Nothing is remembered about you yet.")).to_be_visible()
+    assert found_in_files(data_dir, ["vermilion"]) == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_the_graph_is_walked_with_the_keyboard(
+    served: tuple[str, Path], open_app: Opener, width: int, dark: bool
+) -> None:
+    address, _ = served
+    app = open_app(address, path="/memory?u=ann", width=width, dark=dark)
+    expect(app.page.locator(".memory")).to_have_count(len(KNOWN))
+    app.page.get_by_role("radio", name="Graph").or_(
+        app.page.get_by_role("button", name="Graph")
+    ).first.click()
+    node = app.page.get_by_role("button", name=re.compile("^Ada Lovelace"))
+    expect(node.first).to_be_visible()
+    drawn = app.page.locator(".graph .node")
+    everything = drawn.count()
+    before = app.page.locator(".graph svg").bounding_box()
+    app.page.locator('.graph .node[aria-label^="Ada"]').focus()
+    app.page.keyboard.press("Enter")
+    expect(app.page.locator(".graph .chosen")).to_be_focused()
+    expect(app.page.locator(".memory")).to_contain_text("Ada Lovelace lives in Vienna")
+    assert drawn.count() < everything
+    assert app.page.locator(".graph svg").bounding_box() == before  # nothing jumps
+    app.page.get_by_role("button", name="Show all").click()
+    expect(drawn).to_have_count(everything)
+    assert app.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

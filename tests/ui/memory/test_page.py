@@ -1,0 +1,360 @@
+"""The page Memory as Streamlit runs it, over a real index and a real memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from athena import Athena
+from pipeline.answer import Answer
+from pipeline.errors import AthenaError, StoreError
+from pipeline.stores.memories import Memory, MemorySource
+from tests.contracts.memories import adding, memory
+from tests.ui.conftest import answered
+from tests.ui.test_pages import component_data, texts
+from ui.conversation.forgetting import AskedToForget
+from ui.memory import page as memory_page
+from ui.shared.process import GivenAthena
+
+Run = Callable[..., AppTest]
+
+HARBOUR = "The staging server listens on port 8443."
+
+
+def kept(athena: Athena, *said: str) -> list[str]:
+    """Have these remembered; the ids."""
+    return [known for text in said for known in athena.memory.add(text).added]
+
+
+def listed(app: AppTest) -> list[str]:
+    """What the lists of memories say, in order."""
+    return [row["text"] for data in component_data(app, "memories") for row in data["rows"]]
+
+
+def show(app: AppTest, view: str) -> AppTest:
+    """Go to a view of the page."""
+    app.segmented_control(key="memory-shown").set_value(view).run()
+    assert not app.exception
+    return app
+
+
+def dialog(athena: Athena, code: str) -> AppTest:
+    """A dialog alone, as AppTest cannot click in a component."""
+    app = AppTest.from_string(code, default_timeout=30)
+    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def forgetting(athena: Athena, how: str) -> AppTest:
+    """The dialog that asks before it forgets."""
+    said = f"confirm_forgetting(lambda memory: {how})"
+    return dialog(athena, f"from ui.conversation.forgetting import confirm_forgetting\n{said}")
+
+
+def test_empty_says_what_to_say(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="memory")
+    assert "Remember that …" in texts(app)
+    assert "Names are no protection" in texts(app)
+    assert "Nothing is to be decided" in texts(show(app, "To decide"))
+    assert "Nobody and nothing was spoken of yet" in texts(show(app, "Graph"))
+
+
+def test_what_is_remembered_is_listed_with_why_and_where_from(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
+    source = MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
+    given = memory(HARBOUR, user="local", sources=(source,), why="You asked to remember it.", importance=0.7)
+    athena.memories.apply("local", adding(given))
+    [row] = component_data(run_app(athena, page="memory"), "memories")[0]["rows"]
+    assert (row["text"], row["why"], row["source"]) == (HARBOUR, "You asked to remember it.", "Your words")
+    assert row["importance"] == 7
+    assert row["can_change"]
+    assert row["can_forget"]
+    app = dialog(athena, f"from ui.memory.source import show_source\nshow_source({given.id!r})")
+    [shown] = component_data(app, "document")
+    assert shown["tree"] == [{"t": "p", "k": "said", "c": ["Remember that ", {"t": "mark", "c": [HARBOUR]}]}]
+
+
+def test_the_words_of_a_document_are_marked_in_it(athena: Athena, run_app: Run) -> None:
+    text = athena.store.sections.document("valves.md").text
+    quote = "Close CB-4 first."
+    start = text.index(quote)
+    source = MemorySource(source="valves.md", start=start, end=start + len(quote), quote=quote)
+    given = memory("CB-4 is closed first.", user="local", origin="document", sources=(source,))
+    athena.memories.apply("local", adding(given))
+    assert component_data(run_app(athena, page="memory"), "memories")[0]["rows"][0]["source"] == "valves.md"
+    app = dialog(athena, f"from ui.memory.source import show_source\nshow_source({given.id!r})")
+    assert json.dumps({"t": "mark", "n": 0, "c": [quote]}) in json.dumps(component_data(app, "document"))
+
+
+def test_a_source_that_is_gone_or_anothers_shows_the_kept_words_alone(athena: Athena) -> None:
+    theirs = athena.conversations.create("Theirs", user="ann").info.id
+    turn = athena.conversations.save_turn(theirs, answered("A secret of Ann's"))
+    source = MemorySource(turn_id=turn, start=0, end=8, quote="A secret")
+    given = memory("A secret.", user="local", sources=(source,))
+    athena.memories.apply("local", adding(given))
+    app = dialog(athena, f"from ui.memory.source import show_source\nshow_source({given.id!r})")
+    assert "The conversation was deleted" in texts(app)
+    assert "Ann's" not in json.dumps(component_data(app, "document"))
+
+
+def test_search_shows_scores_and_says_where_nothing_is_found(athena: Athena, run_app: Run) -> None:
+    kept(athena, HARBOUR, "My sister likes tulips.")
+    app = run_app(athena, page="memory")
+    assert len(listed(app)) == 2
+    app.text_input(key="memory-search").set_value("which port does the staging server use?").run()
+    [row] = component_data(app, "memories")[0]["rows"]
+    assert row["text"] == HARBOUR
+    assert float(row["score"]["value"]) > 0
+    assert "relevance" in row["score"]["parts"]
+    app.text_input(key="memory-search").set_value("quantum chromodynamics lagrangian").run()
+    assert listed(app) == []
+    assert "Nothing is remembered about that" in texts(app)
+
+
+def test_one_user_never_sees_anothers(athena: Athena, run_app: Run) -> None:
+    kept(athena, HARBOUR)
+    assert listed(run_app(athena, page="memory")) == [HARBOUR]
+    assert listed(run_app(athena, page="memory", u="ann")) == []
+
+
+def test_past_ones_are_shown_on_request(athena: Athena, run_app: Run) -> None:
+    kept(athena, "I live in Graz.", "I live in Linz.")
+    app = run_app(athena, page="memory")
+    assert listed(app) == ["I live in Linz."]
+    app.toggle(key="memory-history").set_value(True).run()
+    assert sorted(listed(app)) == ["I live in Graz.", "I live in Linz."]
+    over = next(row for row in component_data(app, "memories")[0]["rows"] if "Graz" in row["text"])
+    assert "no longer true" in [mark["words"] for mark in over["marks"]]
+
+
+def test_forgetting_shows_what_goes_along_and_overwrites_the_words(athena: Athena) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
+    source = MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
+    given = memory(HARBOUR, user="local", sources=(source,))
+    made = memory("Much is said of ports.", user="local", sources=(MemorySource(memory_id=given.id),))
+    athena.memories.apply("local", adding(given, made))
+    app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
+    assert "2 memories will be gone" in texts(app)
+    assert "goes along" in texts(app)
+    assert made.text in texts(app)
+    app.button(key="discard-memory").click().run()
+    assert athena.memory.list() == list(athena.memory.static)
+    assert "8443" not in athena.conversations.get(conversation).turns[0].question
+
+
+def test_the_words_stay_where_that_is_chosen(athena: Athena) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
+    source = MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
+    given = memory(HARBOUR, user="local", sources=(source,))
+    athena.memories.apply("local", adding(given))
+    app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
+    app.checkbox(key="forget-words").uncheck().run()
+    app.button(key="discard-memory").click().run()
+    assert athena.memory.list() == list(athena.memory.static)
+    assert HARBOUR in athena.conversations.get(conversation).turns[0].question
+
+
+def test_what_is_old_is_forgotten_and_what_is_pinned_stays(athena: Athena) -> None:
+    old, pinned = memory("Old.", user="local"), memory("Pinned.", user="local", pinned=True)
+    athena.memories.apply("local", adding(old, pinned))
+    app = forgetting(athena, "memory.forgetting(older_than=30.0)")
+    app.button(key="discard-memory").click().run()
+    assert [item.text for item in athena.memory.list() if item.tier != "static"] == ["Pinned."]
+    assert "Nothing would be forgotten" in texts(forgetting(athena, "memory.forgetting(older_than=30.0)"))
+
+
+def test_a_failure_to_forget_is_shown(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
+    [known] = kept(athena, HARBOUR)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StoreError("Cannot write 'athena.sqlite': it is read-only.", "Copy it.")
+
+    app = forgetting(athena, f"memory.forgetting([{known!r}])")
+    monkeypatch.setattr(type(athena.memories), "forget", refuse)
+    app.button(key="discard-memory").click().run()
+    assert not app.exception
+    assert "it is read-only" in texts(app).replace("\\", "")
+    assert athena.memory.get(known).text == HARBOUR
+
+
+def test_an_edit_is_kept_and_a_secret_is_not(athena: Athena) -> None:
+    [known] = kept(athena, HARBOUR)
+    app = dialog(athena, f"from ui.memory.listing import edit\nedit({known!r})")
+    app.text_area(key=f"edit-{known}").set_value("My password is hunter2secret!").run()
+    app.button(key="discard-edit").click().run()
+    assert "never kept" in texts(app)
+    assert athena.memory.get(known).text == HARBOUR
+    app.text_area(key=f"edit-{known}").set_value("It listens on port 9443.").run()
+    app.button(key="discard-edit").click().run()
+    assert not app.exception
+    assert athena.memory.get(known).text == "It listens on port 9443."
+
+
+def sides(athena: Athena) -> tuple[Memory, Memory]:
+    """A dispute of two sides."""
+    one, other = (memory(f"The tank holds {litres} l.", user="local", disputed="d") for litres in (40, 60))
+    athena.memories.apply("local", adding(one, other))
+    return one, other
+
+
+@pytest.mark.parametrize("kept_side", [0, 1])
+def test_a_dispute_is_decided_for_a_side(athena: Athena, run_app: Run, kept_side: int) -> None:
+    both = sides(athena)
+    app = show(run_app(athena, page="memory"), "To decide")
+    assert "Which is right?" in "".join(item.value for item in app.subheader)
+    app.button(key=f"right-{both[kept_side].id}").click().run()
+    assert not app.exception
+    [left] = [item for item in athena.memory.list() if item.tier != "static"]
+    assert (left.id, left.disputed) == (both[kept_side].id, "")
+    assert "Nothing is to be decided" in texts(app)
+
+
+def test_both_sides_of_a_dispute_can_be_right(athena: Athena, run_app: Run) -> None:
+    both = sides(athena)
+    app = show(run_app(athena, page="memory"), "To decide")
+    group = next(button.key for button in app.button if (button.key or "").startswith("both-"))
+    app.button(key=group).click().run()
+    left = [item for item in athena.memory.list() if item.tier != "static"]
+    assert {item.id for item in left} == {item.id for item in both}
+    assert not any(item.disputed for item in left)
+
+
+def test_what_a_document_no_longer_says_is_decided(athena: Athena, run_app: Run) -> None:
+    source = MemorySource(source="valves.md", start=0, end=4, quote="not there", file_hash="before")
+    given = memory("CB-9 is closed first.", user="local", origin="document", sources=(source,))
+    athena.memories.apply("local", adding(given))
+    app = show(run_app(athena, page="memory"), "To decide")
+    assert "Still true?" in "".join(item.value for item in app.subheader)
+    app.button(key=f"still-{given.id}").click().run()
+    assert not app.exception
+    left = athena.memory.get(given.id)
+    assert (left.stale, left.sources) == (False, ())
+    athena.memory.check_documents()
+    assert not athena.memory.get(given.id).stale
+
+
+def test_a_decision_that_cannot_be_written_is_said(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = sides(athena)
+    app = show(run_app(athena, page="memory"), "To decide")
+
+    def refuse(*_: Any, **__: Any) -> int:
+        raise StoreError("Cannot write 'athena.sqlite': it is read-only.", "Copy it.")
+
+    monkeypatch.setattr(type(athena.memories), "apply", refuse)
+    app.button(key=f"right-{one.id}").click().run()
+    assert not app.exception
+    assert "it is read-only" in texts(app).replace("\\", "")
+
+
+def test_the_graph_the_ranking_and_the_stream_are_drawn(athena: Athena, run_app: Run) -> None:
+    kept(athena, "Ada Lovelace works at Siemens.", "Ada Lovelace lives in Vienna.")
+    app = show(run_app(athena, page="memory"), "Graph")
+    [drawn] = component_data(app, "graph")
+    assert {node["name"] for node in drawn["nodes"]} >= {"Ada Lovelace"}
+    most, *_ = component_data(app, "ranking")
+    assert most["rows"][0]["name"]
+    [stream] = component_data(app, "stream")
+    assert stream["days"]
+
+
+def test_presets_and_persona_are_explained(athena: Athena, run_app: Run) -> None:
+    app = show(run_app(athena, page="memory"), "Settings")
+    said = texts(app)
+    for preset in ("none", "short_term", "agent", "inject", "generative", "graph"):
+        assert f"`{preset}`" in said
+    assert said.count("in use") == 1
+    assert "ATHENA_MEMORY" in said
+
+
+def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athena) -> None:
+    kept(athena, HARBOUR)
+    exported = athena.memory.export()
+    assert "Everything in this file is remembered already" in texts(importing(athena, exported))
+    assert "This is no export of memories" in texts(importing(athena, '{"memories": 1}')).replace("\\", "")
+    athena.memory.forget(athena.memory.forgetting(everything=True), everything=True)
+    app = importing(athena, exported)
+    assert "This would add 1 memory" in texts(app)
+    app.button(key="import").click().run()
+    assert not app.exception
+    assert [item.text for item in athena.memory.list() if item.tier != "static"] == [HARBOUR]
+
+
+def importing(athena: Athena, data: str) -> AppTest:
+    """What follows once a file was chosen."""
+    return dialog(athena, f"from ui.memory.transfer import _confirm\n_confirm({data!r})")
+
+
+def test_what_was_recalled_is_shown_apart_and_a_forgotten_one_as_forgotten(
+    athena: Athena, run_app: Run
+) -> None:
+    [known] = kept(athena, HARBOUR)
+    conversation = athena.conversations.create("Ports").info.id
+    stored: Answer = answered(recalled=(known, "gone"))
+    athena.conversations.save_turn(conversation, stored)
+    [view] = component_data(run_app(athena, c=conversation), "turn")
+    assert view["recalled"] == [
+        {"id": known, "text": HARBOUR, "forgotten": False},
+        {"id": "gone", "text": "(forgotten)", "forgotten": True},
+    ]
+    athena.memory.forget(athena.memory.forgetting([known]))
+    [view] = component_data(run_app(athena, c=conversation), "turn")
+    assert [item["forgotten"] for item in view["recalled"]] == [True, True]
+
+
+def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None:
+    [known] = kept(athena, HARBOUR)
+    conversation = athena.conversations.create("Ports").info.id
+    athena.conversations.save_turn(conversation, answered(recalled=(known,)))
+    app = run_app(athena, c=conversation)
+    app.session_state[AskedToForget.__name__] = AskedToForget(known)
+    app.run()
+    assert "1 memory will be gone" in texts(app)
+    app.session_state[AskedToForget.__name__] = AskedToForget(known)  # AppTest runs the page, not the dialog
+    app.button(key="discard-memory").click().run()
+    assert not app.exception
+    with pytest.raises(AthenaError):
+        athena.memory.get(known)
+    assert "will be gone" not in texts(app)
+
+
+def test_the_inspector_fills_in_what_was_recalled_and_kept(athena: Athena, run_app: Run) -> None:
+    from pipeline.messages import Message
+    from pipeline.steps.records import PromptStep, RecalledId, RecallStep, RememberStep
+
+    [known] = kept(athena, HARBOUR)
+    steps = (
+        RecallStep(recalled=(RecalledId(known, 0.9, 1.0, 0.5, 0.6),), considered=1, threshold=0.4),
+        PromptStep(messages=(Message("user", f"Just so you know: [memory {known}]"),), tokens=9),
+        RememberStep(added=("gone",)),
+    )
+    conversation = athena.conversations.create("Ports").info.id
+    athena.conversations.save_turn(conversation, replace(answered(), steps=steps))
+    app = run_app(athena, page="inspector", c=conversation)
+    tables = "".join(str(table.value) for table in app.dataframe)
+    assert HARBOUR in tables
+    assert "(forgotten)" in tables
+    assert f"Just so you know: {HARBOUR}" in "".join(code.value for code in app.code)
+    athena.memory.forget(athena.memory.forgetting([known]))
+    app.run()
+    assert "8443" not in "".join(str(table.value) for table in app.dataframe)
+    assert "8443" not in "".join(code.value for code in app.code)
+
+
+def test_many_are_listed_page_by_page(athena: Athena, run_app: Run) -> None:
+    athena.memories.apply("local", adding(*(memory(f"Fact {n}.", user="local") for n in range(100))))
+    app = run_app(athena, page="memory")
+    assert len(listed(app)) == memory_page.PAGE
+    app.button(key="memory-more").click().run()
+    assert len(listed(app)) == 2 * memory_page.PAGE

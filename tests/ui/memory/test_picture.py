@@ -1,0 +1,107 @@
+"""The graph, the ranking, the changes and the stream as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from memory.index import UserIndex
+from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
+from tests.contracts.memories import memory
+from tests.memory.fake_memories import FakeEncoder
+from ui.memory import picture
+
+WEEK = picture.WEEK_S
+NOW = 100 * WEEK
+NAMES = ("Ada", "Siemens", "Vienna", "Austria", "Fan", "Bus")
+RELATIONS = (("Ada", "works at", "Siemens"), ("Ada", "knows", "Siemens"), ("Siemens", "located in", "Vienna"),
+             ("Vienna", "located in", "Austria"), ("Fan", "powered by", "Bus"))  # fmt: skip
+
+
+@dataclass
+class Spoken:
+    """Mentions to be made, with their times."""
+
+    of: list[tuple[str, float]] = field(default_factory=list)
+
+    def index(self, *memories: Memory) -> UserIndex:
+        """All of it, as a user's index."""
+        known = UserMemories(
+            user="ann",
+            version=1,
+            memories=memories,
+            entities=tuple(Entity(id=name, user="ann", name=name, type="thing") for name in NAMES),
+            mentions=tuple(
+                Mention(id=f"m{number}", user="ann", entity_id=name, at=at, memory_id="said")
+                for number, (name, at) in enumerate(self.of)
+            ),
+            relations=tuple(
+                Relation(id=f"r{n}", user="ann", subject_id=a, label=label, object_id=b, at=float(n))
+                for n, (a, label, b) in enumerate(RELATIONS)
+            ),
+        )
+        return UserIndex(known, encoder=cast("Any", FakeEncoder()))
+
+
+def test_all_of_it_and_what_relates_it() -> None:
+    view = picture.graph_view(Spoken().index(), "")
+    assert {node["id"] for node in view["nodes"]} == set(NAMES)
+    assert {(edge["from"], edge["to"], edge["label"]) for edge in view["edges"]} == {
+        ("Ada", "Siemens", "works at, knows"), ("Siemens", "Vienna", "located in"),
+        ("Vienna", "Austria", "located in"), ("Fan", "Bus", "powered by"),
+    }  # fmt: skip
+
+
+def test_around_one_to_two_steps() -> None:
+    view = picture.graph_view(Spoken().index(), "Ada")
+    assert {node["id"]: node["distance"] for node in view["nodes"]} == {"Ada": 0, "Siemens": 1, "Vienna": 2}
+    assert view["chosen"] == "Ada"
+    assert picture.graph_view(Spoken().index(), "gone")["chosen"] == ""
+
+
+def test_no_more_are_drawn_than_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "DRAWN", 2)
+    view = picture.graph_view(Spoken([("Fan", 1.0), ("Bus", 2.0), ("Bus", 3.0)]).index(), "")
+    assert [node["id"] for node in view["nodes"]] == ["Bus", "Fan"]
+    assert "4 more are not drawn" in view["label"]
+
+
+def test_the_ranking_has_the_most_frequent_first() -> None:
+    view = picture.ranking_view(Spoken([("Ada", 1.0), ("Bus", 2.0), ("Bus", 3.0)]).index())
+    assert [(row["name"], row["words"], row["share"]) for row in view["rows"]] == [
+        ("Bus", "2 times", 1.0), ("Ada", "1 time", 0.5),
+    ]  # fmt: skip
+
+
+def test_changes_are_of_this_week_and_the_week_before() -> None:
+    before, after, long_ago = NOW - 1.5 * WEEK, NOW - 0.5 * WEEK, NOW - 5 * WEEK
+    spoken = [
+        ("Ada", after),
+        ("Ada", after),
+        ("Bus", before),
+        ("Fan", before),
+        ("Fan", after),
+        ("Vienna", long_ago),
+    ]
+    view = picture.changes_view(Spoken(spoken).index(), now=NOW)
+    assert [(row["name"], row["words"], row["detail"]) for row in view["rows"]] == [
+        ("Ada", "0 → 2", "New this week"), ("Bus", "1 → 0", "Not this week"),
+    ]  # fmt: skip
+
+
+def test_the_stream_is_by_day_the_latest_first_and_says_what_was_said() -> None:
+    said = memory("Ada took the bus.", user="ann", id="said")
+    index = Spoken([("Ada", NOW), ("Bus", NOW + 60), ("Fan", NOW - WEEK)]).index(said)
+    days = picture.stream_view(index, "")["days"]
+    assert [[entry["name"] for entry in day["entries"]] for day in days] == [["Bus", "Ada"], ["Fan"]]
+    assert days[0]["entries"][0]["said"] == "Ada took the bus."
+    of_one = picture.stream_view(index, "Fan")["days"]
+    assert [[entry["name"] for entry in day["entries"]] for day in of_one] == [["Fan"]]
+
+
+def test_what_is_said_of_one_is_said_once_the_latest_first() -> None:
+    assert picture.sentences(Spoken().index(), "Siemens") == [
+        "Siemens located in Vienna", "Ada knows Siemens", "Ada works at Siemens",
+    ]  # fmt: skip

@@ -1,0 +1,86 @@
+"""The view of whom and what was spoken of: the graph, one entity of it, the ranking and the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from memory import graph
+from ui.conversation.forgetting import user_memory
+from ui.memory import picture
+from ui.memory.listing import listed_rows
+from ui.memory.rows import rows
+from ui.shared import components
+from ui.shared.state import kept, sent
+from ui.shared.words import plain
+
+EMPTY = (
+    "Nobody and nothing was spoken of yet. Names in what you ask to be remembered are linked here; "
+    "with the preset `agent` or `graph`, those of all your messages are."
+)
+
+
+@dataclass(slots=True)
+class ChosenEntity:
+    """The entity that the graph is drawn around, by its id; "" = all of it."""
+
+    id: str = ""
+
+
+def graph_page() -> None:
+    """Draw the view."""
+    memory, chosen = user_memory(), kept(ChosenEntity)
+    index = memory.index
+    with index.lock:
+        if not index.entities:
+            st.markdown(EMPTY)
+            return
+        if chosen.id not in index.entities:
+            chosen.id = ""
+        drawn = picture.graph_view(index, chosen.id)
+        most, changed = picture.ranking_view(index), picture.changes_view(index, now=memory.clock())
+        stream = picture.stream_view(index, chosen.id)
+        said = picture.sentences(index, chosen.id)
+        naming = graph.neighbourhood(index, [chosen.id], depth=0).direct if chosen.id else ()
+        memories = [index.memories[known] for known in naming if known in index.memories]
+    with st.container(horizontal=True, vertical_alignment="center", key="graph-head"):
+        st.caption(plain(drawn["label"]))
+        st.button("Show all", icon=":material/zoom_out_map:", type="tertiary", key="graph-all",
+                  disabled=not chosen.id, on_click=_choose, args=("",))  # fmt: skip
+    components.graph(key="graph", data=drawn, on_open_change=lambda: _chosen("graph"))
+    if chosen.id:
+        _entity(said, picture_name=index.entities[chosen.id].name)
+        listed_rows(rows(memories), key="naming", otherwise="No memory names it: it is in an answer.")
+    left, right = st.columns(2)
+    with left:
+        _ranked("Spoken of most", most, key="most", otherwise="")
+    with right:
+        _ranked("Changes since last week", changed, key="changed", otherwise="Nothing has changed.")
+    st.subheader("Stream", anchor=False)
+    components.stream(key="stream", data=stream, on_open_change=lambda: _chosen("stream"))
+
+
+def _entity(said: list[str], *, picture_name: str) -> None:
+    st.subheader(plain(picture_name), anchor=False)
+    for sentence in said[: picture.LISTED]:
+        st.text(sentence)
+    if not said:
+        st.caption("Nothing relates it to anything else yet.")
+
+
+def _ranked(title: str, view: picture.View, *, key: str, otherwise: str) -> None:
+    st.subheader(title, anchor=False)
+    if view["rows"]:
+        components.ranking(key=key, data=view, on_open_change=lambda: _chosen(key))
+    else:
+        st.caption(otherwise)
+
+
+def _chosen(key: str) -> None:
+    if wanted := sent(key, "open"):
+        _choose(str(wanted["id"]))
+
+
+def _choose(entity_id: str) -> None:
+    kept(ChosenEntity).id = entity_id

@@ -1,0 +1,48 @@
+// The list of memories: what each says and why it was kept; buttons for its source, to edit, pin and forget.
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() });
+  mounted(parentElement, "memories", data, (root) => {
+    const focused = root.getRootNode().activeElement?.dataset?.key;
+    root.replaceChildren(element("ul", { class: "list" }, data.rows.map((row) => item(row, send))));
+    if (focused) [...root.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focused)?.focus();
+  });
+}
+
+function item(row, send) {
+  const acts = element("div", { class: "acts" },
+    row.can_change ? tool(row, "edit", "edit", "Edit", () => send("edit", { id: row.id })) : null,
+    row.can_change ? tool(row, "pin", "push_pin", row.pinned ? "Unpin" : "Pin: never forgotten by age",
+      () => send("pin", { id: row.id, pinned: !row.pinned }), row.pinned) : null,
+    row.can_forget ? tool(row, "forget", "delete", "Forget", () => send("forget", { id: row.id })) : null);
+  return element("li", { class: `memory${row.marks.length ? " marked" : ""}`, "data-id": row.id },
+    element("div", { class: "said" },
+      element("p", { class: "text" }, row.text),
+      row.marks.map((mark) => element("span", { class: "mark" }, icon(mark.icon), mark.words)),
+      row.score ? score(row.score) : null,
+      element("p", { class: "about" }, [row.when, row.about, row.importance === null ? "" : `importance ${row.importance}/10`]
+        .filter(Boolean).join(" · ")),
+      row.tags.length ? element("p", { class: "tags" }, row.tags.map((tag) => element("span", { class: "tag" }, tag))) : null,
+      row.why || row.source ? element("p", { class: "why" }, row.why, row.why && row.source ? " " : "",
+        row.source ? element("button", { class: "source", "data-key": `${row.id}-source`,
+          "aria-label": `Where it comes from: ${row.source}`, onclick: () => send("source", { id: row.id }) },
+        icon("format_quote"), row.source) : null) : null),
+    acts);
+}
+
+function tool(row, name, symbol, label, act, pressed) {
+  return element("button", { class: `tool ${name}`, title: label, "aria-label": `${label}: ${clip(row.text, 60)}`,
+    "aria-pressed": pressed === undefined ? null : String(pressed), "data-key": `${row.id}-${name}`, onclick: act }, icon(symbol));
+}
+
+function score(found) {
+  const fill = element("span", {});
+  fill.style.width = `${Math.round(found.share * 100)}%`;
+  return element("p", { class: "score", title: found.parts },
+    element("span", { class: "value" }, found.value),
+    element("span", { class: "bar", "aria-hidden": "true" }, fill),
+    element("span", { class: "parts" }, found.parts));
+}
+
+const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
