@@ -10,10 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from memory.extracting import reads_as_instruction, without_secrets
 from memory.ids import id_of
 from memory.index import plain
 from memory.shapes import memory_shape
@@ -32,12 +33,17 @@ from pipeline.stores.memories import (
     Relation,
     Tier,
 )
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
 
 FORMAT = 1
 NO_EXPORT = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
+
+
+FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999
+Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
 
 
 class _Source(BaseModel):
@@ -65,11 +71,11 @@ class _Memory(BaseModel):
     trusted: bool = True
     stale: bool = False
     dispute: str = ""
-    valid_at: datetime | float | None = None
-    invalid_at: datetime | float | None = None
-    created_at: datetime | float
-    expired_at: datetime | float | None = None
-    accessed_at: datetime | float | None = None
+    valid_at: Time | None = None
+    invalid_at: Time | None = None
+    created_at: Time
+    expired_at: Time | None = None
+    accessed_at: Time | None = None
     accesses: int = 0
     sources: tuple[_Source, ...] = ()
     why: str = ""
@@ -92,7 +98,7 @@ class _Event(BaseModel):
     id: str
     memory_id: str
     action: str
-    at: datetime | float
+    at: Time
     other_id: str = ""
 
 
@@ -162,8 +168,8 @@ def export_markdown(index: UserIndex) -> str:
 def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     """The rows of an export, or of a vector store's JSON; raises `AthenaError` for anything else."""
     try:
-        found = json.loads(data)
-    except ValueError as error:
+        found = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
+    except (ValueError, RecursionError) as error:
         raise AthenaError(f"This is no export of memories: it is not JSON ({error}).", NO_EXPORT) from error
     try:
         if isinstance(found, dict) and "documents" in found:
@@ -174,6 +180,8 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise AthenaError(f"This is no export of memories: {where}: {first['msg']}.", NO_EXPORT) from error
+    except (OverflowError, ValueError) as error:
+        raise AthenaError(f"This is no export of memories: a time is none ({error}).", NO_EXPORT) from error
 
 
 def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:
@@ -205,7 +213,7 @@ def _bare(memory: Memory) -> Memory:
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:
     return MemoryChanges(
-        memories=tuple(memory.row(user) for memory in export.memories),
+        memories=tuple(_guarded(memory.row(user)) for memory in export.memories),
         entities=_typed(Entity, export.entities, user),
         mentions=_typed(Mention, export.mentions, user),
         relations=_typed(Relation, export.relations, user),
@@ -218,13 +226,20 @@ def _rows(export: _Export, *, user: str) -> MemoryChanges:
     )
 
 
+def _guarded(memory: Memory) -> Memory:
+    """A memory as it would have been kept here: without secrets, and an instruction is not trusted."""
+    text = without_secrets(memory.text)
+    trusted = memory.trusted and (memory.tier == "static" or not reads_as_instruction(text))
+    return replace(memory, text=text, object=without_secrets(memory.object), trusted=trusted)
+
+
 def _typed(kind: Any, rows: Sequence[Mapping[str, Any]], user: str) -> Any:
     adapter = TypeAdapter(kind)
     read = []
     for row in rows:
         values = {**row, "user": user}
         if "at" in values:
-            values["at"] = _seconds(TypeAdapter(datetime | float).validate_python(values["at"]))
+            values["at"] = _seconds(TypeAdapter(Time).validate_python(values["at"]))
         read.append(adapter.validate_python(values))
     return tuple(read)
 
