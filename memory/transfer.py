@@ -190,25 +190,25 @@ def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:
 
 
 def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
-    """An import without what is there already: the same id as it is, or the same words, live."""
-    live = {plain(item.text): item.id for item in index.memories.values() if item.live}
+    """An import without what is there already, as it is or changed: the same id, or the same words, live."""
+    known = set(index.memories)
+    live = {plain(item.text) for item in index.memories.values() if item.live}
     kept = []
     for memory in changes.memories:
-        old = index.memories.get(memory.id)
-        same = old is not None and _bare(old) == _bare(memory)
-        if same or (memory.live and live.get(plain(memory.text), memory.id) != memory.id):
+        words = plain(memory.text)
+        if memory.id in known or (memory.live and words in live):
             continue
         kept.append(memory)
+        known.add(memory.id)
         if memory.live:
-            live[plain(memory.text)] = memory.id
-    return replace(changes, memories=tuple(kept))
-
-
-def _bare(memory: Memory) -> Memory:
-    """A memory without what an export leaves out, and what a second reading would change."""
-    if memory.tier == "static":
-        memory = replace(memory, created_at=0.0)
-    return replace(memory, embedding=b"", embedded_by="")
+            live.add(words)
+    return replace(
+        changes,
+        memories=tuple(kept),
+        entities=tuple(item for item in changes.entities if item.id not in index.entities),
+        mentions=tuple(item for item in changes.mentions if item.id not in index.mentions),
+        relations=tuple(item for item in changes.relations if item.id not in index.relations),
+    )
 
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:

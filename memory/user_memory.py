@@ -365,7 +365,7 @@ class UserMemory:
             return transfer.export_json(index, events, now=self.clock())
 
     def would_import(self, data: str) -> Sequence[Memory]:
-        """The memories that an import would add or change; nothing is written. Raises for a bad one."""
+        """The memories that an import would add; nothing is written. Raises for a bad one."""
         from memory import transfer
 
         read = transfer.read_import(data, user=self.user, now=self.clock())

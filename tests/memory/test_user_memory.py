@@ -292,3 +292,13 @@ def test_half_a_surrogate_pair_is_no_obstacle(mine: UserMemory) -> None:
     mine.search(half)
     mine.import_(json.dumps({"documents": [half]}))
     assert sorted(item.text for item in mine.list()) == ["Rex ? is a dog.", "Rex ? is a dog. Still."]
+
+
+def test_an_import_leaves_what_is_there_as_it_is(mine: UserMemory) -> None:
+    (memory_id,) = mine.add("My sister Clara Weber lives in Bonn.").added
+    before = mine.export()
+    mine.edit(memory_id, "My sister Clara Weber lives in Berlin.")
+    entities = dict(mine.index.entities)
+    mine.import_(before)
+    assert mine.get(memory_id).text == "My sister Clara Weber lives in Berlin."
+    assert {known: mine.index.entities[known] for known in entities} == entities
