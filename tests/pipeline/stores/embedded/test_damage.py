@@ -297,12 +297,14 @@ def test_a_damaged_memory_is_an_error_and_what_is_whole_is_saved(tmp_path: Path,
         athena.memories.events("ann")
 
 
-def test_doctor_looks_at_memories(tmp_path: Path) -> None:
+def test_damaged_memories_are_named_by_doctor_and_in_the_way_of_no_ingest(tmp_path: Path) -> None:
     prepare(tmp_path)
     with closing(open_data(tmp_path)) as athena:
         athena.memories.apply("ann", MemoryChanges(memories=(memory("It hums."),)))
         assert athena.diagnose().ok
         sql(tmp_path / "data", "UPDATE memory SET tags = '['")
+        (tmp_path / "manual" / "new.md").write_text("# New\n\nIt is new.\n")
+        assert athena.ingest([tmp_path / "manual"]).added == ("new.md",)
         [check] = [check for check in athena.diagnose().checks if check.name == "memories"]
     assert (check.ok, check.detail) == (False, "cannot be read: those of ann")
     assert "--salvage" in check.fix
