@@ -18,7 +18,7 @@ from memory.extracting import reads_as_instruction, without_secrets
 from memory.ids import id_of
 from memory.index import plain
 from memory.shapes import memory_shape
-from memory.times import in_seconds, iso
+from memory.times import in_seconds, iso, local_day
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import (
     Category,
@@ -302,8 +302,8 @@ def _plain(item: Mention | Relation | MemoryEvent) -> dict[str, Any]:
 def _line(memory: Memory) -> str:
     notes = [
         memory.category,
-        f"since {(iso(memory.valid_at or memory.created_at) or '')[:10]}",
-        f"until {(iso(memory.invalid_at) or '')[:10]}" if memory.invalid_at is not None else "",
+        f"since {local_day(memory.created_at if memory.valid_at is None else memory.valid_at)}",
+        f"until {local_day(memory.invalid_at)}" if memory.invalid_at is not None else "",
         *(name for name in ("pinned", "stale") if getattr(memory, name)),
         "disputed" if memory.disputed else "",
         "" if memory.trusted else "not trusted",
