@@ -505,7 +505,9 @@ def _gaps(message: str, spans: Sequence[tuple[int, int]], *, start: int, end: in
 
 
 def _why(kept: str, rated: str) -> str:
-    """Why it was kept, and why it is this important, as sentences."""
+    """Why it was kept, and why it is this important, as sentences; what was asked for needs one."""
+    if kept == ASKED_FOR:
+        return kept
     rated = rated.strip().rstrip(".")
     return f"{kept} Importance: {rated}." if rated else kept
 

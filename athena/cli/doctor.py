@@ -45,10 +45,10 @@ def _salvage(data_dir: Path | None, into: Path, *, as_json: bool) -> None:
 
 
 def doctor_text(diagnosis: Diagnosis) -> RenderableType:
-    """Each check with a tick or a cross, and how to fix it."""
+    """Each check with a tick, a dash (it works without) or a cross, and how to fix it."""
     lines: list[RenderableType] = []
     for check in diagnosis.checks:
-        mark = ("✓ ", "green") if check.ok else ("✗ ", "red")
+        mark = ("✗ ", "red") if not check.ok else ("– ", "yellow") if check.fix else ("✓ ", "green")
         lines.append(Text.assemble(mark, (f"{check.name}: ", "bold"), check.detail))
         if check.fix:
             lines.append(Text(f"    {check.fix}", style="dim" if check.ok else "yellow"))
