@@ -45,6 +45,7 @@ format: setup  ## put the code in order
 attack: setup  ## attack the program for ten minutes at most, and write the table in docs/security.md
 	@scripts/chromium.sh
 	@$(python) -m bench.attack $(options)
+
 lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versions: options=--upgrade)
 	@scripts/lock.sh $(options)
 

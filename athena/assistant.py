@@ -6,6 +6,7 @@ for what it needs: an ingest that has nothing to do imports neither LlamaIndex n
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from athena.models import Models
 from athena.once import made_once
 from athena.settings import Settings
 from pipeline.answering.remembering import filled_in, memories_named
+from pipeline.errors import AthenaError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from pipeline.stores.server import OrphanReport, ServerStore
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
+
+logger = logging.getLogger(__name__)
 
 
 def open_athena(settings: Settings) -> Athena:
@@ -130,9 +134,15 @@ class Athena:
         self._check_memories()
 
     def _check_memories(self) -> None:
-        """Mark what is remembered of documents as stale where they do not say it any more."""
-        for user in self.memories.users():
-            self.memory_of(user).check_documents()
+        """Mark what is remembered of documents as stale where they do not say it any more.
+
+        What cannot be marked now is looked at again before it is recalled.
+        """
+        try:
+            for user in self.memories.users():
+                self.memory_of(user).check_documents()
+        except AthenaError as error:
+            logger.warning("memories of documents are not checked yet: %s", error)
 
     def sentence_cutter(self) -> SentenceCutter:
         """Cuts sections into sentences no longer than the embedding model reads."""

@@ -127,6 +127,7 @@ def _stored(athena: Athena) -> list[Check]:
         index,
         _text(found),
         _run("conversations", lambda: _conversations(athena)),
+        _run("memories", lambda: _memories(athena)),
         _run("vectors", lambda: _vectors(athena, found.vectors)),
         _run("words", lambda: _words(athena)),
         _run("search", lambda: _searches(athena)),
@@ -150,6 +151,18 @@ def _conversations(athena: Athena) -> Check:
             unreadable.append(info.title or info.id)
     detail = f"cannot be read: {', '.join(unreadable)}" if unreadable else "all can be read"
     return Check("conversations", not unreadable, detail, SALVAGE if unreadable else "")
+
+
+def _memories(athena: Athena) -> Check:
+    unreadable = []
+    for user in athena.memories.users():
+        try:
+            athena.memories.load(user)
+            athena.memories.events(user)
+        except StoreDamaged:
+            unreadable.append(user)
+    detail = f"cannot be read: those of {', '.join(unreadable)}" if unreadable else "all can be read"
+    return Check("memories", not unreadable, detail, SALVAGE if unreadable else "")
 
 
 def _vectors(athena: Athena, damaged: int) -> Check:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,6 +35,7 @@ def user_memory(
     """The memory of one user."""
     from memory.documents import Documents
     from memory.static import static_of
+    from memory.times import UserZone
     from memory.user_memory import UserMemory
 
     return UserMemory(
@@ -45,7 +45,7 @@ def user_memory(
         static=static_of(persona, user=user),
         find_model=partial(_model, find_llm),
         documents=Documents(hashes=partial(_hashes, store), text=partial(_text, store)),
-        zone=datetime.now().astimezone().tzinfo,  # type: ignore[arg-type]
+        zone=UserZone(),
     )
 
 

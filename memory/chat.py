@@ -13,12 +13,11 @@ from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
 from memory.recall import Reading, within
 from memory.remember import NOTHING_ASKED, Said
-from memory.times import now
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers
 from pipeline.answering.remembering import MemoryReply, Recalled, Recollection
-from pipeline.errors import UnknownConversation
+from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import MemoryChanges
 
@@ -157,12 +156,15 @@ class RememberingChat:
 
     def _corrected(self, message: str) -> bool:
         preset = self.memory.preset
-        return preset.commands and not preset.statements and self.memory.remembering.corrects(message)
+        try:
+            return preset.commands and not preset.statements and self.memory.remembering.corrects(message)
+        except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
+            return False
 
     def _restated(self, message: str, *, turn_id: str) -> MemoryReply:
         if self.private is not None:
             return self._not_kept()
-        step = self.memory.remembering.turn(Said(turn_id=turn_id, question=message, at=now()))
+        step = self.memory.remembering.turn(Said(turn_id=turn_id, question=message, at=self.memory.clock()))
         return self._confirmation(step)
 
     def _forgotten(self, shown: Turn | None, *, words: bool) -> MemoryReply:
@@ -228,7 +230,11 @@ class RememberingChat:
         step = RememberStep(preset=preset.name, secrets=kinds)
         if self.private is not None:
             return replace(step, status="skipped", detail=self.why_private)
-        if not self.memory.remembering.keeps(message):
+        try:
+            keeps = self.memory.remembering.keeps(message)
+        except AthenaError as error:  # it is tried again after the answer, and at the next start
+            return replace(step, status="failed", detail=str(error))
+        if not keeps:
             why = NOTHING_ASKED if preset.commands else NOTHING_KEPT
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
         return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))

@@ -71,7 +71,7 @@ def would_forget(found: Sequence[Memory], *, query: str, by_id: bool) -> str:
     if not found:
         return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget."
     listed = "\n".join(_line(memory) for memory in found[:MOST])
-    more = f"\n- and {counted(len(found) - MOST, 'more memory').replace('memorys', 'memories')}"
+    more = f"\n- and {counted(len(found) - MOST, 'more memory')}"
     what = f"--search {shlex.quote(query)}" if query else "--all"
     if by_id:
         what = " ".join(memory.id for memory in found)
@@ -85,7 +85,7 @@ def would_forget(found: Sequence[Memory], *, query: str, by_id: bool) -> str:
 
 def forgotten(number: int, *, words: bool) -> str:
     """What was done after a yes."""
-    gone = counted(number, "memory").replace("memorys", "memories")
+    gone = counted(number, "memory")
     where = "its words in the conversations, too" if words else "the words in the conversations stay"
     return f"Forgotten: {gone}; {where}." if number else "There was nothing left to forget."
 

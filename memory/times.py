@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import AthenaError
@@ -30,6 +30,35 @@ def iso(seconds: float | None) -> str | None:
     if seconds is None:
         return None
     return (EPOCH + timedelta(microseconds=round(seconds * 1e6))).isoformat(timespec="microseconds")
+
+
+class UserZone(tzinfo):
+    """The zone of this machine, with its summer time: what was said in July of January had another offset."""
+
+    def utcoffset(self, moment: datetime | None, /) -> timedelta | None:
+        """How far local time is ahead."""
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, _: datetime | None, /) -> None:
+        """Nobody asks."""
+
+    def tzname(self, moment: datetime | None, /) -> str | None:
+        """Its short name."""
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, moment: datetime, /) -> datetime:
+        """A time of UTC as it is here."""
+        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+
+
+def local(seconds: float) -> datetime:
+    """A time as a user's clock shows it."""
+    return (EPOCH + timedelta(microseconds=round(seconds * 1e6))).astimezone()
+
+
+def local_day(seconds: float | None) -> str:
+    """The day of a time where the user is, as "2026-03-14"; "" for None."""
+    return "" if seconds is None else local(seconds).date().isoformat()
 
 
 def read_date(text: str, *, name: str = "date") -> float:

@@ -10,14 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from memory.extracting import reads_as_instruction, without_secrets
 from memory.ids import id_of
 from memory.index import plain
 from memory.shapes import memory_shape
-from memory.times import in_seconds, iso
+from memory.times import in_seconds, iso, local_day
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import (
     Category,
@@ -32,12 +33,17 @@ from pipeline.stores.memories import (
     Relation,
     Tier,
 )
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
 
 FORMAT = 1
 NO_EXPORT = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
+
+
+FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999
+Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
 
 
 class _Source(BaseModel):
@@ -65,11 +71,11 @@ class _Memory(BaseModel):
     trusted: bool = True
     stale: bool = False
     dispute: str = ""
-    valid_at: datetime | float | None = None
-    invalid_at: datetime | float | None = None
-    created_at: datetime | float
-    expired_at: datetime | float | None = None
-    accessed_at: datetime | float | None = None
+    valid_at: Time | None = None
+    invalid_at: Time | None = None
+    created_at: Time
+    expired_at: Time | None = None
+    accessed_at: Time | None = None
     accesses: int = 0
     sources: tuple[_Source, ...] = ()
     why: str = ""
@@ -92,7 +98,7 @@ class _Event(BaseModel):
     id: str
     memory_id: str
     action: str
-    at: datetime | float
+    at: Time
     other_id: str = ""
 
 
@@ -162,8 +168,8 @@ def export_markdown(index: UserIndex) -> str:
 def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     """The rows of an export, or of a vector store's JSON; raises `AthenaError` for anything else."""
     try:
-        found = json.loads(data)
-    except ValueError as error:
+        found = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
+    except (ValueError, RecursionError) as error:
         raise AthenaError(f"This is no export of memories: it is not JSON ({error}).", NO_EXPORT) from error
     try:
         if isinstance(found, dict) and "documents" in found:
@@ -174,6 +180,8 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise AthenaError(f"This is no export of memories: {where}: {first['msg']}.", NO_EXPORT) from error
+    except (OverflowError, ValueError) as error:
+        raise AthenaError(f"This is no export of memories: a time is none ({error}).", NO_EXPORT) from error
 
 
 def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:
@@ -182,30 +190,30 @@ def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:
 
 
 def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
-    """An import without what is there already: the same id as it is, or the same words, live."""
-    live = {plain(item.text): item.id for item in index.memories.values() if item.live}
+    """An import without what is there already, as it is or changed: the same id, or the same words, live."""
+    known = set(index.memories)
+    live = {plain(item.text) for item in index.memories.values() if item.live}
     kept = []
     for memory in changes.memories:
-        old = index.memories.get(memory.id)
-        same = old is not None and _bare(old) == _bare(memory)
-        if same or (memory.live and live.get(plain(memory.text), memory.id) != memory.id):
+        words = plain(memory.text)
+        if memory.id in known or (memory.live and words in live):
             continue
         kept.append(memory)
+        known.add(memory.id)
         if memory.live:
-            live[plain(memory.text)] = memory.id
-    return replace(changes, memories=tuple(kept))
-
-
-def _bare(memory: Memory) -> Memory:
-    """A memory without what an export leaves out, and what a second reading would change."""
-    if memory.tier == "static":
-        memory = replace(memory, created_at=0.0)
-    return replace(memory, embedding=b"", embedded_by="")
+            live.add(words)
+    return replace(
+        changes,
+        memories=tuple(kept),
+        entities=tuple(item for item in changes.entities if item.id not in index.entities),
+        mentions=tuple(item for item in changes.mentions if item.id not in index.mentions),
+        relations=tuple(item for item in changes.relations if item.id not in index.relations),
+    )
 
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:
     return MemoryChanges(
-        memories=tuple(memory.row(user) for memory in export.memories),
+        memories=tuple(_guarded(memory.row(user)) for memory in export.memories),
         entities=_typed(Entity, export.entities, user),
         mentions=_typed(Mention, export.mentions, user),
         relations=_typed(Relation, export.relations, user),
@@ -218,13 +226,20 @@ def _rows(export: _Export, *, user: str) -> MemoryChanges:
     )
 
 
+def _guarded(memory: Memory) -> Memory:
+    """A memory as it would have been kept here: without secrets, and an instruction is not trusted."""
+    text = without_secrets(memory.text)
+    trusted = memory.trusted and (memory.tier == "static" or not reads_as_instruction(text))
+    return replace(memory, text=text, object=without_secrets(memory.object), trusted=trusted)
+
+
 def _typed(kind: Any, rows: Sequence[Mapping[str, Any]], user: str) -> Any:
     adapter = TypeAdapter(kind)
     read = []
     for row in rows:
         values = {**row, "user": user}
         if "at" in values:
-            values["at"] = _seconds(TypeAdapter(datetime | float).validate_python(values["at"]))
+            values["at"] = _seconds(TypeAdapter(Time).validate_python(values["at"]))
         read.append(adapter.validate_python(values))
     return tuple(read)
 
@@ -287,8 +302,8 @@ def _plain(item: Mention | Relation | MemoryEvent) -> dict[str, Any]:
 def _line(memory: Memory) -> str:
     notes = [
         memory.category,
-        f"since {(iso(memory.valid_at or memory.created_at) or '')[:10]}",
-        f"until {(iso(memory.invalid_at) or '')[:10]}" if memory.invalid_at is not None else "",
+        f"since {local_day(memory.created_at if memory.valid_at is None else memory.valid_at)}",
+        f"until {local_day(memory.invalid_at)}" if memory.invalid_at is not None else "",
         *(name for name in ("pinned", "stale") if getattr(memory, name)),
         "disputed" if memory.disputed else "",
         "" if memory.trusted else "not trusted",

@@ -22,6 +22,7 @@ from memory.remember import Complete, Remembering
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.documents import Documents
@@ -138,6 +139,7 @@ class UserMemory:
         return recall.recallable(reading.found, preset), reading
 
     def _search(self, query: str, **given: Any) -> Reading:
+        query = well_formed(query)
         return recall.search(self.index, query, encoder=self.indexes.encoder, options=self.options, **given)
 
     def _with_other_sides(self, found: Sequence[Found]) -> Sequence[Found]:
@@ -214,9 +216,10 @@ class UserMemory:
 
     def add(self, text: str) -> RememberStep:
         """Keep a text, decided as in a chat: it may replace what it corrects. Raises for a secret."""
-        if not text.strip():
+        text = well_formed(text).strip()
+        if not text:
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
-        step = self.remembering.added(text.strip())
+        step = self.remembering.added(text)
         if step.secrets:
             raise AthenaError(
                 left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."
@@ -225,7 +228,7 @@ class UserMemory:
 
     def edit(self, memory_id: str, text: str) -> Memory:
         """Say it otherwise; its id stays, its old words are gone. Raises for secrets and static memory."""
-        text = text.strip()
+        text = well_formed(text).strip()
         if not text:
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
         if found := secrets_in(text):
@@ -362,7 +365,7 @@ class UserMemory:
             return transfer.export_json(index, events, now=self.clock())
 
     def would_import(self, data: str) -> Sequence[Memory]:
-        """The memories that an import would add or change; nothing is written. Raises for a bad one."""
+        """The memories that an import would add; nothing is written. Raises for a bad one."""
         from memory import transfer
 
         read = transfer.read_import(data, user=self.user, now=self.clock())

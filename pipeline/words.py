@@ -11,5 +11,7 @@ def well_formed(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, which takes an "s" for all numbers but one: "1 row", "1,200 rows"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """A number with its noun, in the plural for all numbers but one: "1 row", "1,200 rows", "2 memories"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{number:,} {noun}s"

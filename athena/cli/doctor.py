@@ -61,6 +61,7 @@ def salvage_text(saved: Salvage, into: Path) -> RenderableType:
         counted(saved.documents, "document"),
         counted(saved.conversations, "conversation"),
         counted(saved.turns, "answer"),
+        counted(saved.memories, "memory"),
     )
     lost = [Text(f"Lost: {source}", style="yellow") for source in saved.lost]
     return Group(

@@ -392,14 +392,17 @@ def would_forget_text(memories: Sequence[Memory]) -> RenderableType:
 
 def events_text(events: Sequence[MemoryEvent]) -> RenderableType:
     """What was done and when."""
-    from memory.times import iso
+    from memory.times import local
 
     if not events:
         return Text("Nothing was done yet.", style="dim")
     table = _table("at", "", "id", "other")
     for event in events:
         table.add_row(
-            (iso(event.at) or "")[:19], event.action.lower(), event.memory_id[:8], event.other_id[:8]
+            f"{local(event.at):%Y-%m-%d %H:%M:%S}",
+            event.action.lower(),
+            event.memory_id[:8],
+            event.other_id[:8],
         )
     return table
 
@@ -423,11 +426,11 @@ def _table(*columns: str) -> Table:
 
 
 def _day(memory: Memory) -> str:
-    from memory.times import iso
+    from memory.times import local_day
 
     since = memory.created_at if memory.valid_at is None else memory.valid_at
-    until = f" to {(iso(memory.invalid_at) or '')[:10]}" if memory.invalid_at is not None else ""
-    return f"{(iso(since) or '')[:10]}{until}"
+    until = f" to {local_day(memory.invalid_at)}" if memory.invalid_at is not None else ""
+    return f"{local_day(since)}{until}"
 
 
 def _notes(memory: Memory) -> list[str]:

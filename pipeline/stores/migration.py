@@ -177,11 +177,16 @@ def _missing(source: Memories, target: Memories, user: str) -> tuple[MemoryChang
     taken = {row.id for row in newer}
     texts = {(row.tier, row.text) for row in there.memories if row.live and row.id not in taken}
     memories = tuple(row for row in newer if not row.live or (row.tier, row.text) not in texts)
+    mentions = _of_present(_lacking(wanted.mentions, there.mentions), forgotten)
+    relations = _of_present(_lacking(wanted.relations, there.relations), forgotten)
+    named = {mention.entity_id for mention in mentions}
+    named |= {end for relation in relations for end in (relation.subject_id, relation.object_id)}
+    entities = _lacking(wanted.entities, there.entities)
     changes = MemoryChanges(
         memories=memories,
-        entities=_lacking(wanted.entities, there.entities),
-        mentions=_of_present(_lacking(wanted.mentions, there.mentions), forgotten),
-        relations=_of_present(_lacking(wanted.relations, there.relations), forgotten),
+        entities=tuple(entity for entity in entities if not forgotten or entity.id in named),
+        mentions=mentions,
+        relations=relations,
         events=tuple(event for event in here if event.id not in known_ids),
     )
     return changes, there.version

@@ -33,6 +33,7 @@ class FakeAthena:
     def __init__(self, folder: Path, *, store: Any, encoder: Any = ENCODER, **given: Any) -> None:
         self.settings = Settings(data_dir=folder, **given.pop("settings", {}))
         known = {"encoder": encoder, "encoder_choice": GOOD, "conversations": SimpleNamespace(list=list)}
+        known["memories"] = SimpleNamespace(users=list)
         self._given = known | {"store": store, "embedded_store": store} | given
 
     def __getattr__(self, name: str) -> Any:
@@ -65,7 +66,8 @@ def test_all_is_well(manual: EmbeddedStore, tmp_path: Path) -> None:
     diagnosis = run(manual, tmp_path)
     assert diagnosis.ok
     assert [item.name for item in diagnosis.checks] == [
-        "python", "data folder", "index", "text", "conversations", "vectors", "words", "search",
+        "python", "data folder", "index", "text", "conversations", "memories", "vectors", "words",
+        "search",
         "embedding works", "embedding", "cross-encoder", "language model",
     ]  # fmt: skip
     assert (

@@ -163,14 +163,15 @@ def test_what_a_kill_left_is_caught_up_once(talk: Talk) -> None:
     assert talk.conversations.unremembered("local") == []
 
 
+@pytest.mark.parametrize("question", ["What feeds the cabin fan?", "Tell me what feeds the cabin fan."])
 def test_an_answer_goes_without_where_the_memory_cannot_be_read(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
     def broken(*_: Any) -> int:
         raise StoreError("The disk is gone.")
 
     monkeypatch.setattr(EmbeddedMemories, "version", broken)
-    answer = talk.chat().answer("What feeds the cabin fan?")
+    answer = talk.chat().answer(question)
     assert answer.citations
     assert step_of(answer.steps, RecallStep).status == "failed"
     assert "Nothing was recalled: The disk is gone." in answer.notices

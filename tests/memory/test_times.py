@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 
-from memory.times import DATE_FIX, iso, read_date
+from memory.extracting.dates import validity_of
+from memory.times import DATE_FIX, UserZone, iso, local_day, read_date
 from pipeline.errors import AthenaError
 
 
@@ -18,6 +22,26 @@ from pipeline.errors import AthenaError
 )
 def test_a_time_keeps_its_zone(text: str, read: str) -> None:
     assert iso(read_date(text)) == read
+
+
+@pytest.fixture
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_berlin")
+@pytest.mark.parametrize("day", ["2026-01-03", "2026-07-03"])
+def test_a_day_is_shown_as_it_was_said_where_the_user_is(day: str) -> None:
+    begun = validity_of(
+        f"I have lived in Bonn since {day}.", said_at=read_date("2026-08-01"), zone=UserZone()
+    ).valid_at
+    assert begun == read_date(f"{day}T00:00")
+    assert local_day(begun) == day
+    assert iso(begun) != iso(read_date(f"{day}T00:00+00:00"))
 
 
 def test_a_day_means_its_end() -> None:

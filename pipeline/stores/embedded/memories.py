@@ -7,12 +7,25 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from pipeline.stores.embedded import erasing
 from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
+from pipeline.stores.embedded.memory_rows import (
+    ENTITY,
+    EVENT,
+    MEMORY,
+    MENTION,
+    RELATION,
+    SOURCE,
+    read_entity,
+    read_event,
+    read_memory,
+    read_mention,
+    read_relation,
+    read_source,
+)
 from pipeline.stores.erasing import Erasing, written_forms
 from pipeline.stores.memories import (
     Entity,
@@ -29,12 +42,6 @@ from pipeline.stores.memories import (
     text_hash,
 )
 
-_MEMORY = [field.name for field in fields(Memory) if field.name != "sources"]
-_SOURCE = [field.name for field in fields(MemorySource)]
-_ENTITY = [field.name for field in fields(Entity)]
-_MENTION = [field.name for field in fields(Mention)]
-_RELATION = [field.name for field in fields(Relation)]
-_EVENT = [field.name for field in fields(MemoryEvent)]
 _TABLES = ("memory", "entity", "mention", "relation")
 
 
@@ -71,20 +78,18 @@ class EmbeddedMemories:
         with self._pool.borrow() as connection, snapshot(connection):
             version = _version(connection, user)
             sources = _sources(connection, user)
-            memories = connection.execute(_select("memory", _MEMORY), (user,)).fetchall()
-            entities = connection.execute(_select("entity", _ENTITY), (user,)).fetchall()
-            mentions = connection.execute(_select("mention", _MENTION), (user,)).fetchall()
-            relations = connection.execute(_select("relation", _RELATION), (user,)).fetchall()
-        return UserMemories(
-            user=user,
-            version=version,
-            memories=_by_time((_memory(row, sources) for row in memories), "created_at"),
-            entities=_by_time(map(_entity, entities), "name"),
-            mentions=_by_time((Mention(**dict(zip(_MENTION, row, strict=True))) for row in mentions), "at"),
-            relations=_by_time(
-                (Relation(**dict(zip(_RELATION, row, strict=True))) for row in relations), "at"
-            ),
-        )
+            memories = connection.execute(_select("memory", MEMORY), (user,)).fetchall()
+            entities = connection.execute(_select("entity", ENTITY), (user,)).fetchall()
+            mentions = connection.execute(_select("mention", MENTION), (user,)).fetchall()
+            relations = connection.execute(_select("relation", RELATION), (user,)).fetchall()
+            return UserMemories(
+                user=user,
+                version=version,
+                memories=_by_time((read_memory(row, sources) for row in memories), "created_at"),
+                entities=_by_time(map(read_entity, entities), "name"),
+                mentions=_by_time((read_mention(row) for row in mentions), "at"),
+                relations=_by_time((read_relation(row) for row in relations), "at"),
+            )
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
@@ -94,10 +99,10 @@ class EmbeddedMemories:
 
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
         """What was done, oldest first; of one memory, or of all."""
-        query = f"{_select('memory_event', _EVENT)} AND ? IN ('', memory_id) ORDER BY at, number"
+        query = f"{_select('memory_event', EVENT)} AND ? IN ('', memory_id) ORDER BY at, number"
         with self._pool.borrow() as connection:
             rows = connection.execute(query, (user, memory_id)).fetchall()
-        return [MemoryEvent(**dict(zip(_EVENT, row, strict=True))) for row in rows]
+            return [read_event(row) for row in rows]
 
     def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
         """As `apply`, and then no file of the store holds a byte of it; raises `ErasureIncomplete`."""
@@ -152,66 +157,50 @@ def _write(connection: sqlite3.Connection, user: str, changes: MemoryChanges, *,
     for row in changes.rows:
         _insert_row(connection, row)
     connection.executemany(
-        _insert("memory_event", _EVENT, or_="IGNORE"),
-        [{name: getattr(event, name) for name in _EVENT} for event in changes.events],
+        _insert("memory_event", EVENT, or_="IGNORE"),
+        [{name: getattr(event, name) for name in EVENT} for event in changes.events],
     )
     connection.execute("INSERT OR REPLACE INTO memory_user VALUES (?, ?)", (user, version + 1))
     return version + 1
 
 
-_INSERT_MEMORY = _insert("memory", [*_MEMORY, "hash"])
-_INSERT_SOURCE = _insert("memory_source", ["user", "owner", "position", *_SOURCE])
-_INSERT_ENTITY = _insert("entity", _ENTITY)
-_INSERT_MENTION = _insert("mention", _MENTION)
-_INSERT_RELATION = _insert("relation", _RELATION)
+_INSERT_MEMORY = _insert("memory", [*MEMORY, "hash"])
+_INSERT_SOURCE = _insert("memory_source", ["user", "owner", "position", *SOURCE])
+_INSERT_ENTITY = _insert("entity", ENTITY)
+_INSERT_MENTION = _insert("mention", MENTION)
+_INSERT_RELATION = _insert("relation", RELATION)
 
 
 def _insert_row(connection: sqlite3.Connection, row: Row) -> None:
     match row:
         case Memory():
-            given = {name: getattr(row, name) for name in _MEMORY}
+            given = {name: getattr(row, name) for name in MEMORY}
             given |= {"tags": _json(row.tags), "hash": text_hash(row.text)}
             connection.execute(_INSERT_MEMORY, given)
             connection.executemany(_INSERT_SOURCE, list(_source_rows(row)))
         case Entity():
-            given = {name: getattr(row, name) for name in _ENTITY}
+            given = {name: getattr(row, name) for name in ENTITY}
             given |= {"aliases": _json(row.aliases), "attributes": _json(dict(row.attributes))}
             connection.execute(_INSERT_ENTITY, given)
         case Mention():
-            connection.execute(_INSERT_MENTION, {name: getattr(row, name) for name in _MENTION})
+            connection.execute(_INSERT_MENTION, {name: getattr(row, name) for name in MENTION})
         case Relation():
-            connection.execute(_INSERT_RELATION, {name: getattr(row, name) for name in _RELATION})
+            connection.execute(_INSERT_RELATION, {name: getattr(row, name) for name in RELATION})
 
 
 def _source_rows(memory: Memory) -> Iterator[dict[str, Any]]:
     for position, source in enumerate(memory.sources):
         place = {"user": memory.user, "owner": memory.id, "position": position}
-        yield place | {name: getattr(source, name) for name in _SOURCE}
+        yield place | {name: getattr(source, name) for name in SOURCE}
 
 
 def _sources(connection: sqlite3.Connection, user: str) -> dict[str, list[MemorySource]]:
     """The sources of all of a user's memories, by memory."""
-    query = f"{_select('memory_source', ['owner', *_SOURCE])} ORDER BY owner, position"
+    query = f"{_select('memory_source', ['owner', *SOURCE])} ORDER BY owner, position"
     found: dict[str, list[MemorySource]] = defaultdict(list)
     for owner, *source in connection.execute(query, (user,)).fetchall():
-        found[owner].append(MemorySource(**dict(zip(_SOURCE, source, strict=True))))
+        found[owner].append(read_source(source))
     return found
-
-
-def _memory(row: Sequence[Any], sources: dict[str, list[MemorySource]]) -> Memory:
-    given = dict(zip(_MEMORY, row, strict=True))
-    for name in ("pinned", "trusted", "stale"):
-        given[name] = bool(given[name])
-    success, tags = given["success"], given["tags"]
-    given["success"] = None if success is None else bool(success)
-    given["tags"] = () if tags == "[]" else tuple(json.loads(tags))
-    return Memory(**given, sources=tuple(sources.get(given["id"], ())))
-
-
-def _entity(row: Sequence[Any]) -> Entity:
-    given = dict(zip(_ENTITY, row, strict=True))
-    aliases, attributes = tuple(json.loads(given["aliases"])), json.loads(given["attributes"])
-    return Entity(**given | {"aliases": aliases, "attributes": attributes})
 
 
 def _by_time(rows: Iterable[Any], name: str) -> tuple[Any, ...]:

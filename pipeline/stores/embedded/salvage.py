@@ -24,6 +24,7 @@ from pipeline.stores.embedded.database import (
     unwritable,
 )
 from pipeline.stores.embedded.examining import damaged_documents
+from pipeline.stores.embedded.memory_rows import drop_damaged_memories
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
 from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS, MIGRATIONS
 
@@ -49,6 +50,7 @@ class Salvage:
     conversations: int
     turns: int
     lost: tuple[str, ...]
+    memories: int
 
 
 def salvage(folder: Path, into: Path) -> Salvage:
@@ -94,13 +96,14 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         lost = _drop_damaged(new)
         _drop_orphans(new)
         drop_damaged_turns(new)
+        drop_damaged_memories(new)
         new.execute(COUNT_TURNS)
         _mend_state(new)
-    documents, conversations, turns = (
+    documents, conversations, turns, memories = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for table in ("document", "conversation", "turn")
+        for table in ("document", "conversation", "turn", "memory")
     )
-    return Salvage(documents, conversations, turns, lost)
+    return Salvage(documents, conversations, turns, lost, memories)
 
 
 def _copy_table(damaged: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:

@@ -181,7 +181,9 @@ def test_a_memory_that_both_have_stays_as_it_was_changed_last_and_a_forgotten_on
     source: Pair, target: Pair
 ) -> None:
     rows = [memory(f"{name}.", id=name) for name in ("older", "newer", "forgotten")]
-    source[2].apply("ann", adding(*rows, events=tuple(event(row.id, "ADD", 1.0) for row in rows)))
+    named = Mention(id="m", user="ann", entity_id="e", at=1.0, memory_id="forgotten")
+    known = {"entities": (Entity(id="e", user="ann", name="Clara"),), "mentions": (named,)}
+    source[2].apply("ann", adding(*rows, **known, events=tuple(event(row.id, "ADD", 1.0) for row in rows)))
     copy(source, target)
     source[2].apply(
         "ann", adding(replace(rows[1], text="Newer here."), events=(event("newer", "UPDATE", 3.0),))
@@ -189,9 +191,10 @@ def test_a_memory_that_both_have_stays_as_it_was_changed_last_and_a_forgotten_on
     target[2].apply(
         "ann", adding(replace(rows[0], text="Newer there."), events=(event("older", "UPDATE", 2.0),))
     )
-    gone = MemoryChanges(removed=("forgotten",), events=(event("forgotten", "DELETE", 2.0),))
+    gone = MemoryChanges(removed=("forgotten", "e", "m"), events=(event("forgotten", "DELETE", 2.0),))
     target[2].forget("ann", gone)
     target[2].apply("ann", adding(memory("Said in both.", id="there")))
     source[2].apply("ann", adding(memory("Said in both.", id="here")))
     assert copy(source, target).memories == 1
     assert sorted(texts(target[2].load("ann"))) == ["Newer here.", "Newer there.", "Said in both."]
+    assert target[2].load("ann").entities == ()

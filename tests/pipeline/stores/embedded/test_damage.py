@@ -23,10 +23,12 @@ from pipeline.stores.embedded.salvage import salvage
 from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, MIGRATIONS
 from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, search_index
+from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource
+from tests.contracts.memories import memory
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import FILES
-from tests.pipeline.stores.embedded.damage import attack
+from tests.pipeline.stores.embedded.damage import attack, open_data, prepare
 
 ENCODER = FakeEncoder()
 QUESTIONS = ["broken fan", "LN2 tank OFFLINE", "antenna"]
@@ -261,6 +263,51 @@ def test_a_damaged_turn_is_an_error_of_its_conversation(tmp_path: Path, damage: 
         assert conversations.get(good).info.title == "good"
         with pytest.raises(StoreDamaged, match="--salvage"):
             conversations.get(bad)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "memory SET text = CAST('x' AS BLOB) WHERE id = 'bad'",
+        "memory SET tags = '[' WHERE id = 'bad'",
+        "memory SET tags = '{}' WHERE id = 'bad'",
+        "memory SET created_at = 'x' WHERE id = 'bad'",
+        "memory_source SET start = 'x' WHERE owner = 'bad'",
+        "entity SET aliases = '['",
+        "memory_event SET at = 'x' WHERE memory_id = 'bad'",
+    ],
+)
+def test_a_damaged_memory_is_an_error_and_what_is_whole_is_saved(tmp_path: Path, damage: str) -> None:
+    with closing(open_data(tmp_path)) as athena:
+        rows = memory("It hums.", id="good"), memory("It rattles.", id="bad", sources=(MemorySource(end=2),))
+        entity = Entity(id="e", user="ann", name="fan")
+        events = [MemoryEvent(id=row.id, user="ann", memory_id=row.id, action="ADD", at=1.0) for row in rows]
+        changes = MemoryChanges(memories=rows, entities=(entity,), events=tuple(events))
+        athena.memories.apply("ann", changes)
+        sql(tmp_path / "data", f"UPDATE {damage}")
+        with pytest.raises(StoreDamaged, match="--salvage"):
+            athena.memories.load("ann")
+            athena.memories.events("ann")
+    saved = salvage(tmp_path / "data", tmp_path / "saved" / "data")
+    assert saved.memories in (1, 2)
+    with closing(open_data(tmp_path / "saved")) as athena:
+        kept = {row.id for row in athena.memories.load("ann").memories}
+        assert "good" in kept
+        assert len(kept) == saved.memories
+        athena.memories.events("ann")
+
+
+def test_damaged_memories_are_named_by_doctor_and_in_the_way_of_no_ingest(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    with closing(open_data(tmp_path)) as athena:
+        athena.memories.apply("ann", MemoryChanges(memories=(memory("It hums."),)))
+        assert athena.diagnose().ok
+        sql(tmp_path / "data", "UPDATE memory SET tags = '['")
+        (tmp_path / "manual" / "new.md").write_text("# New\n\nIt is new.\n")
+        assert athena.ingest([tmp_path / "manual"]).added == ("new.md",)
+        [check] = [check for check in athena.diagnose().checks if check.name == "memories"]
+    assert (check.ok, check.detail) == (False, "cannot be read: those of ann")
+    assert "--salvage" in check.fix
 
 
 # -- salvage ------------------------------------------------------------------------------------------
