@@ -29,6 +29,7 @@ from memory.ids import id_of, new_id
 from memory.index import plain
 from memory.indexes import Indexes
 from memory.presets import Preset
+from memory.reasons import WAS_ASKED_FOR
 from memory.times import now
 from pipeline.errors import ModelError
 from pipeline.steps.records import RememberStep
@@ -54,7 +55,6 @@ _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 ASKING = "Remember that "
 NOTHING_ASKED = "nothing was asked to be remembered"
 LEAST_WORDS = 3  # of what is kept although no rule reads it
-ASKED_FOR = "You asked to remember it."
 STATED = "You said it."
 QUESTION = "You asked it, and it was answered."
 SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
@@ -247,7 +247,7 @@ class Remembering:
 
     def _candidate(self, item: Statement, said: Said, *, asked: bool = False) -> Candidate:
         asked = asked or item.asked_for
-        why = _why(ASKED_FOR if asked else STATED, item.importance_why)
+        why = _why(WAS_ASKED_FOR if asked else STATED, item.importance_why)
         kept = Memory(
             id=new_id(),
             user=self.user,
@@ -291,7 +291,7 @@ class Remembering:
                 user=self.user,
                 text=text,
                 importance=rating.rating / 10,
-                why=_why(ASKED_FOR, rating.explanation) if trusted else INSTRUCTION_NOTE,
+                why=_why(WAS_ASKED_FOR, rating.explanation) if trusted else INSTRUCTION_NOTE,
                 trusted=trusted,
                 valid_at=said.at,
                 created_at=self.clock(),
@@ -506,7 +506,7 @@ def _gaps(message: str, spans: Sequence[tuple[int, int]], *, start: int, end: in
 
 def _why(kept: str, rated: str) -> str:
     """Why it was kept, and why it is this important, as sentences; what was asked for needs one."""
-    if kept == ASKED_FOR:
+    if kept == WAS_ASKED_FOR:
         return kept
     rated = rated.strip().rstrip(".")
     return f"{kept} Importance: {rated}." if rated else kept

@@ -9,6 +9,7 @@ from dataclasses import replace
 from memory.extracting import importance_of
 from memory.extracting.records import Importance
 from memory.ids import new_id
+from memory.reasons import WAS_ASKED_FOR
 from memory.upkeep.model_output import first_object
 from pipeline.errors import ModelError
 from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent
@@ -44,9 +45,14 @@ def rate(text: str, *, complete: Callable[[str], str] | None = None) -> Importan
 def rated(
     memories: Iterable[Memory], *, now: float, complete: Callable[[str], str] | None = None
 ) -> MemoryChanges:
-    """The memories with new ratings; those that stay as they are are left out."""
+    """The memories with new ratings; those that stay as they are are left out.
+
+    Rules know no better than who asked for a memory to be kept.
+    """
     changed = []
     for memory in memories:
+        if complete is None and memory.why == WAS_ASKED_FOR:
+            continue
         found = rate(memory.text, complete=complete)
         after = replace(memory, importance=found.rating / 10, why=found.explanation)
         if after != memory:

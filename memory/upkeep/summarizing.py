@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memory.extracting import entities_in
+from memory.extracting import entities_in, reads_as_instruction, secrets_in
 from memory.ids import id_of, new_id
 from memory.upkeep.evicting import summary
 from pipeline.answering.citations import without_markers
@@ -17,12 +17,14 @@ from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent, MemoryS
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from pipeline.stores.conversations import Conversation
+    from pipeline.stores.conversations import Conversation, Turn
 
 LEAST_IMPORTANT = 5
 LINES = 2
 LINE_WORDS = 40
 TOPICS = 5
+FEWEST_TURNS = 2  # a single question is no conversation
+ABOUT = "A conversation about: "
 UNRATED = 0.5  # importance of what was not rated
 WHY = "It stands for memories that matter least."
 OF_CONVERSATION = "It stands for a past conversation."
@@ -100,11 +102,14 @@ def summarized(
 def conversation_summary(
     conversation: Conversation, *, user: str, now: float, complete: Callable[[str], str] | None = None
 ) -> Memory | None:
-    """A conversation in at most 50 words, its topics as tags; None where nothing was said.
+    """A conversation in at most 50 words, its topics as tags; None where hardly anything was said.
 
-    Its id is of the conversation and what was said: the same again adds nothing.
+    Its id is of the conversation and what was said: the same again adds nothing. What has a secret or reads
+    like an instruction is left out.
     """
-    turns = [turn for turn in conversation.turns if turn.answer.mode not in ("reply", "memory")]
+    turns = [turn for turn in conversation.turns if _is_telling(turn)]
+    if len(turns) < FEWEST_TURNS:
+        return None
     said = [
         message
         for turn in turns
@@ -116,6 +121,8 @@ def conversation_summary(
     text = summary(said, complete=complete)
     if not text:
         return None
+    if complete is None:  # what was asked, in its own words
+        text = f"{ABOUT}{text}"
     names = Counter(entity.name for turn in turns for entity in entities_in(turn.question))
     return Memory(
         id=id_of(user, "conversation", conversation.info.id, str(len(turns))),
@@ -125,6 +132,7 @@ def conversation_summary(
         origin="system",
         tags=tuple(name for name, _ in names.most_common(TOPICS)),
         importance=UNRATED,
+        trusted=not reads_as_instruction(text),
         why=OF_CONVERSATION,
         subject=conversation.info.id,
         predicate="summary",
@@ -135,6 +143,12 @@ def conversation_summary(
             for turn in turns
         ),
     )
+
+
+def _is_telling(turn: Turn) -> bool:
+    asked = turn.question
+    plain = not (secrets_in(asked) or reads_as_instruction(asked))
+    return plain and turn.answer.mode not in ("reply", "memory")
 
 
 def _shortened(text: str, words: int) -> str:

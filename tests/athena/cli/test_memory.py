@@ -168,9 +168,13 @@ def test_a_chat_remembers_recalls_and_forgets(manual: Run) -> None:
 
 
 def test_a_past_conversation_is_summarised_once(manual: Run) -> None:
-    manual("ask", "What feeds the cabin fan?")
+    first = manual("ask", "What feeds the cabin fan?", "--json")
+    assert manual("memory", "summarize", "--conversations", "--json") == {"memories": []}, "one question"
+    manual("ask", "How loud is it?", "--conversation", first["conversation_id"])
     (made,) = manual("memory", "summarize", "--conversations", "--json")["memories"]
-    assert made["kind"] == "summary"
+    assert (made["kind"], made["text"]) == (
+        "summary", "A conversation about: What feeds the cabin fan?; How loud is it?"
+    )  # fmt: skip
     assert made["sources"][0]["quote"] == "What feeds the cabin fan?"
     assert manual("memory", "summarize", "--conversations", "--json") == {"memories": []}
 
