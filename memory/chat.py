@@ -288,7 +288,9 @@ class RememberingChat:
 
     def _note(self, conversation_id: str, turn_id: str, done: RememberStep) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored now."""
-        if (turn := self._stored(conversation_id, turn_id)) is not None:
+        with self.memory.index.lock:  # what is forgotten between the two would come back
+            if (turn := self._stored(conversation_id, turn_id)) is None:
+                return
             steps = tuple(done if isinstance(item, RememberStep) else item for item in turn.answer.steps)
             self.conversations.save_turn(conversation_id, replace(turn.answer, steps=steps))
 

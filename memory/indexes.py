@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.index import UserIndex, embedded_text
-from pipeline.errors import MemoriesChanged
+from pipeline.errors import MemoriesChanged, StoreError
 from pipeline.stores.memories import Memories, Memory, MemoryChanges
 
 if TYPE_CHECKING:
@@ -46,18 +46,20 @@ class Indexes:
                 while len(self._of) >= MOST_USERS:
                     self._of.pop(next(iter(self._of)))
                 self._of[user] = index
-        if missing := index.unembedded:
-            self._embed(user, index, missing)
+        if index.unembedded:
+            self._embed(user, index)
         return index
 
-    def _embed(self, user: str, index: UserIndex, missing: Sequence[Memory]) -> None:
+    def _embed(self, user: str, index: UserIndex) -> None:
         """Embed what was stored without this model, once for all processes."""
-        changes = MemoryChanges(memories=tuple(self.embedded(missing)))
         with index.lock:
+            changes = MemoryChanges(memories=tuple(self.embedded(index.unembedded)))
+            if not changes:
+                return
             try:
                 version = self.memories.apply(user, changes, expected=index.version)
-            except MemoriesChanged:
-                version = index.version  # written by another: read again at the next use
+            except StoreError:  # written by another, or not to be written: the vectors are this process's
+                version = index.version
             index.follow(changes, version=version)
 
     def embedded(self, memories: Sequence[Memory]) -> list[Memory]:

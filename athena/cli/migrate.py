@@ -36,9 +36,7 @@ def migration_text(done: Migration, to: str) -> str:
     """What a copy between stores did."""
     before = (done.documents_unchanged, done.conversations_unchanged, done.memories_unchanged)
     there = "; {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
-    documents, conversations = (
-        counted(done.documents, "document"),
-        counted(done.conversations, "conversation"),
-    )
-    memories = "1 memory" if done.memories == 1 else f"{done.memories:,} memories"
+    documents = counted(done.documents, "document")
+    conversations = counted(done.conversations, "conversation")
+    memories = counted(done.memories, "memory")
     return f"{documents}, {conversations} and {memories} copied{there}.\nUse them with ATHENA_STORE={to}."

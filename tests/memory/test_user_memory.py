@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from memory.user_memory import UserMemory
-from pipeline.errors import AthenaError, MemoriesChanged
+from pipeline.errors import AthenaError, MemoriesChanged, StoreError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 from tests.memory.conftest import DAY, Clock
 from tests.memory.fake_memories import FakeMemories
@@ -302,3 +302,14 @@ def test_an_import_leaves_what_is_there_as_it_is(mine: UserMemory) -> None:
     mine.import_(before)
     assert mine.get(memory_id).text == "My sister Clara Weber lives in Berlin."
     assert {known: mine.index.entities[known] for known in entities} == entities
+
+
+def test_what_another_model_embedded_is_found_although_nothing_can_be_written(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    def full() -> None:
+        raise StoreError("The disk is full.", "Free some space.")
+
+    memories.apply("local", MemoryChanges(memories=(Memory(id="a", user="local", text="Rex is a dog."),)))
+    memories.before_apply = full
+    assert texts(mine, "dog") == ["Rex is a dog."]

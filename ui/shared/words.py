@@ -29,7 +29,7 @@ def files(number: int) -> str:
 
 def memories(number: int) -> str:
     """A number of memories in words."""
-    return "1 memory" if number == 1 else f"{number:,} memories"
+    return counted(number, "memory")
 
 
 def local_time(seconds: float) -> str:
