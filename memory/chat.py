@@ -33,6 +33,7 @@ PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off"
 UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
+NOT_CONFIRMED = "what would be forgotten was not confirmed"
 AFTER = "after the answer is shown"
 
 
@@ -119,6 +120,9 @@ class RememberingChat:
         if command is None and self._corrected(message):
             return self._restated(message, turn_id=turn_id)
         if command is None:
+            if replies.NO.fullmatch(message.strip()):
+                step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=NOT_CONFIRMED)
+                return MemoryReply(text=replies.NOT_FORGOTTEN, step=step)
             shown = self._confirmed(message, conversation_id, turn_id=turn_id)
             return self._forgotten(shown, words="keep" not in message.casefold())
         step = RememberStep(preset=self.memory.preset.name)
@@ -144,8 +148,9 @@ class RememberingChat:
         )
 
     def _confirmed(self, message: str, conversation_id: str, *, turn_id: str = "") -> Turn | None:
-        """The last turn, where it showed what would be forgotten and the message says yes to that."""
-        if not conversation_id or not replies.YES.fullmatch(message.strip()):
+        """The last turn, where it showed what would be forgotten and the message says yes or no to that."""
+        answers = (replies.YES, replies.NO)
+        if not conversation_id or not any(answer.fullmatch(message.strip()) for answer in answers):
             return None
         turns = [turn for turn in self.conversations_of.get(conversation_id).turns if turn.id != turn_id]
         if not turns or turns[-1].answer.mode != "memory" or not turns[-1].answer.recalled:
@@ -245,8 +250,12 @@ class RememberingChat:
             self._remember_soon(turn.answer, at=turn.started_at)
 
     def catch_up(self) -> None:
-        """Remember the turns that an earlier process did not come to, soon."""
-        if self.private is None:
+        """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
+        if self.private is not None:
+            return
+        if self.memory.remembering.complete is None:
+            self._caught_up()
+        else:
             self.after.add(self._caught_up)
 
     def _caught_up(self) -> None:

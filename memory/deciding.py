@@ -173,6 +173,7 @@ class Deciding:
             and old.kind == "fact"
             and old.subject == new.subject
             and _telling(old) != _telling(new)
+            and not _of_another_thing(old, new)
             and cosine(old, new) >= SAME_MATTER
         ]
 
@@ -252,6 +253,15 @@ def _begun(memory: Memory) -> float:
 def _telling(memory: Memory) -> frozenset[str]:
     """The numbers and the negations of a statement."""
     return frozenset(found.casefold().rstrip(".,:") for found in _TELLING.findall(memory.text))
+
+
+def _of_another_thing(old: Memory, new: Memory) -> bool:
+    """Whether word by word more differs than one thing, or a number in the first half: "crate 1 holds …"."""
+    one, other = (re.findall(r"\w+", memory.text.casefold()) for memory in (old, new))
+    if len(one) != len(other):
+        return False
+    places = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    return len(places) > 1 or any(place < len(one) / 2 for place in places)
 
 
 def _names(old: Memory, candidate: Candidate) -> bool:

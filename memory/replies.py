@@ -17,24 +17,33 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
+_AGREED = r"yes|yep|yeah|yup|sure|ok|okay|do it"
+_WHAT = r"(?:it|that|them|all|everything)"
 YES = re.compile(
-    r"(?:yes|yes,? please|yes,? (?:forget|do) (?:it|that|them|all|everything)|(?:forget|do) (?:it|them)"
+    rf"(?:{_AGREED}|yes,? please(?: do(?: it)?)?|yes,? (?:forget|do) {_WHAT}|(?:forget|do) (?:it|them)"
     r"|yes,? but (?:keep|leave) the words)[.!]*",
     re.IGNORECASE,
 )
+_KEEP = r"(?:don['’]?t|keep (?:it|them))"
+NO = re.compile(rf"(?:no|nope|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*", re.IGNORECASE)
+NOT_FORGOTTEN = "Nothing was forgotten."
 MOST = 20  # memories in a reply
 MOST_SAID = 5  # messages in a reply
 LONGEST = 200  # characters of each
 OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
 ONLY_NAMES = "Only names of what you spoke of are kept. To forget these: athena memory forget --all --yes"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
+SECRETS = (
+    "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
+    "delete that."
+)
 UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
 
 
 def kept(step: RememberStep, memory: UserMemory) -> str:
     """The confirmation of what was asked to be remembered."""
     if step.secrets:
-        return f"{step.detail} Secrets are never remembered."
+        return f"{step.detail} {SECRETS}"
     lines = [f"- {named(known)}" for known in step.added]
     said = [f"Remembered:\n\n{chr(10).join(lines)}"] if lines else []
     if again := (*step.known, *step.touched):

@@ -20,8 +20,10 @@ from memory.presets import PRESETS, Preset
 from memory.recall import Found, Reading
 from memory.remember import Complete, Remembering
 from memory.times import Moment, now
+from pipeline.analysis import analyse
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
+from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -327,7 +329,7 @@ class UserMemory:
                 )
         if search:
             found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
-            given += [item.memory.id for item in found]
+            given += [memory.id for memory in _nearest_in_words(search, [item.memory for item in found])]
         if older_than is not None:
             given += forgetting.older_than(index, older_than, now=self.clock())
         if everything:
@@ -520,3 +522,11 @@ class UserMemory:
                     raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
                 found.append(entity.id)
             return graph.neighbourhood(index, found, depth=depth)
+
+
+def _nearest_in_words(query: str, found: Sequence[Memory]) -> Sequence[Memory]:
+    """Those that share the most of a query's words; all where none shares any."""
+    wanted = set(content_terms(query))
+    shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
+    most = max(shared, default=0)
+    return [memory for memory, count in zip(found, shared, strict=True) if count == most]

@@ -34,6 +34,12 @@ ON_PHONE = frozenset({"first-visit", "answer-with-evidence", "not-in-the-manuals
 QUESTION = "The LN2 tank shows OFFLINE. What can be the reason and what do I do?"
 ABOARD = "The CO2 bed is saturated. How do I regenerate it?"
 OUTSIDE = "Who won the football world cup in 1998?"
+REMEMBERED = (
+    "Remember that CB-4 is part of the LN2 rack.",
+    "Remember that Ada Lovelace works at Siemens.",
+    "Remember that CB-4 is powered by BUS-2.",
+    "Remember that I prefer short answers, the command first.",
+)
 
 
 def main() -> None:
@@ -51,7 +57,9 @@ def main() -> None:
         model = {"ollama_url": given.ollama} if given.ollama else {"llm": "none"}
         with serving(data_dir, **model) as address, sync_playwright() as playwright:
             expect.set_options(timeout=PATIENCE_MS)
-            browser = playwright.chromium.launch(executable_path=chromium(playwright), args=list(FLAGS))
+            browser = playwright.chromium.launch(
+                executable_path=chromium(playwright.chromium), args=list(FLAGS)
+            )
             _take(browser, address, given.out)
             browser.close()
 
@@ -97,6 +105,17 @@ def _journey(app: App, shoot: Callable[[str], None]) -> None:
     expect(app.answered(1)).to_be_visible()
     shoot("not-in-the-manuals")
     _mission(app, shoot)
+    _memory(app, shoot)
+
+
+def _memory(app: App, shoot: Callable[[str], None]) -> None:
+    app.open("/?u=Ada")
+    for number, told in enumerate(REMEMBERED, start=1):
+        app.ask(told)
+        app.answered(number)
+    app.open("/memory?u=Ada")
+    expect(app.page.locator(".memory")).to_have_count(len(REMEMBERED))
+    shoot("memory")
 
 
 def _mission(app: App, shoot: Callable[[str], None]) -> None:

@@ -20,7 +20,8 @@ _NO_VALUE = (
     r"|null|false|true)\b))"
 )
 _VALUE = rf"{_NO_VALUE}[\"'“`]?(?P<value>[^\s\"'”`,;]{{3,}}?)(?=[\"'”`]?(?:[.,;!?]*(?:\s|$)|[,;\"'”`]))"
-_WORD = r"(?:pass ?words?|passwd|pass ?codes?|pwd|pin(?: code| number)?)"
+_WORD = r"(?:pas{1,2} ?wor[dt]s?|passwd|pass ?codes?|pwd|pin(?: code| number)?)"
+_LOOSE = r"(?:pw|combination|(?:access|alarm|door|entry|gate|lock|locker|safe|unlock) codes?)"  # of somebody
 _KEY = (
     r"(?:api[ _-]?keys?|access[ _-]?keys?|secret[ _-]?keys?|client[ _-]?secrets?"
     r"|(?:auth|access|bearer|refresh|api|session)?[ _-]?tokens?|secrets?|credentials?)"
@@ -98,6 +99,7 @@ _SHAPES: tuple[tuple[SecretKind, str, Callable[[str], bool]], ...] = (
     (SecretKind.PASSWORD, r"(?i)\b[a-z][a-z+]*://[^\s:/@]+:(?P<value>[^\s@/]{2,})@", bool),
     (SecretKind.PASSWORD, rf"(?i)\bpass ?phrase{_FOR}{_IS}{_NO_VALUE}(?P<value>[^.;!?\n]{{3,}})", bool),
     (SecretKind.PASSWORD, rf"(?i){_WHOSE}{_WORD}{_FOR}{_IS}{_VALUE}", bool),
+    (SecretKind.PASSWORD, rf"(?i){_WHOSE}{_LOOSE}{_FOR}{_IS}{_VALUE}", _has_digit_or_sign),
     (SecretKind.PASSWORD, rf"(?i)(?<![\w:])\w*{_WORD}\w*(?:=|:[ ]?|[ ]=[ ]){_VALUE}", bool),
     (SecretKind.PASSWORD, rf"(?i)\b{_WORD}{_FOR}{_IS}{_VALUE}", _has_digit_or_sign),
     (SecretKind.CARD, r"(?i)\b(?:cvv|cvc|security code)\d?(?: is|:|=)? ?(?P<value>\d{3,4})\b", bool),

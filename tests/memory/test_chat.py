@@ -363,3 +363,53 @@ def test_a_note_on_a_turn_brings_no_forgotten_word_back(talk: Talk, monkeypatch:
     forgetting[0].join(10)
     assert talk.texts() == []
     assert "Bonn" not in repr(chat.turns)
+
+
+@pytest.mark.parametrize("yes", ["yep", "ok", "yes please do it"])
+def test_other_words_for_yes_forget_as_well(talk: Talk, yes: str) -> None:
+    chat = talk.chat()
+    chat.answer("remember that my callsign is Foxtrot")
+    chat.answer("forget my callsign")
+    assert "Forgotten" in chat.answer(yes).text
+    assert not talk.memory.list()
+
+
+def test_no_forgets_nothing_and_says_so(talk: Talk) -> None:
+    chat = talk.chat()
+    assert chat.answer("no").mode != "memory"
+    chat.answer("remember that my callsign is Foxtrot")
+    chat.answer("forget my callsign")
+    assert chat.answer("no, keep it").text == "Nothing was forgotten."
+    assert [item.object for item in talk.memory.list()] == ["Foxtrot"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "pls remeber that my bunk is number 3",
+        "dont forget that my bunk is number 3",
+        "No, remember that my bunk is number 3",
+        "plz rember my bunk is number 3",
+    ],
+)
+def test_hurried_requests_are_understood(talk: Talk, message: str) -> None:
+    assert talk.chat().answer(message).mode == "memory"
+    assert talk.texts() == ["my bunk is number 3"]
+
+
+def test_a_number_in_the_subject_is_another_thing(talk: Talk) -> None:
+    for text in (
+        "crate 1 holds widgets",
+        "crate 2 holds widgets",
+        "bus A voltage was 28 V yesterday",
+        "bus B voltage was 31 V yesterday",
+    ):
+        talk.chat().answer(f"remember that {text}")
+    assert not [item for item in talk.memory.list() if item.disputed]
+
+
+def test_only_what_shares_most_words_is_forgotten_by_a_search(talk: Talk) -> None:
+    for number in range(4):
+        talk.memory.add(f"the probe {number} flies around planet{number}")
+    found = talk.memory.forgetting(search="planet2")
+    assert [item.text for item in found.memories] == ["the probe 2 flies around planet2"]

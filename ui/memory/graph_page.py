@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -42,6 +43,7 @@ def graph_page() -> None:
         most, changed = picture.ranking_view(index), picture.changes_view(index, now=memory.clock())
         stream = picture.stream_view(index, chosen.id)
         said = picture.sentences(index, chosen.id)
+        named = index.entities[chosen.id].name if chosen.id else ""
         naming = graph.neighbourhood(index, [chosen.id], depth=0).direct if chosen.id else ()
         memories = [index.memories[known] for known in naming if known in index.memories]
     with st.container(horizontal=True, vertical_alignment="center", key="graph-head"):
@@ -50,7 +52,7 @@ def graph_page() -> None:
                   disabled=not chosen.id, on_click=_choose, args=("",))  # fmt: skip
     components.graph(key="graph", data=drawn, on_open_change=lambda: _chosen("graph"))
     if chosen.id:
-        _entity(said, picture_name=index.entities[chosen.id].name)
+        _entity(named, said)
         listed_rows(rows(memories), key="naming", otherwise="No memory names it: it is in an answer.")
     left, right = st.columns(2)
     with left:
@@ -61,8 +63,8 @@ def graph_page() -> None:
     components.stream(key="stream", data=stream, on_open_change=lambda: _chosen("stream"))
 
 
-def _entity(said: list[str], *, picture_name: str) -> None:
-    st.subheader(plain(picture_name), anchor=False)
+def _entity(name: str, said: Sequence[str]) -> None:
+    st.subheader(plain(name), anchor=False)
     for sentence in said[: picture.LISTED]:
         st.text(sentence)
     if not said:

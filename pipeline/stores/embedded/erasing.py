@@ -11,8 +11,9 @@ process was killed or had to give up in between, does the rest, without knowing 
 from __future__ import annotations
 
 import logging
-import mmap
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,18 @@ from filelock import FileLock, Timeout
 from pipeline.errors import ErasureIncomplete
 
 log = logging.getLogger(__name__)
+
+_SEARCH = """
+import sys
+words = [bytes.fromhex(line) for line in sys.stdin.read().split()]
+before, found = b"", set()
+with open(sys.argv[1], "rb") as file:
+    while block := file.read(1 << 20):
+        content = before + block
+        found |= {word for word in words if word in content}
+        before = content[-max(map(len, words)):]
+print("\\n".join(word.hex() for word in found))
+"""
 
 WAIT_S = 10.0  # for others to end reading an older version of the file
 MOST_SEARCHED = 50  # texts; for more than that the file is written anew without looking
@@ -84,9 +97,21 @@ def _left(connection: sqlite3.Connection, path: Path, texts: Sequence[str]) -> b
     """Whether the file has one of the texts where no row has it."""
     words = {text.encode("utf-8", "surrogatepass") for text in texts}
     wanted = [word for word in words if len(word) >= SHORTEST_SEARCHED]
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        found = [word for word in wanted if content.find(word) >= 0]
-    return any(not _in_a_row(connection, word) for word in found)
+    return any(not _in_a_row(connection, word) for word in _found(path, wanted))
+
+
+def _found(path: Path, words: Sequence[bytes]) -> list[bytes]:
+    """Those of the words that stand anywhere in the file, which another process reads.
+
+    This one must not open it: closing it again would drop the locks that SQLite holds on it here (its "How to
+    corrupt", section 2.2), and the next process would take itself for the only one.
+    """
+    if not words:
+        return []
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH, str(path)]
+    given = "\n".join(word.hex() for word in words)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    return [bytes.fromhex(line) for line in done.stdout.split()]
 
 
 def _in_a_row(connection: sqlite3.Connection, word: bytes) -> bool:

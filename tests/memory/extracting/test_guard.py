@@ -101,3 +101,25 @@ def test_the_manuals_give_the_assistant_no_orders() -> None:
 )
 def test_preferences_and_advice_are_no_instructions(text: str) -> None:
     assert not reads_as_instruction(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remember my pasword is hunter2horse",
+        "my passwort is geheim123",
+        "the root pw is toor4ever",
+        "the safe combination is 12-34-56",
+        "our door code is 4711",
+    ],
+)
+def test_misspelt_and_other_words_for_a_password(text: str) -> None:
+    (found,) = secrets_in(text)
+    assert text[found.start : found.end] == text.split()[-1]
+
+
+@pytest.mark.parametrize(
+    "text", ["a combination of both is fine", "the pw is pulse width", "error code is 404"]
+)
+def test_words_that_are_no_secrets(text: str) -> None:
+    assert not secrets_in(text)

@@ -200,3 +200,23 @@ class TestKills:
                     assert "4711" in said(conversations, info.id)
                 seen.add(now == expected)
         assert seen == {True, False}
+
+
+LOCKS = Path("/proc/locks")
+
+
+@pytest.mark.skipif(not LOCKS.exists(), reason="only Linux lists the locks of files")
+def test_who_forgot_keeps_its_locks(folder: Path) -> None:
+    """A second descriptor of the file, closed again, would drop them, and the next process delete the log."""
+    with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
+        before = held(folder / FILE_NAME)
+        gone = tuple(item.id for item in memories.load(USER).memories)
+        memories.forget(USER, MemoryChanges(removed=gone), words=[SECRET])
+        assert before
+        assert held(folder / FILE_NAME) == before
+
+
+def held(path: Path) -> int:
+    """How many locks this process holds on a file."""
+    file = f":{path.stat().st_ino} "
+    return sum(f" {os.getpid()} " in line and file in line for line in LOCKS.read_text().splitlines())
