@@ -342,6 +342,29 @@ def test_the_command_shown_forgets_no_more_than_was_asked_for(talk: Talk) -> Non
     assert "athena memory forget --search 'the old station' --yes" in shown
 
 
+def test_a_note_on_a_turn_brings_no_forgotten_word_back(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("I live in Bonn.")
+    forgetting: list[threading.Thread] = []
+    save = EmbeddedConversations.save_turn
+
+    def forget() -> None:
+        talk.memory.forget(talk.memory.forgetting(everything=True))
+
+    def forget_and_save(conversations: EmbeddedConversations, conversation_id: str, answer: Answer) -> str:
+        if not forgetting:
+            forgetting.append(threading.Thread(target=forget))
+            forgetting[0].start()
+            forgetting[0].join(0.5)
+        return save(conversations, conversation_id, answer)
+
+    monkeypatch.setattr(EmbeddedConversations, "save_turn", forget_and_save)
+    talk.finish()
+    forgetting[0].join(10)
+    assert talk.texts() == []
+    assert "Bonn" not in repr(chat.turns)
+
+
 @pytest.mark.parametrize("yes", ["yep", "ok", "yes please do it"])
 def test_other_words_for_yes_forget_as_well(talk: Talk, yes: str) -> None:
     chat = talk.chat()
