@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -49,6 +50,22 @@ def from_tests(*arguments: str, detail: str = "") -> Callable[[Path], Outcome]:
         if not report.exists():
             return Outcome(0, ((done.stderr or done.stdout).strip()[-500:],), detail)
         return read_report(report.read_text(encoding="utf-8"), detail=detail)
+
+    return run
+
+
+def from_module(name: str, *arguments: str, detail: str = "") -> Callable[[Path], Outcome]:
+    """An attack that is a program: a line for each time it gets through, `N tried, M failed` last."""
+
+    def run(folder: Path) -> Outcome:
+        words = [sys.executable, "-m", name, *arguments]
+        env = os.environ | {"TMPDIR": str(folder)}
+        done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
+        *faults, last = done.stdout.splitlines() or [""]
+        counts = re.fullmatch(r"(\d+) tried, (\d+) failed", last)
+        if counts is None:
+            return Outcome(0, ((done.stderr or done.stdout).strip()[-500:],), detail)
+        return Outcome(int(counts[1]), tuple(faults), detail)
 
     return run
 

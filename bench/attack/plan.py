@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.attack import documents
-from bench.attack.attack import Attack, from_tests
+from bench.attack.attack import Attack, from_module, from_tests
+from bench.attack.sessions import sessions
 from bench.processes import BenchmarkError
 
 MOST_SECONDS = 600
@@ -16,14 +17,14 @@ ATTACKS = (
         "random-documents",
         "Every text is cut into exact spans, nothing lost and nothing twice",
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
-        seconds=60,
+        seconds=35,
     ),
-    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=240),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=150),
     Attack(
         "amplification",
         "A store and an ingest's memory stay in proportion to the file",
         documents.amplification,
-        seconds=150,
+        seconds=110,
     ),
     Attack(
         "uploads",
@@ -31,8 +32,47 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/ingesting/test_uploads.py", detail="zips of every method, damaged anywhere"
         ),
+        seconds=25,
+    ),
+    Attack(
+        "disk-damage",
+        "Damage is found and rebuilt, or named; no traceback, and doctor is right",
+        from_module("tests.pipeline.stores.embedded.damage", "120", detail="random damage to stored files"),
+        seconds=40,
+    ),
+    Attack(
+        "kills",
+        "A killed ingest or forgetting leaves every document and memory whole or gone",
+        from_tests(
+            "tests/pipeline/test_ingest_kill.py",
+            "tests/pipeline/stores/embedded/test_forgetting.py",
+            detail="kills at random steps and times",
+        ),
+        seconds=50,
+    ),
+    Attack(
+        "model-faults",
+        "Whatever a model's server sends ends in its own message, bounded in time and size",
+        from_tests(
+            "tests/pipeline/models/test_faults.py",
+            "tests/pipeline/models/test_whole_answers.py",
+            detail="50 faults in two protocols",
+        ),
+        seconds=60,
+    ),
+    Attack(
+        "requests",
+        "Nothing but the loopback address is asked, by any thread or child process",
+        from_tests("tests/athena/test_requests.py", detail="ingest, ask, search, doctor"),
+        seconds=40,
+    ),
+    Attack(
+        "strangers",
+        "Other sites get no session, no frame and no answer",
+        from_tests("tests/browser/test_strangers.py", detail="rebinding, framing, ports; a real browser"),
         seconds=30,
     ),
+    Attack("sessions", "Everybody gets their own whole answer", sessions, seconds=60),
 )
 
 

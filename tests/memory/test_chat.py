@@ -413,26 +413,3 @@ def test_only_what_shares_most_words_is_forgotten_by_a_search(talk: Talk) -> Non
         talk.memory.add(f"the probe {number} flies around planet{number}")
     found = talk.memory.forgetting(search="planet2")
     assert [item.text for item in found.memories] == ["the probe 2 flies around planet2"]
-
-
-def test_a_note_on_a_turn_brings_no_forgotten_word_back(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    chat = talk.chat(preset="agent")
-    chat.answer("I live in Bonn.")
-    forgetting: list[threading.Thread] = []
-    save = EmbeddedConversations.save_turn
-
-    def forget() -> None:
-        talk.memory.forget(talk.memory.forgetting(everything=True))
-
-    def forget_and_save(conversations: EmbeddedConversations, conversation_id: str, answer: Answer) -> str:
-        if not forgetting:
-            forgetting.append(threading.Thread(target=forget))
-            forgetting[0].start()
-            forgetting[0].join(0.5)
-        return save(conversations, conversation_id, answer)
-
-    monkeypatch.setattr(EmbeddedConversations, "save_turn", forget_and_save)
-    talk.finish()
-    forgetting[0].join(10)
-    assert talk.texts() == []
-    assert "Bonn" not in repr(chat.turns)
