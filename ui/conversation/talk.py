@@ -52,6 +52,7 @@ def turns(conversation: Conversation, run: Run | None, *, working: bool, on_ask:
         _show(_view_of(turn, conversation.info.user), place, position)
     every = DRAIN_EVERY if working else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
+    components.follow(key="follow", data={"turn": _key(place, len(finished))})
 
 
 def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
@@ -101,12 +102,10 @@ def _view_of(turn: Turn, user: str) -> View:
 
 
 def _show(view: View, place: Place, position: int) -> None:
-    opened = shared().evidence
-    key = f"turn-{place.conversation_id}-{position}"
-    here = opened is not None and opened.turn_id == view["turn"] and opened.kind == "citation"
+    key = _key(place, position)
     clicked = components.turn(
         key=key,
-        data=view | {"open": opened.marker if here and opened else None, "busy": place.working},
+        data=view | _opened_in(view, shared().evidence) | {"busy": place.working},
         on_open_change=lambda: _open(key),
         on_stop_change=lambda: _stop(place.conversation_id),
         on_ask_change=lambda: _ask(key, place.on_ask),
@@ -121,6 +120,20 @@ def _show(view: View, place: Place, position: int) -> None:
     if clicked.inspect:
         shared().inspected = str(clicked.inspect["turn"])
         links.go("inspector")
+
+
+def _opened_in(view: View, opened: OpenEvidence | None) -> View:
+    """What of a turn the evidence pane shows."""
+    if opened is None or opened.turn_id != view["turn"]:
+        return {"open": None, "opened": None}
+    return {
+        "open": opened.marker if opened.kind == "citation" else None,
+        "opened": {"kind": opened.kind, "marker": opened.marker},
+    }
+
+
+def _key(place: Place, position: int) -> str:
+    return f"turn-{place.conversation_id}-{position}"
 
 
 def _open(key: str) -> None:

@@ -3,7 +3,11 @@
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const send = (name, value) => setTriggerValue(name, { ...value, turn: data.turn, at: Date.now() });
-  const root = mounted(parentElement, "turn", data, (node) => render(node, data, send));
+  const root = mounted(parentElement, "turn", data, (node) => {
+    render(node, data, send);
+    bringBack(node, parentElement.opened, data.opened);
+    parentElement.opened = data.opened;
+  });
   root.classList.toggle("working", data.working);
   return onKeys(parentElement, (event) => {
     if (event.key === "Escape" && data.working && !data.stopping && !event.defaultPrevented) {
@@ -11,6 +15,16 @@ export default function (component) {
       send("stop", {});
     }
   });
+}
+
+// When the evidence pane closes, the focus goes back to what opened it, unless the reader is typing.
+function bringBack(root, before, now) {
+  if (!before || now || /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
+  const opener = root.querySelector(`[data-opens="${before.kind} ${before.marker}"]`);
+  if (!opener) return;
+  opener.dataset.back = "";  // its tooltip stays away until it is focused again
+  opener.focus({ preventScroll: true });
+  delete opener.dataset.back;
 }
 
 function render(root, data, send) {
@@ -195,7 +209,7 @@ function abstained(data, send) {
       "” and found no passage that answers it. ", data.otherwise),
     data.nearest.length ? element("p", { class: "label" }, "The nearest sections") : null,
     element("div", { class: "cards" }, data.nearest.map((near) => element("button", {
-      class: "card", onclick: () => send("open", { kind: "nearest", marker: near.index }),
+      class: "card", "data-opens": `nearest ${near.index}`, onclick: () => send("open", { kind: "nearest", marker: near.index }),
     }, element("span", { class: "crumbs" }, crumbs(near.where.split(" › "))),
     element("span", { class: "snippet" }, near.quote)))),
   ].filter(Boolean);
@@ -235,7 +249,7 @@ function chip(number, data, send, hints) {
   const open = data.open === number;
   if (!citation) return element("span", { class: "chip waiting" }, String(number));
   const made = element("button", {
-    class: `chip${open ? " open" : ""}${citation.verified ? "" : " doubtful"}`,
+    class: `chip${open ? " open" : ""}${citation.verified ? "" : " doubtful"}`, "data-opens": `citation ${number}`,
     "aria-label": `Source ${number}: ${citation.where}${citation.verified ? "" : " (does not say so)"}`, "aria-pressed": String(open),
     onclick: () => send("open", { kind: "citation", marker: number }),
   }, String(number));
@@ -248,6 +262,7 @@ function chip(number, data, send, hints) {
 // Shows a tooltip next to a node while it is hovered or focused.
 function hint(node, { tip, root }, content) {
   const show = () => {
+    if ("back" in node.dataset) return;
     tip.replaceChildren(...content());
     tip.hidden = false;
     const box = root.getBoundingClientRect();
