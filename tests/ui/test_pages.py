@@ -19,6 +19,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from athena.settings import Settings
 from pipeline.answer import Answer
+from pipeline.answering.replies import NO_MODEL
 from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
@@ -28,6 +29,7 @@ from ui.conversation import asking
 from ui.conversation.runner import Runner
 from ui.serving import serving
 from ui.shared.jobs import jobs
+from ui.shared.process import GivenAthena
 from ui.shared.state import OpenEvidence, SharedState
 
 Run = Callable[..., AppTest]
@@ -149,6 +151,55 @@ def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, c=conversation)
     app.text_input(key=f"title-{conversation}").set_value("Other").run()
     assert athena.conversations.list()[0].title == "Other"
+
+
+NOTE = f"{NO_MODEL} Set ATHENA_LLM=auto to look for a model."
+
+
+def test_the_chat_says_once_that_no_model_is_connected(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered(notices=(NOTE, "Something else.")))
+    athena.conversations.save_turn(conversation, answered("And then?", notices=(NOTE,)))
+    app = run_app(athena, c=conversation)
+    assert texts(app).count("No language model is connected") == 1
+    assert "No language model" not in json.dumps([view["notices"] for view in component_data(app, "turn")])
+    assert "Something else." in json.dumps([view["notices"] for view in component_data(app, "turn")])
+
+
+def test_an_edited_question_begins_a_branch_and_the_conversation_stays(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation, first = store(athena, answered())
+    second = athena.conversations.save_turn(conversation, answered("And then?"))
+    monkeypatch.setattr(
+        "ui.conversation.talk.sent",
+        lambda _, trigger: {"question": " Why not? ", "turn": second} if trigger == "edit" else {},
+    )
+    app = AppTest.from_function(_edit_the_second, args=(conversation,))
+    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    app.run()
+    assert not app.exception
+    assert app.session_state["asked"] == ["Why not?"]
+    (branch,) = app.session_state["opened"]
+    assert [turn.question for turn in athena.conversations.get(conversation).turns] == [
+        "Why is it OFFLINE?", "And then?",
+    ]  # fmt: skip
+    (copied,) = athena.conversations.get(branch).turns
+    assert (copied.question, copied.answer.conversation_id) == ("Why is it OFFLINE?", branch)
+    assert copied.id != first
+    assert copied.remembered
+
+
+def _edit_the_second(conversation: str) -> None:
+    import streamlit as st
+
+    from ui.conversation import talk
+
+    st.session_state.asked, st.session_state.opened = [], []
+    place = talk.Place(
+        conversation, lambda question, **_: st.session_state.asked.append(question),
+        st.session_state.opened.append, noted=True, working=False,
+    )  # fmt: skip
+    talk._edit("key", place, 1)
 
 
 def test_older_conversations_are_listed_when_asked_for(

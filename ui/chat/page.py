@@ -43,7 +43,9 @@ def page() -> None:
             welcome(on_ask=ask)
         else:
             connection()
-            turns(conversation, run, working=working, on_ask=ask)
+            turns(
+                conversation, run, working=working, on_ask=ask, on_branch=state.open_conversation, noted=True
+            )
 
 
 def _conversation() -> Conversation | None:

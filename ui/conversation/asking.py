@@ -12,7 +12,7 @@ from ui.conversation import whose
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
 from ui.shared import process
-from ui.shared.state import entered, kept
+from ui.shared.state import ANSWER, entered, kept
 from ui.shared.words import plain, shortened
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def start_answer(
 
     Raises AthenaError where nothing can answer.
     """
+    st.query_params.pop(ANSWER, None)  # what is looked at now is the new one
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
     engine = athena.chat(

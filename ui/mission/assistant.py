@@ -40,7 +40,10 @@ def assistant(game: Game) -> None:
         if silent:
             _silence(persona, silent)
         if conversation is not None and (conversation.turns or run):
-            turns(conversation, run, working=working, on_ask=partial(_asked, game.level.id))
+            turns(
+                conversation, run, working=working, on_ask=partial(_asked, game.level.id),
+                on_branch=partial(mission_state.games().keep_conversation, game.level.id),
+            )  # fmt: skip
         elif not silent:
             _greeting(game, persona)
     placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"

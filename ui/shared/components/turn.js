@@ -310,8 +310,73 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
+  if (data.turn) line.append(tools(data, send));
   if (data.rated) line.append(thumbs(data, send));
   return line;
+}
+
+// What can be done with an answer and its question.
+function tools(data, send) {
+  const tool = (symbol, label, act, off) => element("button", {
+    class: "tool", title: label, "aria-label": label, disabled: off, onclick: (event) => act(event.currentTarget),
+  }, icon(symbol));
+  return element("span", { class: "tools" },
+    data.markdown ? tool("content_copy", "Copy with its sources", (button) => copy(data.markdown, button)) : null,
+    data.link ? tool("link", "Copy a link to this answer", (button) => copy(address(data.link), button)) : null,
+    tool("refresh", "Ask again", () => send("ask", { question: data.question }), data.busy),
+    tool("edit", "Edit the question", (button) => edit(button, data, send), data.busy));
+}
+
+// The chat's address with a conversation and an answer, for the user of this page.
+function address(link) {
+  const made = new URL("./", window.location.href);
+  const user = new URL(window.location.href).searchParams.get("u");
+  made.search = new URLSearchParams(user ? { ...link, u: user } : link).toString();
+  return made.href;
+}
+
+async function copy(text, button) {
+  const done = await written(text);
+  const symbol = button.querySelector(".icon");
+  const before = symbol.textContent;
+  symbol.textContent = done ? "check" : "error";
+  button.setAttribute("data-done", String(done));
+  setTimeout(() => { symbol.textContent = before; }, 2000);
+}
+
+// The clipboard, also where the page came by plain HTTP and has only the old way.
+async function written(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
+  const field = element("textarea", { style: "position: fixed; opacity: 0" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  return done;
+}
+
+// The question as a field; what is asked in its place begins a branch, and nothing is lost.
+function edit(button, data, send) {
+  const question = button.getRootNode().querySelector(".question");
+  if (question.hidden) return;
+  const field = element("textarea", { class: "word", rows: "3", maxlength: "4000", "aria-label": "Your question" });
+  field.value = data.question;
+  const close = () => { form.remove(); question.hidden = false; button.focus({ preventScroll: true }); };
+  const ask = () => { if (field.value.trim()) send("edit", { question: field.value }); };
+  const form = element("div", { class: "editing" }, field,
+    element("p", { class: "label" }, "A new conversation goes on from here; this one stays as it is."),
+    element("button", { class: "tool", onclick: close }, "Cancel"),
+    element("button", { class: "tool stop", onclick: ask }, "Ask"));
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && !event.shiftKey && event.target === field) ask();
+    else return;
+    event.preventDefault();
+  });
+  question.hidden = true;
+  question.after(form);
+  field.focus();
 }
 
 function thumbs(data, send) {
