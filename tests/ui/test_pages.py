@@ -10,6 +10,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
 from tests.ui.conftest import VALVES, answered, quoted
+from ui.chat import exporting
 from ui.conversation import asking
 from ui.conversation.runner import Runner
 from ui.serving import serving
@@ -151,6 +153,39 @@ def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, c=conversation)
     app.text_input(key=f"title-{conversation}").set_value("Other").run()
     assert athena.conversations.list()[0].title == "Other"
+
+
+def test_conversations_are_listed_by_day_and_found_by_their_words(athena: Athena, run_app: Run) -> None:
+    tank, _ = store(athena, answered("Is the tank empty?"))
+    ids = [athena.conversations.create("Sleep").info.id for _ in range(4)]
+    yesterday = athena.conversations.get(ids[0])
+    info = replace(yesterday.info, updated_at=yesterday.info.updated_at - 24 * 3600)
+    athena.conversations.restore(replace(yesterday, info=info))
+    app = run_app(athena)
+    days = [caption.value for caption in app.sidebar.caption][:2]
+    assert days == ["Today", "Yesterday"]
+    labels = [button.label for button in app.sidebar.button if button.label.endswith("Sleep")]
+    assert ["·" in label for label in labels] == [True, True, True, False]
+    app.text_input(key="search-conversations").set_value("TANK empty").run()
+    assert [b.key for b in app.sidebar.button if str(b.key).startswith("open-")] == [f"open-{tank}"]
+    app.text_input(key="search-conversations").set_value("giraffe").run()
+    assert "No conversation has these words." in texts(app)
+
+
+def test_conversations_are_exported_as_markdown_and_json(athena: Athena) -> None:
+    tank, turn = store(athena, answered())
+    store(athena, answered("And then?"))
+    athena.conversations.create("Not theirs", user="eve")
+    assert "> Why is it OFFLINE?" in exporting.markdown_of(athena, tank)
+    (one,) = json.loads(exporting.json_of(athena, tank))["conversations"]
+    assert (one["id"], one["turns"][0]["turn_id"], one["turns"][0]["citations"][0]["source"]) == (
+        tank, turn, "valves.md",
+    )  # fmt: skip
+    everything = json.loads(exporting.all_as_json(athena, athena.settings.user))["conversations"]
+    assert [len(conversation["turns"]) for conversation in everything] == [1, 1]
+    with zipfile.ZipFile(io.BytesIO(exporting.all_as_markdown(athena, athena.settings.user))) as archive:
+        assert sorted(name[:4] for name in archive.namelist()) == ["0001", "0002"]
+        assert all(name.endswith("-valves.md") for name in archive.namelist())
 
 
 NOTE = f"{NO_MODEL} Set ATHENA_LLM=auto to look for a model."
