@@ -188,6 +188,21 @@ def test_conversations_are_exported_as_markdown_and_json(athena: Athena) -> None
         assert all(name.endswith("-valves.md") for name in archive.namelist())
 
 
+def test_the_last_answer_offers_what_stands_beside_what_it_cites(
+    athena: Athena, run_app: Run, tmp_path: Path
+) -> None:
+    more = "The valve lets nitrogen into the cabin, slowly and evenly. " * 3
+    text = VALVES + f"\n## Closing the valve\n\n{more}\n\n## Notes\n\n{more}\n"
+    (tmp_path / "manuals" / "valves.md").write_text(text, encoding="utf-8")
+    athena.ingest([tmp_path / "manuals"])
+    conversation, _ = store(athena, answered(verdict="answered"))
+    athena.conversations.save_turn(conversation, answered("And then?", verdict="answered"))
+    views = component_data(run_app(athena, c=conversation), "turn")
+    assert [view["follow_ups"] for view in views] == [[], ["How do I close the valve?"]]
+    athena.conversations.save_turn(conversation, answered("Or?", verdict="closest"))
+    assert component_data(run_app(athena, c=conversation), "turn")[-1]["follow_ups"] == []
+
+
 NOTE = f"{NO_MODEL} Set ATHENA_LLM=auto to look for a model."
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.answering.replies import without_model_note
+from pipeline.asking.introducing import follow_ups
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import title_of
 from pipeline.words import well_formed
@@ -120,9 +121,19 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
     if conversation is None or (len(turns) <= position and snapshot is not None):
         assert snapshot is not None  # noqa: S101  (who works has a run)
         return running_view(snapshot)
-    view = _view_of(turns[-1], conversation.info.user)
+    view = _view_of(turns[-1], conversation.info.user) | {"follow_ups": _follow_ups(turns[-1])}
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
+
+
+def _follow_ups(turn: Turn) -> list[str]:
+    """What can be asked next; nothing where an answer broke off, or is beside the point."""
+    answer = turn.answer
+    if answer.status != "complete" or answer.verdict != "answered":
+        return []
+    folded = {unit.marker for unit in answer.units if unit.folded}
+    shown = [citation for citation in answer.citations if citation.marker not in folded]
+    return follow_ups(shown, process.athena().store.sections)
 
 
 def _view_of(turn: Turn, user: str) -> View:

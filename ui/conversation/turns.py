@@ -47,6 +47,7 @@ BLANK: View = {
     "inspectable": False,
     "recalled": [],
     "markdown": "",
+    "follow_ups": [],
 }
 NOTHING_RECALLED: Mapping[str, str] = {}
 

@@ -46,6 +46,7 @@ function render(root, data, send) {
     body,
     first ? "" : recalled(data, send),
     data.working ? working(data, send) : quiet(data, send),
+    data.follow_ups.length ? followUps(data, send) : "",
     tip,
   );
 }
@@ -313,6 +314,12 @@ function quiet(data, send) {
   if (data.turn) line.append(tools(data, send));
   if (data.rated) line.append(thumbs(data, send));
   return line;
+}
+
+// What the documents answer beside and below what is cited.
+function followUps(data, send) {
+  return element("div", { class: "next", role: "group", "aria-label": "Ask next" }, data.follow_ups.map((question) => element("button", {
+    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, question)));
 }
 
 // What can be done with an answer and its question.
