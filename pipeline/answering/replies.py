@@ -20,6 +20,11 @@ QUOTES_INSTEAD = "These are quotes from the documents instead."
 NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
 
 
+def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:
+    """The notices without the one that no model is connected, for where that is said already."""
+    return tuple(notice for notice in notices if not notice.startswith(NO_MODEL))
+
+
 def quote_citations(quotes: Sequence[Quote], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:
     """The quotes as citations, numbered in their order."""
     return tuple(

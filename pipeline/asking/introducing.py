@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from pipeline.asking.english import rank
 from pipeline.asking.small_talk import SmallTalk
+from pipeline.errors import UnknownDocument
 from pipeline.words import counted
 
 if TYPE_CHECKING:
+    from pipeline.answer import Citation
     from pipeline.answering.persona import Persona
     from pipeline.nodes import StoredNode
     from pipeline.stores.base import DocumentInfo, DocumentStore, SectionStore
 
 QUESTIONS = 4
+FOLLOW_UPS = 3
 TITLES = 8  # that are named; of more, those of the longest documents
 LOOKED_AT = 24  # documents: spread over all of them, they have questions enough, and are read in some 20 ms
 LEAST_CHARACTERS = 120  # of a section that is asked about: shorter ones are stubs and lists of links
@@ -40,6 +43,8 @@ _TRIVIAL = re.compile(
     re.IGNORECASE,
 )
 """Headings that mean something only beside those above them."""
+
+_CLAUSE = re.compile(r"(?:if|when|where|while|how|why|what|which|who|after|before|until)\b", re.IGNORECASE)
 
 _NO_GERUNDS = frozenset(
     "evening morning during nothing something anything everything string spring wing".split()  # noqa: SIM905 (a list of words)
@@ -76,6 +81,48 @@ def suggested_questions(documents: Sequence[DocumentInfo], sections: SectionStor
         said += [f"What do the documents say about “{_heading(section)}”?" for section in found[:1]]
     in_turn = [question for pair in zip_longest(_spread(defined), _spread(explained)) for question in pair]
     return list(dict.fromkeys(filter(None, [*in_turn, *_spread(said)])))[:QUESTIONS]
+
+
+def follow_ups(citations: Sequence[Citation], sections: SectionStore) -> list[str]:
+    """Up to three questions that the sections below and beside the cited ones answer, the first cited first.
+
+    None for a section that is cited itself, whose heading says nothing alone, or whose document is gone.
+    """
+    cited = {(citation.source, tuple(citation.heading_path)) for citation in citations}
+    questions: dict[str, None] = {}
+    for citation in citations:
+        for section in _around(citation, sections):
+            if (citation.source, _path(section)) not in cited and _is_telling(section):
+                questions[_instruction(section) or _definition(section) or _about(section)] = None
+    return [question for question in questions if question][:FOLLOW_UPS]
+
+
+def _about(section: StoredNode) -> str:
+    """A question of a heading that names something; "" of one word or of half a sentence ("If it fails")."""
+    heading = _heading(section)
+    if len(heading.split()) < 2 or _CLAUSE.match(heading):
+        return ""
+    return f"What do the documents say about “{heading}”?"
+
+
+def _around(citation: Citation, sections: SectionStore) -> list[StoredNode]:
+    """The sections below a cited one, then those beside it, in the document's order."""
+    try:
+        found = sections.document(citation.source).sections
+    except UnknownDocument:  # deleted since
+        return []
+    path = tuple(citation.heading_path)
+    below = [
+        section
+        for section in found
+        if len(_path(section)) > len(path) and _path(section)[: len(path)] == path
+    ]
+    beside = [section for section in found if len(path) > 1 and _path(section)[:-1] == path[:-1]]
+    return [*below, *beside]
+
+
+def _path(section: StoredNode) -> tuple[str, ...]:
+    return tuple(section.metadata.get("heading_path") or ())
 
 
 def _indexed(documents: Sequence[DocumentInfo]) -> str:

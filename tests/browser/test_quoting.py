@@ -166,6 +166,52 @@ def test_conversations_are_renamed_exported_and_deleted(quoting: str, open_app: 
     assert "?c=" not in app.page.url
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_an_answer_is_copied_linked_to_and_asked_anew(
+    quoting: str, open_app: Opener, width: int, height: int
+) -> None:
+    app = open_app(quoting, width=width, height=height)
+    app.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    app.ask(LN2)
+    app.answered(1)
+    app.ask("How long does the oxygen last?")
+    app.answered(2)
+    copied = _copied(app, 1, "Copy with its sources")
+    assert copied.startswith(f"> {LN2}\n\n")
+    assert re.search(r"\[\^1\]: \S+\.md › .*, lines? \d+.*: “", copied)
+    link = _copied(app, 1, "Copy a link to this answer")
+    assert link.startswith(f"{quoting}/?c=")
+
+    app.turn(1).get_by_label("Edit the question").click()
+    field = app.turn(1).get_by_label("Your question")
+    expect(field).to_be_focused()
+    field.press("Escape")
+    expect(app.turn(1).get_by_label("Edit the question")).to_be_focused()
+    app.turn(2).get_by_label("Edit the question").click()
+    expect(app.turn(2)).to_contain_text("A new conversation goes on from here; this one stays as it is.")
+    field = app.turn(2).get_by_label("Your question")
+    field.fill("How is the CO2 removed?")
+    field.press("Enter")
+    expect(app.answered(2).locator(".question")).to_contain_text("How is the CO2 removed?")
+    expect(app.turn(1).locator(".question")).to_contain_text(LN2)
+    assert app.page.url.split("?")[1] not in link
+
+    app.page.goto(link)
+    app.ready()
+    expect(app.turn(2).locator(".question")).to_contain_text("oxygen")
+    expect(app.turn(1).locator(".question")).to_be_in_viewport()
+    app.turn(1).get_by_label("Ask again").click()
+    expect(app.answered(3).locator(".question")).to_contain_text(LN2)
+    expect(app.turn(3).locator(".question")).to_be_in_viewport()
+
+
+def _copied(app: App, number: int, label: str) -> str:
+    button = app.turn(number).get_by_label(label)
+    button.click()
+    expect(button).to_have_attribute("data-done", "true")
+    return str(app.page.evaluate("navigator.clipboard.readText()"))
+
+
 def test_a_conversation_deleted_in_another_window_is_said(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting)
     app.ask(LN2)

@@ -10,6 +10,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,18 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from athena.settings import Settings
 from pipeline.answer import Answer
+from pipeline.answering.replies import NO_MODEL
 from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
 from tests.ui.conftest import VALVES, answered, quoted
+from ui.chat import exporting
 from ui.conversation import asking
 from ui.conversation.runner import Runner
 from ui.serving import serving
 from ui.shared.jobs import jobs
+from ui.shared.process import GivenAthena
 from ui.shared.state import OpenEvidence, SharedState
 
 Run = Callable[..., AppTest]
@@ -149,6 +153,103 @@ def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, c=conversation)
     app.text_input(key=f"title-{conversation}").set_value("Other").run()
     assert athena.conversations.list()[0].title == "Other"
+
+
+def test_conversations_are_listed_by_day_and_found_by_their_words(athena: Athena, run_app: Run) -> None:
+    tank, _ = store(athena, answered("Is the tank empty?"))
+    ids = [athena.conversations.create("Sleep").info.id for _ in range(4)]
+    yesterday = athena.conversations.get(ids[0])
+    info = replace(yesterday.info, updated_at=yesterday.info.updated_at - 24 * 3600)
+    athena.conversations.restore(replace(yesterday, info=info))
+    app = run_app(athena)
+    days = [caption.value for caption in app.sidebar.caption][:2]
+    assert days == ["Today", "Yesterday"]
+    labels = [button.label for button in app.sidebar.button if button.label.endswith("Sleep")]
+    assert ["·" in label for label in labels] == [True, True, True, False]
+    app.text_input(key="search-conversations").set_value("TANK empty").run()
+    assert [b.key for b in app.sidebar.button if str(b.key).startswith("open-")] == [f"open-{tank}"]
+    app.text_input(key="search-conversations").set_value("giraffe").run()
+    assert "No conversation has these words." in texts(app)
+
+
+def test_conversations_are_exported_as_markdown_and_json(athena: Athena) -> None:
+    tank, turn = store(athena, answered())
+    store(athena, answered("And then?"))
+    athena.conversations.create("Not theirs", user="eve")
+    assert "> Why is it OFFLINE?" in exporting.markdown_of(athena, tank)
+    (one,) = json.loads(exporting.json_of(athena, tank))["conversations"]
+    assert (one["id"], one["turns"][0]["turn_id"], one["turns"][0]["citations"][0]["source"]) == (
+        tank, turn, "valves.md",
+    )  # fmt: skip
+    everything = json.loads(exporting.all_as_json(athena, athena.settings.user))["conversations"]
+    assert [len(conversation["turns"]) for conversation in everything] == [1, 1]
+    with zipfile.ZipFile(io.BytesIO(exporting.all_as_markdown(athena, athena.settings.user))) as archive:
+        assert sorted(name[:4] for name in archive.namelist()) == ["0001", "0002"]
+        assert all(name.endswith("-valves.md") for name in archive.namelist())
+
+
+def test_the_last_answer_offers_what_stands_beside_what_it_cites(
+    athena: Athena, run_app: Run, tmp_path: Path
+) -> None:
+    more = "The valve lets nitrogen into the cabin, slowly and evenly. " * 3
+    text = VALVES + f"\n## Closing the valve\n\n{more}\n\n## Notes\n\n{more}\n"
+    (tmp_path / "manuals" / "valves.md").write_text(text, encoding="utf-8")
+    athena.ingest([tmp_path / "manuals"])
+    conversation, _ = store(athena, answered(verdict="answered"))
+    athena.conversations.save_turn(conversation, answered("And then?", verdict="answered"))
+    views = component_data(run_app(athena, c=conversation), "turn")
+    assert [view["follow_ups"] for view in views] == [[], ["How do I close the valve?"]]
+    athena.conversations.save_turn(conversation, answered("Or?", verdict="closest"))
+    assert component_data(run_app(athena, c=conversation), "turn")[-1]["follow_ups"] == []
+
+
+NOTE = f"{NO_MODEL} Set ATHENA_LLM=auto to look for a model."
+
+
+def test_the_chat_says_once_that_no_model_is_connected(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered(notices=(NOTE, "Something else.")))
+    athena.conversations.save_turn(conversation, answered("And then?", notices=(NOTE,)))
+    app = run_app(athena, c=conversation)
+    assert texts(app).count("No language model is connected") == 1
+    assert "No language model" not in json.dumps([view["notices"] for view in component_data(app, "turn")])
+    assert "Something else." in json.dumps([view["notices"] for view in component_data(app, "turn")])
+
+
+def test_an_edited_question_begins_a_branch_and_the_conversation_stays(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation, first = store(athena, answered())
+    second = athena.conversations.save_turn(conversation, answered("And then?"))
+    monkeypatch.setattr(
+        "ui.conversation.talk.sent",
+        lambda _, trigger: {"question": " Why not? ", "turn": second} if trigger == "edit" else {},
+    )
+    app = AppTest.from_function(_edit_the_second, args=(conversation,))
+    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    app.run()
+    assert not app.exception
+    assert app.session_state["asked"] == ["Why not?"]
+    (branch,) = app.session_state["opened"]
+    assert [turn.question for turn in athena.conversations.get(conversation).turns] == [
+        "Why is it OFFLINE?", "And then?",
+    ]  # fmt: skip
+    (copied,) = athena.conversations.get(branch).turns
+    assert (copied.question, copied.answer.conversation_id) == ("Why is it OFFLINE?", branch)
+    assert copied.id != first
+    assert copied.remembered
+
+
+def _edit_the_second(conversation: str) -> None:
+    import streamlit as st
+
+    from ui.conversation import talk
+
+    st.session_state.asked, st.session_state.opened = [], []
+    place = talk.Place(
+        conversation, lambda question, **_: st.session_state.asked.append(question),
+        st.session_state.opened.append, noted=True, working=False,
+    )  # fmt: skip
+    talk._edit("key", place, 1)
 
 
 def test_older_conversations_are_listed_when_asked_for(

@@ -34,14 +34,18 @@ def page() -> None:
     sidebar()
     run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
-    question_field(ASK, key="question", working=working, on_ask=ask)
+    with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
+        current = conversation.info.id if conversation else ""
+        question_field(ASK, key="question", conversation_id=current, working=working, on_ask=ask)
     with st.container(key="chat"):
         messages.show_notice()
         if conversation is None or not (conversation.turns or run):
             welcome(on_ask=ask)
         else:
             connection()
-            turns(conversation, run, working=working, on_ask=ask)
+            turns(
+                conversation, run, working=working, on_ask=ask, on_branch=state.open_conversation, noted=True
+            )
 
 
 def _conversation() -> Conversation | None:

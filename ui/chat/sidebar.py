@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
+from ui.chat.exporting import all_as_json, all_as_markdown, file_name, json_of, markdown_of
+from ui.chat.finding import Day, by_day, having
 from ui.conversation import whose
 from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
 from ui.conversation.user_switch import user_switch
 from ui.shared import messages, process, state
-from ui.shared.words import plain
+from ui.shared.words import local_time, plain
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo
 
 UNTITLED = "New conversation"
 PRIVATE = "Nothing of this conversation is stored or remembered. It is gone when you switch this off."
+NONE_YET = "Your conversations will be listed here."
+NONE_FOUND = "No conversation has these words."
+SEARCH = "search-conversations"
+FEW = 5  # conversations that need no search
 PAGE = 60
 """Conversations that are listed at first, and once more each time that older ones are asked for."""
 
@@ -59,62 +69,89 @@ def sidebar() -> None:
 
 
 def _conversations() -> None:
-    current = state.conversation_id()
     shown = PAGE * state.kept(Listed).pages
-    found = process.athena().conversations.list(user=whose.user(), limit=shown + 1)
+    found = _found(shown + 1)
     with st.container(key="conversations"):
         if not found:
-            st.caption("Your conversations will be listed here.")
-        for info in found[:shown]:
-            _row(info, current=info.id == current)
+            st.caption(NONE_FOUND if _words() else NONE_YET)
+        for day in by_day(found[:shown], today=datetime.now().astimezone().date()):
+            _day(day)
         if len(found) > shown:
             st.button("Older conversations", type="tertiary", width="stretch", on_click=_show_more)
+    if found:
+        _export_all()
+
+
+def _words() -> str:
+    return state.entered(SEARCH)
+
+
+def _found(limit: int) -> list[ConversationInfo]:
+    """The latest conversations, or those that have the words of the search."""
+    store = process.athena().conversations
+    latest = store.list(user=whose.user(), limit=limit)
+    if len(latest) >= FEW or _words():
+        st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
+                      label_visibility="collapsed", icon=":material/search:")  # fmt: skip
+    return having(store.list(user=whose.user()), _words(), store=store)[:limit] if _words() else latest
+
+
+def _day(day: Day) -> None:
+    current = state.conversation_id()
+    titles = Counter(info.title for info in day.infos)
+    st.caption(day.name)
+    for info in day.infos:
+        time = f"{local_time(info.updated_at)[-5:]} · " if titles[info.title] > 1 else ""
+        _row(info, time, current=info.id == current)
+
+
+def _export_all() -> None:
+    athena, user = process.athena(), whose.user()
+    with st.popover("Export all", icon=":material/download:", type="tertiary"):
+        _download("As Markdown", partial(all_as_markdown, athena, user), "conversations.zip", "all-markdown")
+        _download("As JSON", partial(all_as_json, athena, user), "conversations.json", "all-json")
 
 
 def _show_more() -> None:
     state.kept(Listed).pages += 1
 
 
-def _row(info: ConversationInfo, *, current: bool) -> None:
+def _row(info: ConversationInfo, time: str, *, current: bool) -> None:
+    """Draw a conversation; `time` tells it from others of its title."""
     if not current:
-        _opener(info)
+        _opener(info, time)
         return
     with st.container(
         horizontal=True, key=f"current-{info.id}", gap="xsmall", vertical_alignment="center", wrap=False
     ):
-        _opener(info)
+        _opener(info, time)
         with st.popover("", icon=":material/more_horiz:", help="Rename, export or delete", type="tertiary"):
             _manage(info)
 
 
-def _opener(info: ConversationInfo) -> None:
-    st.button(plain(info.title or UNTITLED), key=f"open-{info.id}", type="tertiary", width="stretch",
+def _opener(info: ConversationInfo, time: str) -> None:
+    label = plain(f"{time}{info.title or UNTITLED}")
+    st.button(label, key=f"open-{info.id}", type="tertiary", width="stretch",
               on_click=state.open_conversation, args=(info.id,))  # fmt: skip
 
 
 def _manage(info: ConversationInfo) -> None:
-    conversations = process.athena().conversations
+    athena = process.athena()
     title = st.text_input("Title", value=info.title, key=f"title-{info.id}", max_chars=120)
     if title.strip() and title != info.title:
-        conversations.rename(info.id, title.strip())
+        athena.conversations.rename(info.id, title.strip())
         st.rerun()
-    st.download_button(
-        "Export as Markdown",
-        data=lambda: process.athena().filled_in(conversations.get(info.id).as_markdown(), user=info.user),
-        file_name=f"{_file_name(info.title)}.md",
-        mime="text/markdown",
-        icon=":material/download:",
-        width="stretch",
-        on_click="ignore",
-        key=f"export-{info.id}",
-    )
+    name = file_name(info.title)
+    _download("Export as Markdown", partial(markdown_of, athena, info.id), f"{name}.md", f"export-{info.id}")
+    _download("Export as JSON", partial(json_of, athena, info.id), f"{name}.json", f"json-{info.id}")
     if st.button("Delete …", icon=":material/delete:", width="stretch", key=f"delete-{info.id}"):
         confirm_deletion(info.id, info.title or UNTITLED)
 
 
-def _file_name(title: str) -> str:
-    kept = "".join(c if c.isalnum() else "-" for c in title.lower())
-    return "-".join(part for part in kept.split("-") if part)[:60] or "conversation"
+def _download(label: str, made: Callable[[], str | bytes], name: str, key: str) -> None:
+    """Draw a button that makes a file when it is clicked."""
+    st.download_button(label, data=made, file_name=name, icon=":material/download:", width="stretch",
+                       on_click="ignore", key=key)  # fmt: skip
 
 
 def _remembered_of(conversation: str) -> list[str]:

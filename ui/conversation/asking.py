@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
@@ -11,32 +12,59 @@ from ui.conversation import whose
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
 from ui.shared import process
-from ui.shared.state import entered
+from ui.shared.state import ANSWER, entered, kept
+from ui.shared.words import plain, shortened
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
 
-WORKING = "Esc stops the answer"
+WORKING = "Ask the next question; Esc stops the answer"
 LONGEST_QUESTION = 4000  # characters
 
 
+@dataclass(slots=True)
+class Waiting:
+    """The question that was asked in a conversation while an answer was being written; "" = none."""
+
+    question: str = ""
+    conversation_id: str = ""
+
+
 def question_field(
-    placeholder: str, *, key: str, working: bool, disabled: bool = False, on_ask: Callable[[str], None]
+    placeholder: str,
+    *,
+    key: str,
+    conversation_id: str,
+    working: bool,
+    disabled: bool = False,
+    on_ask: Callable[[str], None],
 ) -> None:
-    """Draw the field for a question; it waits while an answer is being written."""
+    """Draw the field for a question; one that is asked while an answer is being written waits for its end."""
+    waiting = kept(Waiting)
+    here = waiting.question and waiting.conversation_id == conversation_id
+    if here and not working and not disabled:
+        question, waiting.question = waiting.question, ""
+        on_ask(question)
+        st.rerun()
+    if here:
+        st.caption(f"Next: {plain(shortened(waiting.question, 120))}")
     st.chat_input(
         WORKING if working else placeholder,
         key=key,
-        disabled=working or disabled,
+        disabled=disabled,
         on_submit=_submit,
-        args=(key, on_ask),
+        args=(key, conversation_id if working else None, on_ask),
         max_chars=LONGEST_QUESTION,
     )
 
 
-def _submit(key: str, on_ask: Callable[[str], None]) -> None:
+def _submit(key: str, answering: str | None, on_ask: Callable[[str], None]) -> None:
+    """Ask, or keep the question until the conversation that is `answering` has its answer."""
     question = entered(key)
-    if question:
+    if question and answering is not None:
+        waiting = kept(Waiting)
+        waiting.question, waiting.conversation_id = question, answering
+    elif question:
         on_ask(question)
 
 
@@ -54,6 +82,7 @@ def start_answer(
 
     Raises AthenaError where nothing can answer.
     """
+    st.query_params.pop(ANSWER, None)  # what is looked at now is the new one
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
     engine = athena.chat(

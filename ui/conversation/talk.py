@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pipeline.answering.replies import without_model_note
+from pipeline.asking.introducing import follow_ups
 from pipeline.errors import UnknownConversation
+from pipeline.stores.conversations import title_of
 from pipeline.words import well_formed
 from ui.conversation import whose
+from ui.conversation.asking import LONGEST_QUESTION
 from ui.conversation.forgetting import ask_to_forget, confirm_what_was_asked
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
 from ui.conversation.turns import failed_view, running_view, stored_view
 from ui.shared import components, links, process
-from ui.shared.state import OpenEvidence, sent, shared
+from ui.shared.state import ANSWER, OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pipeline.stores.conversations import Conversation, Turn
     from ui.conversation.asking import OnAsk
 
@@ -31,27 +37,55 @@ class Place:
 
     conversation_id: str
     on_ask: OnAsk
+    on_branch: Callable[[str], None]
+    noted: bool  # it is said elsewhere on the page that no model is connected
     working: bool  # an answer is being written: nothing else can be asked
 
 
-def turns(conversation: Conversation, run: Run | None, *, working: bool, on_ask: OnAsk) -> None:
+def turns(
+    conversation: Conversation,
+    run: Run | None,
+    *,
+    working: bool,
+    on_ask: OnAsk,
+    on_branch: Callable[[str], None],
+    noted: bool = False,
+) -> None:
     """Draw the finished turns, then the last one in a fragment that looks again while it is written.
 
-    `on_ask` asks what a turn offers to ask. `working` is what the rest of the page was drawn for; once it
-    changes, the fragment runs the whole page.
+    `on_ask` asks what a turn offers to ask; `on_branch` opens the conversation in which an edited question
+    is asked. That no model is connected is said at the first answer, or at none if `noted` elsewhere.
+    `working` is what the rest of the page was drawn for; once it changes, the fragment runs the whole page.
     """
     confirm_what_was_asked()
-    stored = conversation.turns
+    stored = _noted_once(conversation.turns, noted=noted)
     if run is not None and (working or not _is_stored(run, stored)):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
         finished = tuple(turn for turn in stored if turn.created_at < run.started)
     else:
         finished = stored[:-1]
-    place = Place(conversation.info.id, on_ask, working=working)
+    place = Place(conversation.info.id, on_ask, on_branch, noted, working=working)
     for position, turn in enumerate(finished):
         _show(_view_of(turn, conversation.info.user), place, position)
     every = DRAIN_EVERY if working else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
+    components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
+
+
+def _looked_at(last: int, *, working: bool) -> int:
+    """The position of the turn that stands at the top: the last one, or the one that the address names."""
+    named = st.query_params.get(ANSWER, "")
+    return int(named) - 1 if named.isdecimal() and 0 < int(named) <= last and not working else last
+
+
+def _noted_once(turns: tuple[Turn, ...], *, noted: bool) -> tuple[Turn, ...]:
+    """The turns with the note that no model is connected at the first of them that has it, or at none."""
+    shown = []
+    for turn in turns:
+        once = without_model_note(turn.answer.notices)
+        shown.append(replace(turn, answer=replace(turn.answer, notices=once)) if noted else turn)
+        noted = noted or once != turn.answer.notices
+    return tuple(shown)
 
 
 def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
@@ -82,14 +116,24 @@ def _draw_last_turn(place: Place, position: int) -> None:
 
 def _last_view(place: Place, run: Run | None, position: int) -> View:
     conversation = None if place.working else whose.store_of(place.conversation_id).get(place.conversation_id)
-    turns = conversation.turns if conversation else ()
+    turns = _noted_once(conversation.turns, noted=place.noted) if conversation else ()
     snapshot = run.snapshot() if run else None
     if conversation is None or (len(turns) <= position and snapshot is not None):
         assert snapshot is not None  # noqa: S101  (who works has a run)
         return running_view(snapshot)
-    view = _view_of(turns[-1], conversation.info.user)
+    view = _view_of(turns[-1], conversation.info.user) | {"follow_ups": _follow_ups(turns[-1])}
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
+
+
+def _follow_ups(turn: Turn) -> list[str]:
+    """What can be asked next; nothing where an answer broke off, or is beside the point."""
+    answer = turn.answer
+    if answer.status != "complete" or answer.verdict != "answered":
+        return []
+    folded = {unit.marker for unit in answer.units if unit.folded}
+    shown = [citation for citation in answer.citations if citation.marker not in folded]
+    return follow_ups(shown, process.athena().store.sections)
 
 
 def _view_of(turn: Turn, user: str) -> View:
@@ -101,26 +145,41 @@ def _view_of(turn: Turn, user: str) -> View:
 
 
 def _show(view: View, place: Place, position: int) -> None:
-    opened = shared().evidence
-    key = f"turn-{place.conversation_id}-{position}"
-    here = opened is not None and opened.turn_id == view["turn"] and opened.kind == "citation"
+    key = _key(place, position)
     clicked = components.turn(
         key=key,
-        data=view | {"open": opened.marker if here and opened else None, "busy": place.working},
+        data=view
+        | _opened_in(view, shared().evidence)
+        | {"busy": place.working, "link": _link(place.conversation_id, position)},
         on_open_change=lambda: _open(key),
         on_stop_change=lambda: _stop(place.conversation_id),
         on_ask_change=lambda: _ask(key, place.on_ask),
+        on_edit_change=lambda: _edit(key, place, position),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
         on_forget_change=lambda: _forget(key),
     )
     if clicked.forget:
         st.rerun()  # the whole page: it asks before it forgets
-    if clicked.ask:
+    if clicked.ask or clicked.edit:
         st.rerun()  # the whole page: it has one more turn
     if clicked.inspect:
         shared().inspected = str(clicked.inspect["turn"])
         links.go("inspector")
+
+
+def _opened_in(view: View, opened: OpenEvidence | None) -> View:
+    """What of a turn the evidence pane shows."""
+    if opened is None or opened.turn_id != view["turn"]:
+        return {"open": None, "opened": None}
+    return {
+        "open": opened.marker if opened.kind == "citation" else None,
+        "opened": {"kind": opened.kind, "marker": opened.marker},
+    }
+
+
+def _key(place: Place, position: int) -> str:
+    return f"turn-{place.conversation_id}-{position}"
 
 
 def _open(key: str) -> None:
@@ -131,6 +190,21 @@ def _open(key: str) -> None:
 def _ask(key: str, on_ask: OnAsk) -> None:
     if wanted := sent(key, "ask"):
         on_ask(well_formed(str(wanted["question"])), verbatim=bool(wanted.get("verbatim")))
+
+
+def _edit(key: str, place: Place, position: int) -> None:
+    """Ask another question in the place of a turn's, in a conversation that branches off before it."""
+    if wanted := sent(key, "edit"):
+        question = well_formed(str(wanted["question"])).strip()[:LONGEST_QUESTION]
+        place.on_branch(whose.branch(place.conversation_id, before=position, title=title_of(question)))
+        place.on_ask(question)
+
+
+def _link(conversation_id: str, position: int) -> dict[str, str] | None:
+    """What an address of an answer has; a private conversation has none that lasts."""
+    if whose.is_kept_here(conversation_id):
+        return None
+    return {"c": conversation_id, ANSWER: str(position + 1)}
 
 
 def _forget(key: str) -> None:

@@ -10,6 +10,7 @@ from pipeline.answering.remembering import FORGOTTEN
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
 from pipeline.words import CLOSEST, counted
+from ui.conversation.copying import answer_markdown
 from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.units import units_view
@@ -45,6 +46,8 @@ BLANK: View = {
     "rated": False,
     "inspectable": False,
     "recalled": [],
+    "markdown": "",
+    "follow_ups": [],
 }
 NOTHING_RECALLED: Mapping[str, str] = {}
 
@@ -83,6 +86,7 @@ def stored_view(
             "word": word,
             "rated": True,
             "inspectable": bool(answer.steps) and answer.mode != "reply",
+            "markdown": answer_markdown(answer),
             "recalled": [recalled_view(known, recalled) for known in answer.recalled],
         }
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import uuid
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
+from pipeline.stores.conversations import Conversation
 from ui.conversation.runner import runner
 from ui.shared import process, state
 from ui.shared.state import entered, kept
 
 if TYPE_CHECKING:
-    from pipeline.stores.conversations import Conversation, Conversations
+    from pipeline.stores.conversations import Conversations, Turn
 
 ADDRESS = "u"
 PRIVATE = "private"
@@ -98,6 +100,29 @@ def begin(title: str, *, assistant: str) -> str:
     made = process.athena().private_conversations.create(title, user=user(), assistant=assistant)
     kept(Whose).begun.append(made.info.id)
     return made.info.id
+
+
+def branch(conversation_id: str, *, before: int, title: str) -> str:
+    """Begin a conversation with the turns of another before a position; its id. The other stays as it is.
+
+    It gets the other's title, or this one where it has no turn yet. Raises `UnknownConversation`.
+    """
+    found, store = get(conversation_id), store_of(conversation_id)
+    called = found.info.title if before else title
+    made = store.create(called, user=user(), assistant=found.info.assistant).info
+    turns = tuple(_copied(turn, made.id) for turn in found.turns[:before])
+    if turns:
+        store.restore(Conversation(replace(made, turns=len(turns)), turns))
+    if is_kept_here(conversation_id):
+        kept(Whose).begun.append(made.id)
+    return made.id
+
+
+def _copied(turn: Turn, conversation_id: str) -> Turn:
+    """A turn as one of another conversation; what is to be remembered of it comes from the first one."""
+    turn_id = str(uuid.uuid4())
+    answer = replace(turn.answer, turn_id=turn_id, conversation_id=conversation_id)
+    return replace(turn, id=turn_id, answer=answer, remembered=True)
 
 
 def is_kept_here(conversation_id: str) -> bool:

@@ -18,7 +18,7 @@ from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
 from ui.conversation.talk import turns
 from ui.mission import state as mission_state
-from ui.shared import components, links, messages, process
+from ui.shared import links, messages, process
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
@@ -40,14 +40,21 @@ def assistant(game: Game) -> None:
         if silent:
             _silence(persona, silent)
         if conversation is not None and (conversation.turns or run):
-            turns(conversation, run, working=working, on_ask=partial(_asked, game.level.id))
-            count = len(conversation.turns) + working
-            components.follow(key="follow", data={"turn": f"{conversation.info.id}/{count}"})
+            turns(
+                conversation, run, working=working, on_ask=partial(_asked, game.level.id),
+                on_branch=partial(mission_state.games().keep_conversation, game.level.id),
+            )  # fmt: skip
         elif not silent:
             _greeting(game, persona)
     placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"
-    question_field(placeholder, key=QUESTION, working=working and not silent, disabled=bool(silent),
-                   on_ask=partial(_asked, game.level.id))  # fmt: skip
+    question_field(
+        placeholder,
+        key=QUESTION,
+        conversation_id=conversation.info.id if conversation else "",
+        working=working and not silent,
+        disabled=bool(silent),
+        on_ask=partial(_asked, game.level.id),
+    )
 
 
 def _silence(persona: Persona, why: str) -> None:

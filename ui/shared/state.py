@@ -9,6 +9,9 @@ import streamlit as st
 
 Record = TypeVar("Record")
 
+ANSWER = "answer"
+"""In the address: which answer of the conversation is looked at, counting from 1."""
+
 
 def kept(record: type[Record]) -> Record:
     """The session's one record of a class, made with its defaults at first use."""
@@ -62,6 +65,7 @@ def open_conversation(conversation: str) -> None:
     """Make a conversation the current one ("" = a new one); the pane closes."""
     shared().conversation = conversation
     shared().evidence = None
+    st.query_params.pop(ANSWER, None)
     if conversation:
         st.query_params["c"] = conversation
     else:

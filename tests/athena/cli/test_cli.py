@@ -430,6 +430,15 @@ def test_an_answer_as_text_has_footnotes(data_dir: Path) -> None:
     assert "no model: quotes" in result.output
 
 
+def test_chat_says_once_that_no_model_is_connected(data_dir: Path) -> None:
+    result = run("chat", "--data-dir", str(data_dir), "--private",
+                 given="Where does the antenna point?\nWhat does the cabin fan do?\n")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("radio.md") >= 1
+    assert result.stdout.count("ecs.md") >= 1
+    assert " ".join(result.stdout.split()).count("No language model is connected") == 1
+
+
 def test_a_chat_ends_with_an_empty_line(data_dir: Path) -> None:
     result = run("chat", "--data-dir", str(data_dir), given="Where does the antenna point?\n\nFan?\n")
     assert result.exit_code == 0

@@ -1,13 +1,42 @@
-// Scrolls a conversation with a scroll bar of its own to its last question, whenever there is a new one.
+// Holds the question of a turn at the top of the view, from the moment that it is asked until the reader scrolls,
+// clicks or presses a key: what is written below it, and what changes above it, moves nothing.
 
 export default function (component) {
   const { data, parentElement } = component;
-  if (parentElement.shown === data.turn) return;
-  parentElement.shown = data.turn;
-  const scroll = () => {
-    const box = document.querySelector(".st-key-talk");
-    const last = box && [...box.querySelectorAll('[class*="st-key-turn-"]')].at(-1);
-    if (last) box.scrollTop += last.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  if (parentElement.held === data.turn) return;
+  parentElement.held = data.turn;
+  parentElement.release?.();
+  parentElement.release = hold(data.turn);
+}
+
+const SCROLLING = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
+
+function hold(turn) {
+  const box = document.querySelector(".st-key-talk") || document.querySelector('[data-testid="stMain"]');
+  const place = () => {
+    const shown = document.querySelector(`[class*="st-key-turn-"].st-key-${CSS.escape(turn)}`);
+    if (shown) box.scrollTop += Math.round(shown.getBoundingClientRect().top - edge(box));
   };
-  for (const after of [50, 400]) setTimeout(scroll, after); // once it is there, and again when it is laid out
+  const sizes = new ResizeObserver(place);
+  const nodes = new MutationObserver(place);
+  sizes.observe(box);
+  for (const child of box.children) sizes.observe(child);
+  nodes.observe(box, { childList: true, subtree: true });
+  const release = () => {
+    sizes.disconnect();
+    nodes.disconnect();
+    for (const [name, listener] of listeners) document.removeEventListener(name, listener, true);
+  };
+  const moved = (event) => { if (SCROLLING.has(event.key) && !typing(event)) release(); };
+  const listeners = [["wheel", release], ["touchmove", release], ["pointerdown", release], ["keydown", moved]];
+  for (const [name, listener] of listeners) document.addEventListener(name, listener, true);
+  place();
+  return release;
+}
+
+// Where the view begins: below the page's header, which lies over it.
+function edge(box) {
+  const header = document.querySelector('[data-testid="stHeader"]');
+  const top = box.getBoundingClientRect().top;
+  return Math.max(top, box.matches(".st-key-talk") || !header ? top : header.getBoundingClientRect().bottom);
 }

@@ -3,9 +3,9 @@
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() });
-  mounted(parentElement, "pane", data, (root) => render(root, data, send));
+  mounted(parentElement, "pane", data, (root) => withFocus(root, () => render(root, data, send)));
   return onKeys(parentElement, (event) => {
-    if (event.defaultPrevented || typing(event) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.defaultPrevented || (typing(event) && event.key !== "Escape") || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "Escape" && !data.working) send("close", {});
     else if (event.key === "ArrowRight" && data.count > 1) send("step", { by: 1 });
     else if (event.key === "ArrowLeft" && data.count > 1) send("step", { by: -1 });
@@ -14,11 +14,22 @@ export default function (component) {
   });
 }
 
+// A new pane takes the focus; one that is drawn anew leaves it on the button of the same name, or takes it.
+function withFocus(root, draw) {
+  const opened = !root.firstChild;
+  const focused = opened ? null : root.getRootNode().activeElement;
+  const label = focused?.getAttribute("aria-label");
+  draw();
+  if (!opened && !focused) return;
+  const same = label && [...root.querySelectorAll("button:not([disabled])")].find((node) => node.getAttribute("aria-label") === label);
+  (same || root.querySelector(".sheet")).focus({ preventScroll: true });
+}
+
 function render(root, data, send) {
   const scroller = element("div", { class: "scroller", tabindex: "0" }, content(data));
   root.replaceChildren(
     element("div", { class: "backdrop", onclick: () => send("close", {}) }),
-    element("aside", { class: "sheet", "aria-label": "Evidence" },
+    element("aside", { class: "sheet", tabindex: "-1", "aria-label": "Evidence" },
       head(data, send), place(data), scroller, foot(data, send)),
   );
   const cited = scroller.querySelector("mark.answer") || scroller.querySelector("mark");

@@ -3,7 +3,11 @@
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const send = (name, value) => setTriggerValue(name, { ...value, turn: data.turn, at: Date.now() });
-  const root = mounted(parentElement, "turn", data, (node) => render(node, data, send));
+  const root = mounted(parentElement, "turn", data, (node) => {
+    render(node, data, send);
+    bringBack(node, parentElement.opened, data.opened);
+    parentElement.opened = data.opened;
+  });
   root.classList.toggle("working", data.working);
   return onKeys(parentElement, (event) => {
     if (event.key === "Escape" && data.working && !data.stopping && !event.defaultPrevented) {
@@ -11,6 +15,16 @@ export default function (component) {
       send("stop", {});
     }
   });
+}
+
+// When the evidence pane closes, the focus goes back to what opened it, unless the reader is typing.
+function bringBack(root, before, now) {
+  if (!before || now || /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
+  const opener = root.querySelector(`[data-opens="${before.kind} ${before.marker}"]`);
+  if (!opener) return;
+  opener.dataset.back = "";  // its tooltip stays away until it is focused again
+  opener.focus({ preventScroll: true });
+  delete opener.dataset.back;
 }
 
 function render(root, data, send) {
@@ -32,6 +46,7 @@ function render(root, data, send) {
     body,
     first ? "" : recalled(data, send),
     data.working ? working(data, send) : quiet(data, send),
+    data.follow_ups.length ? followUps(data, send) : "",
     tip,
   );
 }
@@ -195,7 +210,7 @@ function abstained(data, send) {
       "” and found no passage that answers it. ", data.otherwise),
     data.nearest.length ? element("p", { class: "label" }, "The nearest sections") : null,
     element("div", { class: "cards" }, data.nearest.map((near) => element("button", {
-      class: "card", onclick: () => send("open", { kind: "nearest", marker: near.index }),
+      class: "card", "data-opens": `nearest ${near.index}`, onclick: () => send("open", { kind: "nearest", marker: near.index }),
     }, element("span", { class: "crumbs" }, crumbs(near.where.split(" › "))),
     element("span", { class: "snippet" }, near.quote)))),
   ].filter(Boolean);
@@ -235,7 +250,7 @@ function chip(number, data, send, hints) {
   const open = data.open === number;
   if (!citation) return element("span", { class: "chip waiting" }, String(number));
   const made = element("button", {
-    class: `chip${open ? " open" : ""}${citation.verified ? "" : " doubtful"}`,
+    class: `chip${open ? " open" : ""}${citation.verified ? "" : " doubtful"}`, "data-opens": `citation ${number}`,
     "aria-label": `Source ${number}: ${citation.where}${citation.verified ? "" : " (does not say so)"}`, "aria-pressed": String(open),
     onclick: () => send("open", { kind: "citation", marker: number }),
   }, String(number));
@@ -248,6 +263,7 @@ function chip(number, data, send, hints) {
 // Shows a tooltip next to a node while it is hovered or focused.
 function hint(node, { tip, root }, content) {
   const show = () => {
+    if ("back" in node.dataset) return;
     tip.replaceChildren(...content());
     tip.hidden = false;
     const box = root.getBoundingClientRect();
@@ -295,8 +311,79 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
+  if (data.turn) line.append(tools(data, send));
   if (data.rated) line.append(thumbs(data, send));
   return line;
+}
+
+// What the documents answer beside and below what is cited.
+function followUps(data, send) {
+  return element("div", { class: "next", role: "group", "aria-label": "Ask next" }, data.follow_ups.map((question) => element("button", {
+    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, question)));
+}
+
+// What can be done with an answer and its question.
+function tools(data, send) {
+  const tool = (symbol, label, act, off) => element("button", {
+    class: "tool", title: label, "aria-label": label, disabled: off, onclick: (event) => act(event.currentTarget),
+  }, icon(symbol));
+  return element("span", { class: "tools" },
+    data.markdown ? tool("content_copy", "Copy with its sources", (button) => copy(data.markdown, button)) : null,
+    data.link ? tool("link", "Copy a link to this answer", (button) => copy(address(data.link), button)) : null,
+    tool("refresh", "Ask again", () => send("ask", { question: data.question }), data.busy),
+    tool("edit", "Edit the question", (button) => edit(button, data, send), data.busy));
+}
+
+// The chat's address with a conversation and an answer, for the user of this page.
+function address(link) {
+  const made = new URL("./", window.location.href);
+  const user = new URL(window.location.href).searchParams.get("u");
+  made.search = new URLSearchParams(user ? { ...link, u: user } : link).toString();
+  return made.href;
+}
+
+async function copy(text, button) {
+  const done = await written(text);
+  const symbol = button.querySelector(".icon");
+  const before = symbol.textContent;
+  symbol.textContent = done ? "check" : "error";
+  button.setAttribute("data-done", String(done));
+  setTimeout(() => { symbol.textContent = before; }, 2000);
+}
+
+// The clipboard, also where the page came by plain HTTP and has only the old way.
+async function written(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
+  const field = element("textarea", { style: "position: fixed; opacity: 0" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  return done;
+}
+
+// The question as a field; what is asked in its place begins a branch, and nothing is lost.
+function edit(button, data, send) {
+  const question = button.getRootNode().querySelector(".question");
+  if (question.hidden) return;
+  const field = element("textarea", { class: "word", rows: "3", maxlength: "4000", "aria-label": "Your question" });
+  field.value = data.question;
+  const close = () => { form.remove(); question.hidden = false; button.focus({ preventScroll: true }); };
+  const ask = () => { if (field.value.trim()) send("edit", { question: field.value }); };
+  const form = element("div", { class: "editing" }, field,
+    element("p", { class: "label" }, "A new conversation goes on from here; this one stays as it is."),
+    element("button", { class: "tool", onclick: close }, "Cancel"),
+    element("button", { class: "tool stop", onclick: ask }, "Ask"));
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && !event.shiftKey && event.target === field) ask();
+    else return;
+    event.preventDefault();
+  });
+  question.hidden = true;
+  question.after(form);
+  field.focus();
 }
 
 function thumbs(data, send) {

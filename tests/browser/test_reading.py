@@ -1,0 +1,138 @@
+"""Where the view stands and where the keys go: while an answer is written, and while it is read."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Opener
+
+LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+OXYGEN = "How long does the oxygen last?"
+SIZES = pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+WATCH = """() => {
+  window.tops = [];
+  const look = () => {
+    const shown = [...document.querySelectorAll('[class*="st-key-turn-"]')].at(-1);
+    if (shown) window.tops.push(Math.round(shown.getBoundingClientRect().top));
+    window.watching = requestAnimationFrame(look);
+  };
+  look();
+}"""
+HEADER_AND_MORE = 120  # px: the page's header, and the turn's own space above its question
+
+
+@SIZES
+def test_the_question_stands_at_the_top_and_its_first_quote_below_it(
+    quoting: str, open_app: Opener, width: int, height: int
+) -> None:
+    app = open_app(quoting, width=width, height=height)
+    app.ask(LN2)
+    app.answered(1)
+    for number, question in enumerate((OXYGEN, LN2), start=2):
+        app.ask(question)
+        turn = app.answered(number)
+        assert _top(turn.locator(".question")) < HEADER_AND_MORE
+        assert _bottom(turn.locator(".quote").first) < _top(app.question)
+    app.page.reload()
+    app.ready()
+    expect(app.turn(3).locator(".quote").first).to_be_in_viewport()
+    assert _top(app.turn(3).locator(".question")) < HEADER_AND_MORE
+
+
+def test_nothing_moves_while_an_answer_is_written(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    app.answered(1)
+    app.ask(OXYGEN)
+    expect(app.turn(2)).to_be_in_viewport()
+    app.page.evaluate(WATCH)
+    app.answered(2)
+    tops = app.page.evaluate("window.tops")
+    settled = tops[tops.index(tops[-1]) :]
+    assert set(settled) == {tops[-1]}
+
+
+def test_a_reader_who_scrolls_is_left_alone(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    app.answered(1)
+    app.ask(OXYGEN)
+    app.answered(2)
+    app.page.mouse.move(700, 400)
+    app.page.mouse.wheel(0, -4000)
+    expect(app.turn(1).locator(".question")).to_be_in_viewport()
+    app.turn(1).locator(".chip").first.click()
+    expect(app.pane).to_be_visible()
+    expect(app.turn(1).locator(".question")).to_be_in_viewport()
+
+
+@SIZES
+def test_the_next_question_is_typed_while_an_answer_is_written(
+    quoting: str, open_app: Opener, width: int, height: int
+) -> None:
+    app = open_app(quoting, width=width, height=height)
+    app.question.click()
+    for question in (LN2, OXYGEN):  # the second one waits where the first is not answered yet
+        app.page.keyboard.type(question)
+        app.page.keyboard.press("Enter")
+    expect(app.answered(2).locator(".question")).to_have_text(f"You asked: {OXYGEN}")
+    expect(app.question).to_be_focused()
+    expect(app.question).to_have_value("")
+
+
+@SIZES
+def test_a_chip_takes_the_focus_into_the_pane_and_esc_brings_it_back(
+    quoting: str, open_app: Opener, width: int, height: int
+) -> None:
+    app = open_app(quoting, width=width, height=height)
+    app.ask(LN2)
+    chip = app.answered(1).locator(".chip").first
+    chip.focus()
+    app.page.keyboard.press("Enter")
+    expect(app.pane).to_be_focused()
+    app.page.keyboard.press("Tab")
+    expect(app.pane.get_by_label("Previous source")).to_be_focused()
+    app.page.keyboard.press("ArrowRight")
+    expect(app.pane.locator(".of")).to_contain_text("2 of")
+    expect(app.pane.get_by_label("Previous source")).to_be_focused()
+    app.page.keyboard.press("ArrowLeft")
+    expect(app.pane.locator(".of")).to_contain_text("1 of")
+    app.page.keyboard.press("Escape")
+    expect(app.pane).to_have_count(0)
+    expect(chip).to_be_focused()
+    app.page.keyboard.press("/")
+    app.page.keyboard.type("And if that does not help?")
+    app.page.keyboard.press("Enter")
+    app.answered(2)
+
+
+def test_the_first_visit_is_gone_with_the_first_question(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.page.evaluate(BOTH)
+    app.ask(LN2)
+    app.answered(1)
+    assert app.page.evaluate("window.both") == 0
+
+
+BOTH = """() => {
+  window.both = 0;
+  const look = () => {
+    const first = document.querySelector(".st-key-welcome");
+    if (document.querySelector('[class*="st-key-turn-"]') && first && first.offsetHeight) window.both += 1;
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def _top(part: Locator) -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def _bottom(part: Locator) -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"]
