@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from mission import console, panel
+from mission import console, panel, readings
 from mission.alarms import Alarm, active_alarms, record, sounded
 from mission.commands import Action, Refused
 from mission.conditions import Situation
@@ -135,9 +135,10 @@ class Game:
         return [said, *sounded(self.ship, self.state.log[known:])]
 
     def _answer(self, question: str) -> list[str]:
+        read = self.readings(question)
         if self.ask is None:
-            return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
-        return self.ask(question, self.telemetry_for_assistant()).splitlines()
+            return read or [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
+        return [*read, *self.ask(question, self.telemetry_for_assistant()).splitlines()]
 
     def _pass(self, minutes: float, *, wakes: bool = False) -> None:
         """Let time pass minute by minute; alarms go into the log, and a new warning may end it."""
@@ -228,6 +229,10 @@ class Game:
     def telemetry_for_assistant(self) -> str:
         """The live state in words for the assistant, in easy mode; otherwise empty."""
         return panel.in_words(self.ship, self.state) if self.easy else ""
+
+    def readings(self, question: str) -> list[str]:
+        """What the telemetry itself says to a question, in easy mode; otherwise nothing."""
+        return readings.answer(self.ship, self.state, question) if self.easy else []
 
     # -------------------------------------------------------------------------------------------- files
 

@@ -31,7 +31,7 @@ def mission(
     ] = None,
     script: Annotated[Path | None, typer.Option(help="Run a file of commands, one a line.")] = None,
     list_levels: Annotated[bool, typer.Option("--list", help="List the levels.")] = False,
-    easy: Annotated[bool, typer.Option(help="The assistant may read the telemetry.")] = False,
+    easy: Annotated[bool, typer.Option(help="The assistant reads the telemetry, and answers from it.")] = False,
     seed: Annotated[int, typer.Option(help="Small differences from game to game.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,

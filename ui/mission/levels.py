@@ -79,7 +79,8 @@ def briefing(level: Level) -> None:
         easy = st.toggle(
             "Easy mode: the assistant reads the ship’s telemetry",
             key="mission-easy",
-            help="It needs a language model. Without one, and without easy mode, you tell it what you see.",
+            help="It answers what is wrong, and what a gauge or a part shows. "
+            "Without easy mode you tell it what you see.",
         )
         with st.expander("Another draw of the dice"):
             seed = st.number_input(

@@ -222,6 +222,16 @@ def test_the_assistant_is_silent_without_its_computer(athena: Athena, games: Gam
     assert app.chat_input[0].disabled
 
 
+@pytest.mark.parametrize("easy", [True, False])
+def test_the_page_reads_the_telemetry_in_easy_mode_alone(
+    athena: Athena, games: Games, run_app: RunApp, easy: bool
+) -> None:
+    saved(games, easy=easy)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    app.chat_input[0].set_value("What is wrong with the ship?").run()
+    assert ("ECS-LN2-T1 (LN2 tank 1) is OFFLINE, its switch is off" in texts(app)) is easy
+
+
 def test_in_easy_mode_the_persona_is_told_the_telemetry(games: Games) -> None:
     persona = mission_persona()
     assert mission_persona(saved(games).telemetry_for_assistant()) == persona
