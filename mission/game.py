@@ -132,7 +132,8 @@ class Game:
             record(self.ship, self.state)
         stop = "" if refused.text.endswith(("?", ".")) else "."
         said = f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}{stop}"
-        return [said, *sounded(self.ship, self.state.log[known:])]
+        heard = [f'On the air: "{refused.heard}"'] if refused.heard else []
+        return [said, *heard, *sounded(self.ship, self.state.log[known:])]
 
     def _answer(self, question: str) -> list[str]:
         read = self.readings(question)

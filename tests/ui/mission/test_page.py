@@ -249,6 +249,6 @@ def test_the_missions_persona_names_ship_and_crew() -> None:
 
 def test_the_transcript_holds_story_commands_and_end(games: Games) -> None:
     text = mission_play.transcript(play(saved(games)))
-    assert text.startswith("1. The switch on panel 4\n")
+    assert text.startswith("1. Something clicks\n")
     assert "halcyon> power on ECS-LN2-T1" in text
     assert "CRISIS AVERTED" in text
