@@ -58,7 +58,9 @@ def answer(ship: Ship, state: ShipState, question: str) -> list[str]:
 
 
 def _wrong(ship: Ship, state: ShipState) -> Iterator[str]:
-    """Causes first, then the alarms that no cause explains, then what the two sensors disagree about."""
+    """What the two sensors disagree about, causes, the alarms that no cause explains, and what follows."""
+    disagreements = list(_disagreements(ship, state))
+    yield from disagreements
     causes = _causes(ship, state)
     alarms = [alarm for alarm in active_alarms(ship, state) if alarm.subject not in ship.controllers]
     for ident in causes[:MOST_CAUSES]:
@@ -67,11 +69,10 @@ def _wrong(ship: Ship, state: ShipState) -> Iterator[str]:
     for alarm in alarms:
         if state.resolve(alarm.subject) not in told:
             yield f"{alarm.code} {alarm.title}: {alarm.text}. Read {alarm.procedure}."
-    yield from _disagreements(ship, state)
     follow = [ident for ident in _disturbed(ship, state) if ident not in causes]
     if causes and follow:
         yield f"What follows from it: {', '.join(follow)}."
-    elif not causes and not alarms and not list(_disagreements(ship, state)):
+    elif not causes and not alarms and not disagreements:
         yield "No alarm is active, every part in use is NOMINAL, and the two cabin sensors agree."
 
 

@@ -21,6 +21,7 @@ FIRST = {
     "co2-race": ("ECS-CO2-A", "P-AIR-03"),
     "main-bus": ("EPS-BUS-A", "P-EPS-01"),
     "hot-computer": ("ECS-CLP-2", "P-"),
+    "red-needle": ("ECS-CAB-S1 shows 66.4 and ECS-CAB-S2 73.3", "P-ECS-02"),
     "nobody-answers": ("GNC-IMU-1", "P-GNC-01"),
 }
 
