@@ -305,9 +305,9 @@ def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:
 def _fatal(now: Situation) -> str:
     """Why any level would be lost now, or nothing."""
     if now.state.cabin["PPCO2"] >= now.ship.physics["co2_fatal"]:
-        return "the air holds too much carbon dioxide to act"
+        return "carbon dioxide stands at the emergency limit, and the flight rules end the mission"
     if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:
-        return "the air holds too little oxygen to act"
+        return "oxygen stands at the emergency limit, and the flight rules end the mission"
     if all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values()):
         return "both main buses are dead"
     return ""
