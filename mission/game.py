@@ -23,6 +23,7 @@ from mission.state import ShipState, clock, sound_state
 from mission.status import Status
 
 MINUTE = 1.0
+LONGEST_DARK_MIN = 10.0  # without any main bus
 Ask = Callable[[str, str], str]
 """The assistant: question and telemetry in, answer out; the telemetry is empty except in easy mode."""
 
@@ -170,6 +171,7 @@ class Game:
     def _judge(self, minutes: float) -> None:
         """Decide whether the level is won or lost."""
         now = Situation.of(self.ship, self.state, self.elapsed_min)
+        self.state.dark_min = self.state.dark_min + minutes if _dark(now) else 0.0
         self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
             self.outcome = Outcome.LOST
@@ -185,6 +187,10 @@ class Game:
             return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
         if self.outcome is Outcome.LOST:
             return [f"MISSION LOST: {self.reason}", *self.level.story_lost.splitlines()]
+        if self.state.dark_min:
+            left = LONGEST_DARK_MIN - self.state.dark_min
+            obey = "BREAKER, BUS and power off still obey"
+            return [f"Both main buses are dead; {obey}. {left:.0f} minutes are left."]
         if self.held_min:
             left = self.level.hold_min - self.held_min
             return [f"The ship looks sound. Verify that it stays so for {left:.0f} more minutes."]
@@ -308,6 +314,11 @@ def _fatal(now: Situation) -> str:
         return "carbon dioxide stands at the emergency limit, and the flight rules end the mission"
     if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:
         return "oxygen stands at the emergency limit, and the flight rules end the mission"
-    if all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values()):
+    if now.state.dark_min >= LONGEST_DARK_MIN:
         return "both main buses are dead"
     return ""
+
+
+def _dark(now: Situation) -> bool:
+    """Whether no main bus carries anything."""
+    return all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values())

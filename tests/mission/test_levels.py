@@ -192,6 +192,18 @@ def test_moving_everything_without_shedding_opens_the_breaker() -> None:
     assert game.reason == "both main buses are dead"
 
 
+def test_an_overload_can_be_mended_for_ten_minutes() -> None:
+    overload = [line for line in script("main-bus") if line.split()[0] == "set"]
+    game = played("main-bus", overload)
+    assert game.outcome is Outcome.RUNNING
+    assert "10 minutes are left" in game.transcript[-1] or "9 minutes are left" in game.transcript[-1]
+    for line in ["power off STO-FRZ-1", "set EPS-BUS-B BREAKER CLOSED", "wait 1h"]:
+        game.run(line)
+    assert game.outcome is Outcome.WON
+    game = played("main-bus", [*overload, "wait 15m"])
+    assert game.reason == "both main buses are dead"
+
+
 def test_a_second_way_is_as_good(ship: Ship) -> None:
     with_backup = ["power on ECS-LN2-T2", "set ATM-CTRL N2_TANK ECS-LN2-T2", "wait 10m"]
     assert played("ln2-tank", with_backup).outcome is Outcome.WON
