@@ -16,6 +16,7 @@ from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
 from mission.games import Games
 from mission.levels import all_levels
+from mission.story import the_story
 from tests.mission.conftest import script
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
@@ -220,6 +221,13 @@ def test_the_assistant_is_silent_without_its_computer(athena: Athena, games: Gam
     assert "Athena is silent" in texts(app).replace("\\", "")
     assert "CMP-CPU-1 is OFFLINE" in texts(app)
     assert app.chat_input[0].disabled
+
+
+def test_the_story_is_told_before_the_first_level(athena: Athena, run_app: RunApp) -> None:
+    opening = the_story().beginning[0]
+    assert opening in texts(run_app(athena, page="mission"))
+    assert opening in texts(run_app(athena, page="mission", level="ln2-tank"))
+    assert opening not in texts(run_app(athena, page="mission", level="radio-key"))
 
 
 @pytest.mark.parametrize("easy", [True, False])
