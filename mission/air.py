@@ -98,43 +98,65 @@ def _draw(s: TimeStep, gas: str, kpa: float, tank_kg: float) -> None:
 
 
 def mixture(s: TimeStep) -> None:
-    """Bring oxygen to its setpoint first, then the total pressure to the nitrogen regulator's."""
-    start = s.state.cabin["PRESSURE"]
-    oxygen = _oxygen(s)
-    leak = s.constant("cabin_leak") * s.hours
-    s.state.cabin["PRESSURE"] += oxygen - leak
-    nitrogen = _nitrogen(s)
-    opening = 0.0
-    if s.on("ECS-CPR-V1"):
-        opening = _relief(s, start)
-    s.put("ECS-CPR-V1", "OPENING", max(opening, BLEEDING if nitrogen < 0 else 0.0))
+    """Leak, breath and bleed; oxygen to its setpoint, the pressure to the nitrogen setpoint; venting.
+
+    Whatever leaves the cabin is air: oxygen and carbon dioxide go with it in their shares. Oxygen above its
+    setpoint is breathed, leaks, and is bled with air by the relief valve in AUTO, while nitrogen refills.
+    """
+    cabin, start, oxygen = s.state.cabin, s.state.cabin["PRESSURE"], s.state.cabin["PPO2"]
+    nitrogen = max(1.0, start - oxygen)
+    _let_out(s, s.constant("cabin_leak") * s.hours * cabin["PRESSURE"] / nitrogen)
+    leaked = oxygen - cabin["PPO2"]
+    breathed = min(cabin["PPO2"], max(0.0, s.constant("o2_use") * s.state.people * s.hours - leaked))
+    cabin["PPO2"] -= breathed
+    cabin["PRESSURE"] -= breathed
+    bled = _surplus(s)
+    _let_out(s, bled)
+    _feed_oxygen(s, oxygen)
+    _feed_nitrogen(s)
+    vented = _relief(s, start) if s.on("ECS-CPR-V1") else 0.0
+    s.put("ECS-CPR-V1", "OPENING", max(vented, BLEEDING if bled else 0.0))
 
 
-def _oxygen(s: TimeStep) -> float:
-    """The change of ppO2 in this step."""
-    cabin, before = s.state.cabin, s.state.cabin["PPO2"]
-    breathed = s.constant("o2_use") * s.state.people * s.hours
+def _let_out(s: TimeStep, kpa: float) -> None:
+    """Let air out of the cabin: every gas in its share."""
+    cabin = s.state.cabin
+    if cabin["PRESSURE"] > 0:
+        left = max(0.0, 1 - kpa / cabin["PRESSURE"])
+        for gas in ("PRESSURE", "PPO2", "PPCO2"):
+            cabin[gas] *= left
+
+
+def _feed_oxygen(s: TimeStep, before: float) -> None:
+    """Make up for what was lost, and raise ppO2 from what it was before the step towards the setpoint."""
     if not _supplied(s, "O2"):
-        cabin["PPO2"] = max(0.0, before - breathed)
-    elif before <= _setpoint(s, "O2"):
-        cabin["PPO2"] = toward(before, _setpoint(s, "O2"), s.constant("o2_feed") * s.hours)
-        _draw(s, "O2", breathed + cabin["PPO2"] - before, LOX_TANK_KG)
-    else:
-        cabin["PPO2"] = toward(before, _setpoint(s, "O2"), s.constant("mixture_settle") * s.hours)
-    return cabin["PPO2"] - before
+        return
+    cabin, setpoint = s.state.cabin, _setpoint(s, "O2")
+    wanted = setpoint if before > setpoint else toward(before, setpoint, s.constant("o2_feed") * s.hours)
+    fed = max(0.0, wanted - cabin["PPO2"])
+    cabin["PPO2"] += fed
+    cabin["PRESSURE"] += fed
+    _draw(s, "O2", fed, LOX_TANK_KG)
 
 
-def _nitrogen(s: TimeStep) -> float:
-    """The change of pressure by the nitrogen regulator; negative when the relief valve bleeds air instead."""
-    cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
-    if not _supplied(s, "N2"):
+def _surplus(s: TimeStep) -> float:
+    """The air, in kPa, that the relief valve in AUTO bleeds to bring pressure or oxygen to a setpoint."""
+    auto = s.on("ECS-CPR-V1") and s.setting("ECS-CPR-V1", "MODE") == "AUTO"
+    if not auto or not _supplied(s, "N2"):
         return 0.0
-    if before <= _setpoint(s, "N2"):
+    cabin = s.state.cabin
+    surplus = cabin["PRESSURE"] - _setpoint(s, "N2")
+    if _supplied(s, "O2") and cabin["PPO2"] > _setpoint(s, "O2"):
+        surplus = max(surplus, cabin["PRESSURE"] * (1 - _setpoint(s, "O2") / cabin["PPO2"]))
+    return max(0.0, min(surplus, s.constant("mixture_settle") * s.hours))
+
+
+def _feed_nitrogen(s: TimeStep) -> None:
+    """Raise the pressure towards the nitrogen regulator's setpoint."""
+    cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
+    if _supplied(s, "N2") and before <= _setpoint(s, "N2"):
         cabin["PRESSURE"] = toward(before, _setpoint(s, "N2"), s.constant("n2_feed") * s.hours)
         _draw(s, "N2", cabin["PRESSURE"] - before, LN2_TANK_KG)
-    elif s.on("ECS-CPR-V1") and s.setting("ECS-CPR-V1", "MODE") == "AUTO":
-        cabin["PRESSURE"] = toward(before, _setpoint(s, "N2"), s.constant("mixture_settle") * s.hours)
-    return cabin["PRESSURE"] - before
 
 
 def _relief(s: TimeStep, start: float) -> float:
@@ -143,18 +165,15 @@ def _relief(s: TimeStep, start: float) -> float:
     With the valve OPEN the pressure falls from its value at the start of the step; the rate already allows
     for what the regulators add.
     """
-    cabin, before = s.state.cabin, s.state.cabin["PRESSURE"]
-    lost = s.constant("relief_open") * s.hours
+    before, lost = s.state.cabin["PRESSURE"], s.constant("relief_open") * s.hours
     match s.setting("ECS-CPR-V1", "MODE"):
         case "OPEN":
-            cabin["PRESSURE"], opening = max(0.0, start - lost), VENTING
+            _let_out(s, before - max(0.0, start - lost))
+            return VENTING
         case "AUTO" if before > RELIEF_KPA:
-            cabin["PRESSURE"], opening = toward(before, RELIEF_KPA, lost), BLEEDING
-        case _:
-            return 0.0
-    cabin["PPO2"] *= cabin["PRESSURE"] / before  # what is vented has the cabin's mixture
-    cabin["PPCO2"] *= cabin["PRESSURE"] / before
-    return opening
+            _let_out(s, before - toward(before, RELIEF_KPA, lost))
+            return BLEEDING
+    return 0.0
 
 
 def regulators(s: TimeStep) -> None:

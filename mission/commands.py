@@ -25,9 +25,11 @@ ALWAYS_ACCEPTED = ("BUS", "BREAKER")  # relays that need no power from what they
 class Refused(Exception):
     """A command that was not carried out; it may have cost time, and may have left a trace in `state`."""
 
-    def __init__(self, code: str, text: str, *, minutes: float = 0.0, state: ShipState | None = None) -> None:
+    def __init__(
+        self, code: str, text: str, *, minutes: float = 0.0, state: ShipState | None = None, heard: str = ""
+    ) -> None:
         super().__init__(text)
-        self.code, self.text, self.minutes, self.state = code, text, minutes, state
+        self.code, self.text, self.minutes, self.state, self.heard = code, text, minutes, state, heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,10 @@ def test(ship: Ship, state: ShipState, ident: str) -> Action:
     return Action(state, minutes, lambda now: self_test(ship, now, ident))
 
 
-def transmit(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
+def transmit(ship: Ship, state: ShipState, radio: str, key: str, message: str = "") -> Action:
     """Send a message."""
     after = _called(ship, state, radio, key, "transmit")
-    radios.send(ship, after, radio)
+    radios.send(ship, after, radio, message)
     return Action(after, ship.commands["transmit"].minutes, lambda _: [f"{radio} sent the message"])
 
 
@@ -134,9 +136,11 @@ def _called(ship: Ship, state: ShipState, radio: str, key: str, command: str) ->
     after = state.copy()
     if found := radios.obstacle(ship, state, radio, key):
         code, text = found
+        heard = ""
         if key != ship.radio_keys[radio] and code == "E-08":
             radios.count_wrong_key(after, radio)
-        raise Refused(code, text, minutes=ship.commands[command].minutes, state=after)
+            heard = radios.garbled(ship, radio, key)
+        raise Refused(code, text, minutes=ship.commands[command].minutes, state=after, heard=heard)
     return after
 
 

@@ -256,7 +256,7 @@ def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]
 
 def _transmit(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     radio, key = _radio(ship, parsed, 3, len(parsed.words))
-    return commands.transmit(ship, state, radio, key)
+    return commands.transmit(ship, state, radio, key, " ".join(parsed.words[2:]))
 
 
 def _receive(ship: Ship, state: ShipState, parsed: Parsed) -> Action:

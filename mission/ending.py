@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mission.game import Game, Outcome
 from mission.levels import Level, all_levels
+from mission.story import the_story
 from mission.text import duration
 
 
@@ -19,18 +20,21 @@ class Ending:
     story: tuple[str, ...]
     summary: str
     following: Level | None  # after a win, the level with the next number
+    epilogue: tuple[str, ...] = ()  # after the last level
 
 
 def ending(game: Game) -> Ending:
     """The ending of a game; its outcome must not be `RUNNING`."""
     won, level = game.outcome is Outcome.WON, game.level
+    following = next((x for x in all_levels().values() if won and x.number == level.number + 1), None)
     return Ending(
         won=won,
         title="Crisis averted" if won else "Mission lost",
         reason=game.reason,
         story=tuple((level.story_won if won else level.story_lost).splitlines()),
         summary=_summary(game, won=won),
-        following=next((x for x in all_levels().values() if won and x.number == level.number + 1), None),
+        following=following,
+        epilogue=tuple(the_story().end) if won and following is None else (),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from mission import console, panel
+from mission import console, panel, readings
 from mission.alarms import Alarm, active_alarms, record, sounded
 from mission.commands import Action, Refused
 from mission.conditions import Situation
@@ -23,6 +23,7 @@ from mission.state import ShipState, clock, sound_state
 from mission.status import Status
 
 MINUTE = 1.0
+LONGEST_DARK_MIN = 10.0  # without any main bus
 Ask = Callable[[str, str], str]
 """The assistant: question and telemetry in, answer out; the telemetry is empty except in easy mode."""
 
@@ -132,12 +133,14 @@ class Game:
             record(self.ship, self.state)
         stop = "" if refused.text.endswith(("?", ".")) else "."
         said = f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}{stop}"
-        return [said, *sounded(self.ship, self.state.log[known:])]
+        heard = [f'On the air: "{refused.heard}"'] if refused.heard else []
+        return [said, *heard, *sounded(self.ship, self.state.log[known:])]
 
     def _answer(self, question: str) -> list[str]:
+        read = self.readings(question)
         if self.ask is None:
-            return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
-        return self.ask(question, self.telemetry_for_assistant()).splitlines()
+            return read or [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
+        return [*read, *self.ask(question, self.telemetry_for_assistant()).splitlines()]
 
     def _pass(self, minutes: float, *, wakes: bool = False) -> None:
         """Let time pass minute by minute; alarms go into the log, and a new warning may end it."""
@@ -168,6 +171,7 @@ class Game:
     def _judge(self, minutes: float) -> None:
         """Decide whether the level is won or lost."""
         now = Situation.of(self.ship, self.state, self.elapsed_min)
+        self.state.dark_min = self.state.dark_min + minutes if _dark(now) else 0.0
         self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
             self.outcome = Outcome.LOST
@@ -183,6 +187,10 @@ class Game:
             return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
         if self.outcome is Outcome.LOST:
             return [f"MISSION LOST: {self.reason}", *self.level.story_lost.splitlines()]
+        if self.state.dark_min:
+            left = LONGEST_DARK_MIN - self.state.dark_min
+            obey = "BREAKER, BUS and power off still obey"
+            return [f"Both main buses are dead; {obey}. {left:.0f} minutes are left."]
         if self.held_min:
             left = self.level.hold_min - self.held_min
             return [f"The ship looks sound. Verify that it stays so for {left:.0f} more minutes."]
@@ -228,6 +236,10 @@ class Game:
     def telemetry_for_assistant(self) -> str:
         """The live state in words for the assistant, in easy mode; otherwise empty."""
         return panel.in_words(self.ship, self.state) if self.easy else ""
+
+    def readings(self, question: str) -> list[str]:
+        """What the telemetry itself says to a question, in easy mode; otherwise nothing."""
+        return readings.answer(self.ship, self.state, question) if self.easy else []
 
     # -------------------------------------------------------------------------------------------- files
 
@@ -299,9 +311,14 @@ def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:
 def _fatal(now: Situation) -> str:
     """Why any level would be lost now, or nothing."""
     if now.state.cabin["PPCO2"] >= now.ship.physics["co2_fatal"]:
-        return "the air holds too much carbon dioxide to act"
+        return "carbon dioxide stands at the emergency limit, and the flight rules end the mission"
     if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:
-        return "the air holds too little oxygen to act"
-    if all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values()):
+        return "oxygen stands at the emergency limit, and the flight rules end the mission"
+    if now.state.dark_min >= LONGEST_DARK_MIN:
         return "both main buses are dead"
     return ""
+
+
+def _dark(now: Situation) -> bool:
+    """Whether no main bus carries anything."""
+    return all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values())

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import re
+
 from mission.ship import Ship
 from mission.state import ShipState
 from mission.status import reading
 
 WRONG_KEYS, WITHIN_MIN, SHUT_OUT_MIN = 5, 60.0, 10.0
 ANSWERED, SENT = "answered ", "sent "
+SAID = (
+    (
+        r"mayday|emergency|fire|smoke",
+        "Air first, then power, then words: do what keeps you breathing, then call.",
+    ),
+    (
+        r"head(ache)?\b|giddy|dizzy|sick|tired",
+        "Read both cabin sensors before you take a tablet, and believe the worse.",
+    ),
+    (
+        r"lander|sandpiper|commander|ilse|dayo|crew",
+        "Both are well and on their feet. They come back on flight day 9.",
+    ),
+    (r"help|advice|what (do|should|shall)|how", "Give us the code of the alarm, and we look it up with you."),
+    (
+        r"repaired|restored|solved|done|fixed|green|nominal",
+        "We see it too. Write it in the log, and drink something.",
+    ),
+    (r"thank", "You are welcome. It is quiet here when you are."),
+    (
+        r"lonely|alone|afraid|scared",
+        "You are not alone; there are forty of us in this room. Call whenever you like.",
+    ),
+)
+"""What the ground says to words that it hears, the most urgent first."""
 
 
 def radios(ship: Ship) -> list[str]:
@@ -27,6 +54,24 @@ def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> tuple[str, s
     return None
 
 
+def garbled(ship: Ship, radio: str, key: str) -> str:
+    """What comes through of the other side's complaint about a key: which half of it is wrong."""
+    word, _, number = key.partition("-")
+    right_word, _, right_number = ship.radio_keys[radio].partition("-")
+    caller = _caller(ship, radio)
+    whose = "flight" if radio == "COM-VHF-1" else "unit"
+    parts = []
+    if word != right_word:
+        parts.append(f"...this is {caller[0]}..{caller[-1]}, not {word}, say again who you call...")
+    if number != right_number:
+        parts.append(f"...the num... {number}? ...at is not the {whose} that I he...")
+    return " ".join(parts)
+
+
+def _caller(ship: Ship, radio: str) -> str:
+    return ship.names.lander_call_sign if radio == "COM-VHF-1" else ship.station
+
+
 def _hears(ship: Ship, state: ShipState, radio: str) -> bool:
     if radio == "COM-VHF-1":
         return True
@@ -44,14 +89,31 @@ def count_wrong_key(state: ShipState, radio: str) -> None:
         state.shut_out_until[radio] = state.minute + SHUT_OUT_MIN
 
 
-def send(ship: Ship, state: ShipState, radio: str) -> None:
-    """Deliver a message; the answer comes back if the radio's own KEY is right."""
+def send(ship: Ship, state: ShipState, radio: str, message: str = "") -> None:
+    """Deliver a message; an answer to what it says comes back if the radio's own KEY is right."""
     happened(state, SENT + radio)
     if state.setting(radio, "KEY") == ship.radio_keys[radio]:
-        caller = ship.names.lander_call_sign if radio == "COM-VHF-1" else ship.station
         copies = "We copy" if radio == "COM-VHF-1" else f"{ship.control} copies"
-        answer = f"{ship.names.call_sign}, {caller}. Loud and clear. {copies}. Go on by the manuals."
+        said = _said_to(ship, message)
+        answer = f"{ship.names.call_sign}, {_caller(ship, radio)}. Loud and clear. {copies}. {said}"
         state.inbox.setdefault(radio, []).append(answer)
+
+
+def _said_to(ship: Ship, message: str) -> str:
+    """What the other side says to a message, by the first of the words that it hears."""
+    codes = re.findall(r"[WC]-\d{3}", message.upper())
+    for alarm in ship.alarms:
+        if alarm.code in codes:
+            return f"For {alarm.code} {alarm.title} our card says {alarm.procedure}: tell us when it is done."
+    for ident in re.findall(r"[A-Z]{3}-[A-Z0-9-]+", message.upper()):
+        if ident in ship.ids:
+            return (
+                f"We note {ident}, the {ship.name_of(ident)}. Its self-test and its manual know more than we."
+            )
+    for words, said in SAID:
+        if re.search(rf"\b(?:{words})", message, re.IGNORECASE):
+            return said
+    return "Go on by the manuals."
 
 
 def fetch(state: ShipState, radio: str) -> str:

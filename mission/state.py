@@ -61,6 +61,7 @@ class ShipState:
     faults: dict[str, Fault] = field(default_factory=dict)
     ice_min: float = 0.0
     tumbling_h: float = 0.0
+    dark_min: float = 0.0  # without any main bus
     events: list[str] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
     wrong_keys: dict[str, list[float]] = field(default_factory=dict)

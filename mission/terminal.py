@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from textwrap import wrap
 
 from mission.best_times import BestTimes, read_best_times, record_win
 from mission.completion import complete
 from mission.ending import ending
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
+from mission.story import the_story
 from mission.text import duration
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
 LEAVE = ("quit", "exit")
+LINE_WIDTH = 80
 
 
 def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
@@ -55,6 +58,8 @@ def play(
     is continued and saved after every command; the file is removed when the level is over.
     """
     game = _begin(level, ask=ask, seed=seed, easy=easy, save=save)
+    if game.level.number == 1 and not game.history and script is None:
+        _say(write, [*story(), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", "", *game.level.story.splitlines(), ""])
     if script is None:
         _converse(game, read, write, save)
@@ -75,7 +80,16 @@ def _last_words(game: Game, *, saved: bool) -> list[str]:
         return [f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start.{kept}"]
     end = ending(game)
     following = [f"Next: athena mission {x.number} ({x.title})" for x in (end.following,) if x]
-    return [end.summary, *following]
+    return [end.summary, *following, *_paragraphs(end.epilogue)]
+
+
+def _paragraphs(lines: Iterable[str]) -> list[str]:
+    return [line for paragraph in lines for line in ("", *wrap(paragraph, LINE_WIDTH))]
+
+
+def story() -> list[str]:
+    """The prologue, as lines for a terminal."""
+    return _paragraphs(the_story().beginning)
 
 
 def commands_of(lines: Iterable[str]) -> list[str]:

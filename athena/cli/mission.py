@@ -31,7 +31,12 @@ def mission(
     ] = None,
     script: Annotated[Path | None, typer.Option(help="Run a file of commands, one a line.")] = None,
     list_levels: Annotated[bool, typer.Option("--list", help="List the levels.")] = False,
-    easy: Annotated[bool, typer.Option(help="The assistant may read the telemetry.")] = False,
+    story: Annotated[
+        bool, typer.Option("--story", help="Tell what happened before the first level.")
+    ] = False,
+    easy: Annotated[
+        bool, typer.Option(help="The assistant reads the telemetry, and answers from it.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Small differences from game to game.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -46,6 +51,9 @@ def mission(
         if list_levels:
             levels = terminal.list_levels(folder / "progress.json")
             show(as_json, levels, lambda: levels_text(levels))
+            return
+        if story:
+            typer.echo("\n".join(terminal.story()).lstrip())
             return
         with opened(data_dir) as athena:
             code = _play(athena, level, folder=folder, script=script, easy=easy, seed=seed)

@@ -106,7 +106,7 @@ def test_the_assistant_reads_telemetry_only_in_easy_mode() -> None:
 
     for easy in (False, True):
         game = Game.start("ln2-tank", easy=easy, ask=ask)
-        assert game.run("ask What is wrong?") == ["first line", "second line"]
+        assert game.run("ask What is wrong?")[-2:] == ["first line", "second line"]
         assert game.elapsed_seconds == 0
     assert heard[0] == ("What is wrong?", "")
     assert "C-112" in heard[1][1]

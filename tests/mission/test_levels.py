@@ -172,6 +172,13 @@ def test_random_commands_do_not_win(level: str, seed: int, ship: Ship) -> None:
         ),
         ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2", "wait 6h"]),
         ("ln2-tank", ["power on ECS-LN2-T2", "wait 10m"]),
+        ("red-needle", ["set ECS-CTRL CABIN_SENSOR ECS-CAB-S2", "wait 2h"]),
+        ("red-needle", ["set ECS-N2-R1 SETPOINT 70.0", "wait 2h", "set ECS-N2-R1 SETPOINT 72.9", "wait 2h"]),
+        ("moving-target", ["set ECS-RAD-1 ISOLATION CLOSED", "wait 1h"]),
+        (
+            "moving-target",
+            [*script("moving-target")[3:6], "wait 15m", "set THM-CTRL HEAT_SINK ECS-RAD-1", "wait 2h"],
+        ),
     ],
 )
 def test_tempting_mistakes_do_not_win(level: str, wrong: list[str]) -> None:
@@ -185,6 +192,18 @@ def test_moving_everything_without_shedding_opens_the_breaker() -> None:
     assert game.reason == "both main buses are dead"
 
 
+def test_an_overload_can_be_mended_for_ten_minutes() -> None:
+    overload = [line for line in script("main-bus") if line.split()[0] == "set"]
+    game = played("main-bus", overload)
+    assert game.outcome is Outcome.RUNNING
+    assert "10 minutes are left" in game.transcript[-1] or "9 minutes are left" in game.transcript[-1]
+    for line in ["power off STO-FRZ-1", "set EPS-BUS-B BREAKER CLOSED", "wait 1h"]:
+        game.run(line)
+    assert game.outcome is Outcome.WON
+    game = played("main-bus", [*overload, "wait 15m"])
+    assert game.reason == "both main buses are dead"
+
+
 def test_a_second_way_is_as_good(ship: Ship) -> None:
     with_backup = ["power on ECS-LN2-T2", "set ATM-CTRL N2_TANK ECS-LN2-T2", "wait 10m"]
     assert played("ln2-tank", with_backup).outcome is Outcome.WON
@@ -192,6 +211,27 @@ def test_a_second_way_is_as_good(ship: Ship) -> None:
     assert played("headache", [*bed, "wait 2h", "wait 2h"]).outcome is Outcome.WON
     pump = ["set CMP-CTRL COOLANT_PUMP ECS-CLP-1", "set ECS-CLV-1 MODE AUTO", "wait 1h"]
     assert played("hot-computer", pump).outcome is Outcome.WON
+
+
+def test_a_part_that_lies_is_found_by_its_twin() -> None:
+    game = Game.start("red-needle")
+    assert [alarm.code for alarm in game.alarms() if alarm.is_warning] == ["W-101"]
+    assert game.run("self-test ECS-CAB-S1")[0].startswith("F-61")
+    assert not game.run("self-test ECS-CAB-S2")[0].startswith("F-61")
+    game.run("set ECS-CTRL CABIN_SENSOR ECS-CAB-S2")
+    codes = {alarm.code for alarm in game.alarms()}
+    assert "W-101" not in codes
+    assert "C-102" in codes
+
+
+def test_a_level_changes_while_it_is_solved() -> None:
+    game = Game.start("moving-target")
+    assert game.alarms() == []
+    for line in script("moving-target")[:6]:
+        game.run(line)
+    assert game.alarms() == []
+    game.run("wait 5m")
+    assert "C-208" in {alarm.code for alarm in game.alarms()}
 
 
 def test_the_second_fault_shows_when_the_first_is_repaired() -> None:

@@ -35,7 +35,7 @@ def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
     assert read_best_times(progress).completed("ln2-tank")
     assert list_levels(progress)[0] == {
         "id": "ln2-tank",
-        "title": "The switch on panel 4",
+        "title": "Something clicks",
         "par_seconds": 600,
         "completed": True,
     }

@@ -15,7 +15,7 @@ from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError, UnknownConversation
 from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
-from ui.conversation.runner import runner
+from ui.conversation.runner import Run, runner
 from ui.conversation.talk import turns
 from ui.mission import state as mission_state
 from ui.shared import links, messages, process
@@ -44,6 +44,7 @@ def assistant(game: Game) -> None:
                 conversation, run, working=working, on_ask=partial(_asked, game.level.id),
                 on_branch=partial(mission_state.games().keep_conversation, game.level.id),
             )  # fmt: skip
+            _readings(game, conversation, run)
         elif not silent:
             _greeting(game, persona)
     placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"
@@ -55,6 +56,15 @@ def assistant(game: Game) -> None:
         disabled=bool(silent),
         on_ask=partial(_asked, game.level.id),
     )
+
+
+def _readings(game: Game, conversation: Conversation, run: Run | None) -> None:
+    """Draw what the telemetry says now to the last question, in easy mode."""
+    asked = run.question if run and run.working else conversation.turns[-1].question
+    if read := game.readings(asked):
+        with st.container(key="readings", border=True):
+            for line in read:
+                st.text(line)
 
 
 def _silence(persona: Persona, why: str) -> None:

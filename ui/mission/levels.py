@@ -10,6 +10,7 @@ from mission.best_times import BestTimes
 from mission.errors import MissionError, SavedGameError
 from mission.game import Game, Outcome
 from mission.levels import Level, all_levels
+from mission.story import the_story
 from mission.text import duration
 from ui.mission import state as mission_state
 from ui.shared import messages
@@ -27,6 +28,9 @@ def choice() -> None:
     with st.container(key="page"):
         st.header("Mission", anchor=False)
         st.text(INTRODUCTION)
+        with st.expander("Before the landing: how it began"):
+            for paragraph in the_story().beginning:
+                st.text(paragraph)
         progress = _progress()
         with st.container(key="levels"):
             for level in all_levels().values():
@@ -74,12 +78,14 @@ def briefing(level: Level) -> None:
     with st.container(key="page"), st.container(key="briefing"):
         st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
         st.header(plain(level.title), anchor=False)
-        for paragraph in level.story.splitlines():
+        first = the_story().beginning if level.number == 1 else []
+        for paragraph in [*first, *level.story.splitlines()]:
             st.text(paragraph)
         easy = st.toggle(
             "Easy mode: the assistant reads the ship’s telemetry",
             key="mission-easy",
-            help="It needs a language model. Without one, and without easy mode, you tell it what you see.",
+            help="It answers what is wrong, and what a gauge or a part shows. "
+            "Without easy mode you tell it what you see.",
         )
         with st.expander("Another draw of the dice"):
             seed = st.number_input(

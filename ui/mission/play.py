@@ -161,6 +161,8 @@ def _ended(game: Game) -> None:
         for paragraph in end.story:
             st.text(paragraph)
         st.caption(end.summary)
+        for paragraph in end.epilogue:
+            st.text(paragraph)
         with st.container(horizontal=True):
             _next(end)
             if not end.won and game.before is not None:

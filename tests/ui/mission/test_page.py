@@ -16,6 +16,7 @@ from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
 from mission.games import Games
 from mission.levels import all_levels
+from mission.story import the_story
 from tests.mission.conftest import script
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
@@ -222,6 +223,23 @@ def test_the_assistant_is_silent_without_its_computer(athena: Athena, games: Gam
     assert app.chat_input[0].disabled
 
 
+def test_the_story_is_told_before_the_first_level(athena: Athena, run_app: RunApp) -> None:
+    opening = the_story().beginning[0]
+    assert opening in texts(run_app(athena, page="mission"))
+    assert opening in texts(run_app(athena, page="mission", level="ln2-tank"))
+    assert opening not in texts(run_app(athena, page="mission", level="radio-key"))
+
+
+@pytest.mark.parametrize("easy", [True, False])
+def test_the_page_reads_the_telemetry_in_easy_mode_alone(
+    athena: Athena, games: Games, run_app: RunApp, easy: bool
+) -> None:
+    saved(games, easy=easy)
+    app = run_app(athena, page="mission", level="ln2-tank")
+    app.chat_input[0].set_value("What is wrong with the ship?").run()
+    assert ("ECS-LN2-T1 (LN2 tank 1) is OFFLINE, its switch is off" in texts(app)) is easy
+
+
 def test_in_easy_mode_the_persona_is_told_the_telemetry(games: Games) -> None:
     persona = mission_persona()
     assert mission_persona(saved(games).telemetry_for_assistant()) == persona
@@ -239,6 +257,6 @@ def test_the_missions_persona_names_ship_and_crew() -> None:
 
 def test_the_transcript_holds_story_commands_and_end(games: Games) -> None:
     text = mission_play.transcript(play(saved(games)))
-    assert text.startswith("1. The switch on panel 4\n")
+    assert text.startswith("1. Something clicks\n")
     assert "halcyon> power on ECS-LN2-T1" in text
     assert "CRISIS AVERTED" in text

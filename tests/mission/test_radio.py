@@ -1,0 +1,48 @@
+"""What comes back on the radio: a garbled complaint about a wrong key, an answer to what was said."""
+
+from __future__ import annotations
+
+import pytest
+
+from mission.game import Game
+
+RIGHT = "COM-SBT-1 QUARRY-47"
+
+
+@pytest.mark.parametrize(
+    ("key", "hints", "not_said"),
+    [
+        ("MESA-47", "this is Q..Y, not MESA", "the num"),
+        ("QUARRY-31", "31? ...at is not the unit", "this is"),
+        ("MESA-31", "31? ...at is not the unit", "QUARRY"),
+    ],
+)
+def test_a_wrong_key_is_answered_with_what_is_wrong_about_it(key: str, hints: str, not_said: str) -> None:
+    game = Game.start("radio-key")
+    refused, said = game.run(f"transmit COM-SBT-1 {key} hello")[:2]
+    assert refused.startswith("E-08 KEY REFUSED")
+    assert said.startswith("On the air:")
+    assert hints in said
+    assert not_said not in said
+    assert "47" not in said.replace(key, "")
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("radio check", "Go on by the manuals."),
+        ("we have C-112 active", "P-ATM-01"),
+        ("ECS-FAN-1 is MALFUNC", "the cabin fan 1"),
+        ("fire aboard, is the commander well?", "Air first"),
+        ("How is the lander?", "flight day 9"),
+        ("what shall I do?", "code of the alarm"),
+        ("all restored", "Write it in the log"),
+    ],
+)
+def test_the_ground_answers_what_it_hears(message: str, answer: str) -> None:
+    game = Game.start("radio-key")
+    game.run("set COM-SBT-1 KEY QUARRY-47")
+    game.run(f"transmit {RIGHT} {message}")
+    said = game.run(f"receive {RIGHT}")[0]
+    assert "QUARRY. Loud and clear" in said
+    assert answer in said
