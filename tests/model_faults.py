@@ -378,15 +378,18 @@ def _answer(connection: socket.socket, serve: Callable[[Line], None], dialect: D
         connection.recv(1)  # until the client has read all
 
 
-def _read_request(connection: socket.socket) -> bytes:
+def _read_request(connection: socket.socket) -> None:
+    """Read one request, or what there is of it before the client leaves."""
     data = b""
     while b"\r\n\r\n" not in data:
-        data += connection.recv(65_536)
+        if not (piece := connection.recv(65_536)):
+            return
+        data += piece
     head, _, body = data.partition(b"\r\n\r\n")
     found = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-    while len(body) < (int(found.group(1)) if found else 0):
-        body += connection.recv(65_536)
-    return head + body
+    left = (int(found.group(1)) if found else 0) - len(body)
+    while left > 0 and (piece := connection.recv(65_536)):
+        left -= len(piece)
 
 
 def _model(dialect: Dialect, url: str) -> LLM:
