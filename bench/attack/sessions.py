@@ -8,9 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 from athena import Athena, load_settings, open_athena
-from athena.cli.answers import ask_quietly
 from bench.athena import ROOT
 from bench.attack.attack import Outcome
+from bench.processes import BenchmarkError
+from pipeline.answer import Answer
+from pipeline.chat import ChatRecipe
+from pipeline.steps.events import AnswerFinished
 
 SESSIONS = 20
 QUESTIONS = (
@@ -32,11 +35,18 @@ def sessions(folder: Path) -> Outcome:
     return Outcome(SESSIONS * len(QUESTIONS), failures, f"{SESSIONS} people, {len(QUESTIONS)} messages each")
 
 
+def _answer(chat: ChatRecipe, question: str) -> Answer:
+    *_, last = chat.run(question)
+    if not isinstance(last, AnswerFinished):
+        raise BenchmarkError(f"“{question}” was not answered: {last}.", "Ask it by hand.")
+    return last.answer
+
+
 def _asks(athena: Athena, name: str) -> Sequence[str]:
     conversation, failures = "", []
     for question in QUESTIONS:
         chat = athena.chat(conversation_id=conversation or None, user=name)
-        answer, texts = athena.with_memories(ask_quietly(chat, question.format(name=name)), user=name)
+        answer, texts = athena.with_memories(_answer(chat, question.format(name=name)), user=name)
         conversation = chat.conversation_id
         others = [other for other in texts.values() if name not in other]
         if answer.status != "complete" or not (answer.citations or answer.mode == "memory") or others:

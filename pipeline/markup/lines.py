@@ -53,7 +53,7 @@ _MARKS_ALONE = re.compile(
 )
 _SHOWS = re.compile(r"\b(?:alt|caption|label|title)\s*+=|\{%-?\s*+(?:raw|comment)\b")
 _IMPORT = re.compile(r"import\b[^'\"]*+['\"][^'\"]*+['\"];?[ \t]*+$")
-_EXPORT = re.compile(r"export[ \t]++(?:const|default|function|let|var|class|async)\b")
+_EXPORT = re.compile(r"export[ \t]++(?:const|default|function|let|var|class|async)\b[ \t]*+\S")
 _COMMENTS = (
     (re.compile(r"\{%-?\s*+comment\s*+-?%\}"), re.compile(r"\{%-?\s*+endcomment\s*+-?%\}")),
     (re.compile(r"\{::comment\}"), re.compile(r"\{:/(?:comment)?\}")),
