@@ -11,6 +11,8 @@ import pytest
 
 from tests.lonely import can_be_lonely, noting, reached, wrapped
 
+pytestmark = pytest.mark.slow
+
 PYTHON = [sys.executable]
 ATHENA = [sys.executable, "-m", "athena"]
 BY_PYTHON = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=1)"

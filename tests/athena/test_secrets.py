@@ -15,6 +15,8 @@ import pytest
 from tests.echo_server import EchoServer, How
 from tests.pipeline.otlp_receiver import OtlpReceiver
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 KEY = "sk-test/9f8e7d+6c5b4a39=Q"
 PASSWORD = "Tr0ub4dor/&3 x"

@@ -22,7 +22,7 @@ from pipeline.retrieve import LONGEST
 from pipeline.steps.events import RunFailed
 from tests.pipeline.stores.embedded.damage import open_data, prepare
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 
 ROOT = Path(__file__).parents[3]
 UNDECODABLE = "fan \udcff?"  # as Python gives an argument with the byte 0xff

@@ -16,6 +16,8 @@ from readers.cutting import SentenceCutter
 from readers.sections import read_sections
 from tests.readers.oracle import count_words
 
+pytestmark = pytest.mark.slow
+
 SHORT, LONG = 3_000, 12_000
 MOST_GROWTH = 7.0
 """Linear work grows by 4, quadratic by 16."""

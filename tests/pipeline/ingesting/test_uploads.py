@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from pipeline.errors import UploadRefused
 from pipeline.ingesting.uploads import Accepted, UploadedFile, UploadLimits, accept, inspect, remove, uploaded
 
+pytestmark = pytest.mark.slow
+
 LIMITS = UploadLimits(max_files=4, max_total_bytes=2_000, max_file_bytes=1_000)
 LINK = 0o120777 << 16
 

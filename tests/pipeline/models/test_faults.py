@@ -7,6 +7,8 @@ import pytest
 from pipeline.models import generation
 from tests.model_faults import DIALECTS, FAULTS, Dialect, Fault
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from pipeline.models.remote_embedding import OllamaEncoder, OpenAIEncoder
 from pipeline.options import EncoderOptions, LanguageModelOptions
 from tests.model_faults import DIALECTS, PYTHON, Dialect, Line, serving
 
+pytestmark = pytest.mark.slow
+
 LISTS: dict[str, tuple[Any, str]] = {
     "null": (None, "null or missing where an object belongs"),
     "a list": ([], "a list where an object belongs"),

@@ -30,6 +30,8 @@ from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_inge
 from tests.pipeline.searching import FILES
 from tests.pipeline.stores.embedded.damage import attack, open_data, prepare
 
+pytestmark = pytest.mark.slow
+
 ENCODER = FakeEncoder()
 QUESTIONS = ["broken fan", "LN2 tank OFFLINE", "antenna"]
 
