@@ -154,10 +154,8 @@ class Remembering:
         with index.lock:
             same = [
                 memory.object.casefold()
-                for memory in index.memories.values()
-                if memory.live
-                and memory.origin == "user"
-                and (memory.subject, memory.predicate) == (item.subject, item.predicate)
+                for memory in index.about(item.subject, item.predicate)
+                if memory.live and memory.origin == "user"
             ]
         said, wrong = item.object.casefold(), item.replaces.casefold()
         if item.single_valued and not item.negated:
