@@ -1,4 +1,4 @@
-.PHONY: help setup run quick test test-servers check format attack lock images bench bench-server bench-memory pictures clean
+.PHONY: help setup run quick rest test test-servers check format attack lock images bench bench-server bench-memory pictures clean
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
@@ -24,13 +24,15 @@ check: setup  ## formatting, lint and strict types
 quick: check  ## check, then the tests without browser, servers, kills and slow ones (under two minutes)
 	@$(python) -m pytest -q -n auto --dist loadgroup -m "not browser and not server and not kill and not package and not slow"
 
-test: check  ## check, then all tests, browser journeys included
+rest: check  ## the tests that quick leaves out, browser journeys included
 	@scripts/chromium.sh
-	@$(python) -m pytest -n auto --dist loadgroup -m "not browser and not server"
+	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server"
 	@$(python) -m pytest -m "browser and not server"
 	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
 	  $(python) -m pytest -m server; \
 	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi
+
+test: quick rest  ## check, then all tests, the quick ones first
 
 test-servers: setup  ## the tests that need MongoDB, Weaviate and Ollama, which it builds, starts and stops
 	@scripts/chromium.sh
