@@ -1,0 +1,60 @@
+"""LlamaIndex's store for Neo4j, opened and closed; nothing of it that wants Neo4j's APOC plugin is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import neo4j
+from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
+
+from pipeline.stores.neo4j.address import GraphAddress
+from pipeline.stores.neo4j.errors import neo4j_errors, unavailable
+from pipeline.stores.neo4j.statements import SCHEMA
+
+CONNECT_S = 3.0
+RETRIES_S = 3.0  # seconds in which a statement that met a lock or a lost connection is tried again
+
+
+def greet(address: GraphAddress) -> str:
+    """What the server calls itself; raises `StoreUnavailable`."""
+    with neo4j_errors(address):
+        try:
+            with neo4j.GraphDatabase.driver(
+                address.url, auth=(address.user, address.password), **_waiting()
+            ) as driver:
+                driver.verify_connectivity(database=address.neo4j_database)
+                return str(driver.get_server_info().agent)
+        except ValueError as error:  # a name that nothing knows
+            raise unavailable(address, str(error)) from error
+
+
+def connect(address: GraphAddress) -> Neo4jPropertyGraphStore:
+    """LlamaIndex's store over this address; raises `StoreUnavailable`."""
+    greet(address)  # what cannot be reached, or lets nobody in, would leave its drivers open
+    with neo4j_errors(address):
+        store = Neo4jPropertyGraphStore(
+            username=address.user,
+            password=address.password,
+            url=address.url,
+            database=address.neo4j_database,
+            refresh_schema=False,
+            sanitize_query_output=False,  # which drops lists of more than 128
+            **_waiting(),
+        )
+        for statement in SCHEMA:
+            store.structured_query(statement)
+    return store
+
+
+def close(store: Neo4jPropertyGraphStore) -> None:
+    """Close its connections."""
+    store.close()
+
+
+def _waiting() -> dict[str, Any]:
+    return {
+        "connection_timeout": CONNECT_S,
+        "connection_acquisition_timeout": 2 * CONNECT_S,
+        "max_transaction_retry_time": RETRIES_S,
+        "notifications_min_severity": "OFF",
+    }
