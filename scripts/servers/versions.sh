@@ -2,4 +2,4 @@
 # of Weaviate and Neo4j with its patches, and a current Ollama. FerretDB's version is in its go.mod.
 WEAVIATE_VERSION=1.38.0
 OLLAMA_VERSION=0.9.6
-NEO4J_VERSION=5.26.0
+NEO4J_VERSION=5.26.30

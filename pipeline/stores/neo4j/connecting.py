@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import neo4j
@@ -17,13 +19,14 @@ RETRIES_S = 3.0  # seconds in which a statement that met a lock or a lost connec
 
 def greet(address: GraphAddress) -> str:
     """What the server calls itself; raises `StoreUnavailable`."""
+    credentials = (address.user, address.password)
     with neo4j_errors(address):
         try:
-            with neo4j.GraphDatabase.driver(
-                address.url, auth=(address.user, address.password), **_waiting()
-            ) as driver:
-                driver.verify_connectivity(database=address.neo4j_database)
-                return str(driver.get_server_info().agent)
+            with (
+                neo4j.GraphDatabase.driver(address.url, auth=credentials, **_waiting()) as driver,
+                driver.session(database=address.neo4j_database) as session,
+            ):
+                return str(session.run("RETURN 1").consume().server.agent)
         except ValueError as error:  # a name that nothing knows
             raise unavailable(address, str(error)) from error
 
@@ -38,9 +41,11 @@ def connect(address: GraphAddress) -> Neo4jPropertyGraphStore:
             url=address.url,
             database=address.neo4j_database,
             refresh_schema=False,
+            create_indexes=False,
             sanitize_query_output=False,  # which drops lists of more than 128
             **_waiting(),
         )
+        _close_unused(store)
         for statement in SCHEMA:
             store.structured_query(statement)
     return store
@@ -51,10 +56,15 @@ def close(store: Neo4jPropertyGraphStore) -> None:
     store.close()
 
 
+def _close_unused(store: Neo4jPropertyGraphStore) -> None:
+    """Close its asynchronous driver, which it never does; in a thread, as this one may have a loop."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(store._async_driver.close())).result()
+
+
 def _waiting() -> dict[str, Any]:
     return {
         "connection_timeout": CONNECT_S,
         "connection_acquisition_timeout": 2 * CONNECT_S,
         "max_transaction_retry_time": RETRIES_S,
-        "notifications_min_severity": "OFF",
     }

@@ -61,17 +61,17 @@ class Neo4jGraph:
         given = rows.put(owner.id, changes.rows) | rows.remove(owner.id, changes.removed)
         # One that is replaced may have other ends now.
         given["edges"] += rows.edges(owner.id, [row.id for row in (*changes.mentions, *changes.relations)])
-        return self._change(statements.changing(given), owner, given, before=before, version=version)
+        return self._change(statements.CHANGE, owner, given, before=before, version=version)
 
     def withdraw(self, owner: Owner, ids: Sequence[str], *, before: int) -> bool:
         """Take rows away that the store is about to remove; on the same condition."""
         given = rows.put(owner.id, ()) | rows.remove(owner.id, ids)
-        return self._change(statements.changing(given), owner, given, before=before, version=WITHDRAWN)
+        return self._change(statements.CHANGE, owner, given, before=before, version=WITHDRAWN)
 
     def replace(self, owner: Owner, known: UserMemories, *, before: int) -> bool:
         """Put a user's rows in the place of all that is there; on the same condition."""
         given = rows.put(owner.id, (*known.entities, *known.relations, *known.mentions))
-        return self._change(statements.replacing(given), owner, given, before=before, version=known.version)
+        return self._change(statements.REPLACE, owner, given, before=before, version=known.version)
 
     def around(self, owner: Owner, entity_ids: Sequence[str], *, depth: int, most: int) -> Found:
         """What is within `depth` relations of any of the entities, `most` of them, nearest first."""
