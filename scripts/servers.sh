@@ -20,7 +20,7 @@ weaviate_grpc=${ATHENA_SERVERS_WEAVIATE_GRPC:-50051}
 mongodb_port=${ATHENA_SERVERS_MONGODB_PORT:-27018}
 ollama_port=${ATHENA_SERVERS_OLLAMA_PORT:-11435}
 neo4j_port=${ATHENA_SERVERS_NEO4J_PORT:-7688}
-ready_within_s=60
+ready_within_s=120
 bin=$home/bin run=$home/run log=$home/log data=$home/data
 
 fail() {

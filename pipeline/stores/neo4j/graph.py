@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import ConfigurationError
-from pipeline.stores.memories import Around, MemoryChanges, UserMemories
+from pipeline.errors import ConfigurationError, StoreUnavailable
+from pipeline.stores.memories import Around, MemoryChanges, Mention, Relation, UserMemories
 from pipeline.stores.neo4j import rows, statements
 from pipeline.stores.neo4j.address import URL_SETTING, GraphAddress
 
 if TYPE_CHECKING:
     from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
 
+PAUSE_S = 3.0  # in which one that did not answer is not asked again: a question asks several times
 WITHDRAWN = -1  # the version of rows that were taken away before the store has
 
 
@@ -46,6 +48,8 @@ class Neo4jGraph:
         self.address = address
         self._lock = threading.Lock()
         self._opened: Neo4jPropertyGraphStore | None = None
+        self._down_until = 0.0
+        self._why_down = ("", "")
 
     def version(self, owner: Owner) -> int:
         """The version of the rows that are there; 0 for somebody unknown."""
@@ -60,7 +64,8 @@ class Neo4jGraph:
         """Take in what was written; False, and nothing is done, where the version there is not `before`."""
         given = rows.put(owner.id, changes.rows) | rows.remove(owner.id, changes.removed)
         # One that is replaced may have other ends now.
-        given["edges"] += rows.edges(owner.id, [row.id for row in (*changes.mentions, *changes.relations)])
+        replaced = [row.id for row in changes.rows if isinstance(row, Mention | Relation)]
+        given["edges"] += rows.edges(owner.id, replaced)
         return self._change(statements.CHANGE, owner, given, before=before, version=version)
 
     def withdraw(self, owner: Owner, ids: Sequence[str], *, before: int) -> bool:
@@ -115,12 +120,18 @@ class Neo4jGraph:
         return bool(self._run(statement, **named, **given, before=before, version=version))
 
     def _run(self, statement: str, **given: Any) -> list[dict[str, Any]]:
-        store = self._connected()
-        from pipeline.stores.neo4j.errors import neo4j_errors
+        if time.monotonic() < self._down_until:
+            raise StoreUnavailable(*self._why_down)
+        try:
+            store = self._connected()
+            from pipeline.stores.neo4j.errors import neo4j_errors
 
-        with neo4j_errors(self.address):
-            found: list[dict[str, Any]] = store.structured_query(statement, param_map=given)
-            return found
+            with neo4j_errors(self.address):
+                found: list[dict[str, Any]] = store.structured_query(statement, param_map=given)
+                return found
+        except StoreUnavailable as error:
+            self._down_until, self._why_down = time.monotonic() + PAUSE_S, (error.problem, error.fix)
+            raise
 
     def _connected(self) -> Neo4jPropertyGraphStore:
         with self._lock:

@@ -16,6 +16,7 @@ from pipeline.errors import ErasureIncomplete, StoreError
 from pipeline.stores.memories import (
     Around,
     Memories,
+    Memory,
     MemoryChanges,
     MemoryEvent,
     MemoryGraph,
@@ -159,7 +160,7 @@ class MemoriesWithGraph:
 
     def _withdraw(self, user: str, changes: MemoryChanges) -> None:
         """Take away what is about to be removed or replaced; what stays comes back afterwards."""
-        replaced = [row.id for row in (*changes.entities, *changes.mentions, *changes.relations)]
+        replaced = [row.id for row in changes.rows if not isinstance(row, Memory)]
         for _ in range(TRIES):
             self._bring_up(user)
             version = self._memories.version(user)

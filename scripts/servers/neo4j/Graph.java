@@ -14,16 +14,19 @@ public class Graph {
     public static void main(String[] arguments) throws InterruptedException {
         String password = System.getenv().getOrDefault("NEO4J_PASSWORD", "");
         SocketAddress address = new SocketAddress("127.0.0.1", Integer.parseInt(arguments[0]));
-        DatabaseManagementService server = new DatabaseManagementServiceBuilder(Path.of(arguments[1]))
+        DatabaseManagementServiceBuilder builder = new DatabaseManagementServiceBuilder(Path.of(arguments[1]))
+            .setConfig(GraphDatabaseSettings.auth_enabled, !password.isEmpty());
+        if (!password.isEmpty()) { // before anybody can ask
+            DatabaseManagementService unheard = builder.build();
+            unheard.database(GraphDatabaseSettings.SYSTEM_DATABASE_NAME).executeTransactionally(
+                "ALTER USER neo4j SET PASSWORD $password CHANGE NOT REQUIRED", Map.of("password", password));
+            unheard.shutdown();
+        }
+        DatabaseManagementService server = builder
             .setConfig(BoltConnector.enabled, true)
             .setConfig(BoltConnector.listen_address, address)
-            .setConfig(GraphDatabaseSettings.auth_enabled, !password.isEmpty())
             .build();
         Runtime.getRuntime().addShutdownHook(new Thread(server::shutdown));
-        if (!password.isEmpty()) {
-            server.database(GraphDatabaseSettings.SYSTEM_DATABASE_NAME).executeTransactionally(
-                "ALTER USER neo4j SET PASSWORD $password CHANGE NOT REQUIRED", Map.of("password", password));
-        }
         Thread.currentThread().join();
     }
 }
