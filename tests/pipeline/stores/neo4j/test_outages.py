@@ -98,6 +98,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateNeo4j]:
 
 @pytest.mark.server
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_right_password_lets_us_in_and_the_wrong_one_is_not_repeated(guarded: PrivateNeo4j) -> None:
     with closing(graph_at(guarded.url(f"neo4j:{QUOTED}@"))) as graph:
         assert graph.versions("store") == {}
@@ -119,6 +120,7 @@ def test_the_right_password_lets_us_in_and_the_wrong_one_is_not_repeated(guarded
 @pytest.mark.server
 @pytest.mark.slow
 @pytest.mark.kill
+@pytest.mark.timeout(600)
 def test_one_that_is_killed_and_comes_back_is_used_again(tmp_path: Path) -> None:
     server = PrivateNeo4j(tmp_path / "neo4j")
     server.start()
