@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +30,7 @@ from pipeline.stores.neo4j.address import (
 _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 _SECURITY = "Neo.ClientError.Security."
 _MAX_DETAIL = 300
+_REASON = re.compile(r"\(reason (?:\[Errno -?\d+\] )?([^()]+)\)")
 
 
 @contextmanager
@@ -73,6 +75,8 @@ def unavailable(address: GraphAddress, detail: str) -> StoreUnavailable:
 
 
 def _short(error: Exception) -> str:
-    """One line of an error's message, without any password."""
+    """One line of an error's message, without any password; of a connection that failed, the reason alone."""
     text = heard(" ".join(str(error).split())) or type(error).__name__
+    if reason := _REASON.search(text):
+        text = reason[1]
     return text[:_MAX_DETAIL].rstrip(".:, ")
