@@ -32,7 +32,7 @@ test: check  ## check, then all tests, browser journeys included
 	  $(python) -m pytest -m server; \
 	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi
 
-test-servers: setup  ## the tests that need MongoDB, Weaviate and Ollama, which it builds, starts and stops
+test-servers: setup  ## the tests that need MongoDB, Weaviate, Ollama and Neo4j, which it builds, starts and stops
 	@scripts/chromium.sh
 	@scripts/servers.sh start
 	@eval "$$(scripts/servers.sh env)"; ATHENA_REQUIRE_SERVERS=1 $(python) -m pytest -m server; code=$$?; \

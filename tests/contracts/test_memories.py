@@ -83,6 +83,14 @@ def test_nobody_is_remembered_at_first(memories: Memories) -> None:
     assert memories.events("ann") == []
 
 
+def test_a_store_has_a_name_of_its_own_for_good(stored: Stored, tmp_path: Path) -> None:
+    name = stored.memories.identity()
+    stored.memories.apply("ann", adding(memory()))
+    assert stored.again().identity() == stored.memories.identity() == name
+    with closing(EmbeddedMemories(tmp_path / "other.sqlite")) as other:
+        assert other.identity() != name
+
+
 def test_every_field_comes_back(stored: Stored) -> None:
     whole = memory(
         "Ünïcode “$set.a\x00b” 🚀",
