@@ -34,7 +34,7 @@ rest: check  ## the tests that quick leaves out, browser journeys included
 
 test: quick rest  ## check, then all tests, the quick ones first
 
-test-servers: setup  ## the tests that need MongoDB, Weaviate and Ollama, which it builds, starts and stops
+test-servers: setup  ## the tests that need MongoDB, Weaviate, Ollama and Neo4j, which it builds, starts and stops
 	@scripts/chromium.sh
 	@scripts/servers.sh start
 	@eval "$$(scripts/servers.sh env)"; ATHENA_REQUIRE_SERVERS=1 $(python) -m pytest -m server; code=$$?; \

@@ -411,8 +411,16 @@ class Athena:
         with self.lock:
             if user not in self._caught_up and not private:
                 self._caught_up.add(user)
-                chat.catch_up()
+                self._catch_up(chat)
         return chat
+
+    @staticmethod
+    def _catch_up(chat: RememberingChat) -> None:
+        """What cannot be caught up now is tried again by the next process; the answer goes without memory."""
+        try:
+            chat.catch_up()
+        except AthenaError as error:
+            logger.warning("earlier turns are not remembered yet: %s", error)
 
     def banner(self) -> str:
         """One line on what is connected."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from athena.stores import keeps_conversations
 from athena.watching import check_tracing
@@ -22,6 +22,7 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from athena.assistant import Athena
     from pipeline.stores.embedded.examining import Examination
+    from pipeline.stores.neo4j.memories import MemoriesWithGraph
 
 LOW_DISK_MB = 200
 SAMPLE_WORDS = 6
@@ -56,6 +57,8 @@ def diagnose(athena: Athena) -> Diagnosis:
     if athena.settings.store == "server":
         checks += _servers(athena)
     checks += _stored(athena)
+    if athena.settings.neo4j_url:
+        checks.append(_run("graph", lambda: _graph(athena)))
     checks += [
         _run("embedding works", lambda: _embeds(athena)),
         _run("model", lambda: _model(athena.encoder_choice)),
@@ -163,6 +166,15 @@ def _memories(athena: Athena) -> Check:
             unreadable.append(user)
     detail = f"cannot be read: those of {', '.join(unreadable)}" if unreadable else "all can be read"
     return Check("memories", not unreadable, detail, SALVAGE if unreadable else "")
+
+
+def _graph(athena: Athena) -> Check:
+    """The graph in Neo4j; one that is behind the store is written anew on the way."""
+    memories = cast("MemoriesWithGraph", athena.memories)
+    found = memories.examine()
+    behind = f"; behind was that of {', '.join(found.behind)}: written anew" if found.behind else ""
+    entities, relations = counted(found.entities, "entity"), counted(found.relations, "relation")
+    return Check("graph", True, f"{found.server}: {entities}, {relations}, in step with the store{behind}")
 
 
 def _vectors(athena: Athena, damaged: int) -> Check:

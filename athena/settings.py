@@ -18,6 +18,7 @@ from pipeline.options import (
     ChatOptions,
     Count,
     EncoderOptions,
+    GraphOptions,
     LanguageModelOptions,
     Port,
     SearchOptions,
@@ -33,6 +34,7 @@ MANUALS = Path(__file__).parents[1] / "docs_corpus"
 
 class Settings(
     ServerOptions,
+    GraphOptions,
     EncoderOptions,
     LanguageModelOptions,
     SearchOptions,

@@ -63,7 +63,18 @@ def keeps_conversations(settings: Settings) -> bool:
 
 
 def open_memories(settings: Settings) -> Memories:
-    """What is remembered of each user, in the same store."""
+    """What is remembered of each user, in the same store; its graph in Neo4j, too, where that is set."""
+    memories = _memories_of_store(settings)
+    if not settings.neo4j_url:
+        return memories
+    from pipeline.stores.neo4j.address import GraphAddress
+    from pipeline.stores.neo4j.graph import Neo4jGraph
+    from pipeline.stores.neo4j.memories import MemoriesWithGraph
+
+    return MemoriesWithGraph(memories, Neo4jGraph(part(settings, GraphAddress)))
+
+
+def _memories_of_store(settings: Settings) -> Memories:
     if settings.store == "server":
         _server_store()
         from pipeline.stores.server.memories import ServerMemories

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipeline.stores.memories import Entity, Memory, Mention, Relation
+from pipeline.stores.memories import Around, Entity, Memory, Mention, Relation
 
 MOST_ENTITIES = 20
 MOST_NEIGHBOURS = 200  # of a neighbourhood: more is no help to anybody
@@ -25,6 +25,9 @@ class Graph(Protocol):
 
     def mentions_of(self, entity_id: str) -> Iterable[Mention]:
         """When it was spoken of."""
+
+    def around(self, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
+        """What is within `depth` relations of any of the entities: `most` entities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,30 +61,36 @@ class Change:
 
 def neighbourhood(graph: Graph, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
     """Everything within `depth` relations of any of the entities, in either direction."""
+    found = graph.around(entity_ids, depth=depth, most=MOST_NEIGHBOURS)
+    relations = [graph.relations[known] for known in found.relations if known in graph.relations]
+    mentions = [graph.mentions[known] for known in found.mentions if known in graph.mentions]
+    asked_for = {known for known, distance in found.distances.items() if distance == 0}
+    direct = [item.memory_id for item in mentions if item.entity_id in asked_for and item.memory_id]
+    return Neighbourhood(
+        entities=tuple(graph.entities[known] for known in found.distances if known in graph.entities),
+        distances=dict(found.distances),
+        relations=tuple(sorted(relations, key=lambda item: (-item.at, item.id))),
+        direct=tuple(dict.fromkeys(direct)),
+        memories=tuple(dict.fromkeys(item.memory_id for item in mentions if item.memory_id)),
+    )
+
+
+def around(graph: Graph, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
+    """What is within `depth` relations of any of the entities, found in the process."""
     distances = {known: 0 for known in entity_ids if known in graph.entities}
-    edge, relations = list(distances), {}
+    edge, relations = list(distances), dict[str, None]()
     for distance in range(1, depth + 1):
         further: list[str] = []
         for here in edge:
             for relation in graph.relations_of(here):
-                relations[relation.id] = relation
+                relations[relation.id] = None
                 for there in (relation.subject_id, relation.object_id):
-                    if there not in distances and len(distances) < MOST_NEIGHBOURS:
+                    if there not in distances and len(distances) < most:
                         distances[there] = distance
                         further.append(there)
         edge = further
-    speaking = {
-        known: [mention.memory_id for mention in graph.mentions_of(known) if mention.memory_id]
-        for known in distances
-    }
-    direct = [memory for known, distance in distances.items() if distance == 0 for memory in speaking[known]]
-    return Neighbourhood(
-        entities=tuple(graph.entities[known] for known in distances if known in graph.entities),
-        distances=distances,
-        relations=tuple(sorted(relations.values(), key=lambda item: (-item.at, item.id))),
-        direct=tuple(dict.fromkeys(direct)),
-        memories=tuple(dict.fromkeys(memory for found in speaking.values() for memory in found)),
-    )
+    mentions = [mention.id for known in distances for mention in graph.mentions_of(known)]
+    return Around(distances=distances, relations=tuple(relations), mentions=tuple(mentions))
 
 
 def stream(graph: Graph, *, entity_id: str = "", since: float = 0.0) -> list[Mention]:

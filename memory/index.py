@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory import graph
 from memory.extracting import normalised
 from memory.keywords import Keywords
 from pipeline.analysis import analyse
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from memory.times import Moment
     from pipeline.models.base import Encoder
-    from pipeline.stores.memories import Entity, Mention, Relation
+    from pipeline.stores.memories import Around, Entity, MemoryGraph, Mention, Relation
 
 UNREAD = ("", "note")
 """Predicates of statements that no rule reads further."""
@@ -34,7 +35,9 @@ ENDLESS = float("inf")
 class UserIndex:
     """One user's rows at one version; use it under its `lock`."""
 
-    def __init__(self, known: UserMemories, *, encoder: Encoder) -> None:
+    def __init__(
+        self, known: UserMemories, *, encoder: Encoder, neighbours: MemoryGraph | None = None
+    ) -> None:
         self.lock = threading.RLock()
         self.user = known.user
         self.version = known.version
@@ -44,6 +47,7 @@ class UserIndex:
         self.relations: dict[str, Relation] = {}
         self.keywords = Keywords()
         self._encoder = encoder
+        self._neighbours = neighbours
         self._names: dict[str, str] = {}  # normalised names and aliases: ids of entities
         self._texts: dict[str, set[str]] = defaultdict(set)  # plain texts: ids of memories
         self._about: dict[tuple[str, str], set[str]] = defaultdict(set)  # subject, predicate: ids of memories
@@ -181,6 +185,13 @@ class UserIndex:
     def mentions_of(self, entity_id: str) -> Iterable[Mention]:
         """When an entity was spoken of."""
         return [self.mentions[found] for found in sorted(self._mentioned.get(entity_id, ()))]
+
+    def around(self, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
+        """What is within `depth` relations of any of the entities: `most` entities."""
+        asked_for = [known for known in entity_ids if known in self.entities]
+        if self._neighbours is None or not depth or not asked_for:
+            return graph.around(self, asked_for, depth=depth, most=most)
+        return self._neighbours.around(self.user, asked_for, depth=depth, most=most, version=self.version)
 
     def relevances(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosine of each row and a vector of unit length, shape (rows,); 0 without an embedding."""

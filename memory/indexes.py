@@ -42,7 +42,8 @@ class Indexes:
         with self._lock:
             index = self._of.get(user)
             if index is None or index.version != self.memories.version(user):
-                index = UserIndex(self.memories.load(user), encoder=self.encoder)
+                known = self.memories.load(user)
+                index = UserIndex(known, encoder=self.encoder, neighbours=self.memories.graph)
                 while len(self._of) >= MOST_USERS:
                     self._of.pop(next(iter(self._of)))
                 self._of[user] = index

@@ -14,4 +14,4 @@ def counted(number: int, noun: str) -> str:
     """A number with its noun, in the plural for all numbers but one: "1 row", "1,200 rows", "2 memories"."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{number:,} {noun}s"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{number:,} {noun}s"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Real servers on loopback, for tests: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama]
+# Real servers on loopback, for tests: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama neo4j]
 #
-#   install  build them with Go, pinned, each once (minutes); Go's caches make the next build quick
+#   install  build them with Go (Neo4j: Maven), pinned, each once (minutes); caches make the next build quick
 #   start    start those that are not up, and wait until they are ready
 #   stop     stop those that `start` started
 #   status   a line each; exit code 1 when one is down
@@ -9,7 +9,7 @@
 #
 # MongoDB itself cannot be had this way: FerretDB on SQLite speaks its protocol.
 # Settings: ATHENA_SERVERS_HOME (default .servers), ATHENA_SERVERS_WEAVIATE_PORT, ATHENA_SERVERS_WEAVIATE_GRPC,
-# ATHENA_SERVERS_MONGODB_PORT, ATHENA_SERVERS_OLLAMA_PORT.
+# ATHENA_SERVERS_MONGODB_PORT, ATHENA_SERVERS_OLLAMA_PORT, ATHENA_SERVERS_NEO4J_PORT.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/servers/versions.sh
@@ -19,7 +19,8 @@ weaviate_port=${ATHENA_SERVERS_WEAVIATE_PORT:-8090}
 weaviate_grpc=${ATHENA_SERVERS_WEAVIATE_GRPC:-50051}
 mongodb_port=${ATHENA_SERVERS_MONGODB_PORT:-27018}
 ollama_port=${ATHENA_SERVERS_OLLAMA_PORT:-11435}
-ready_within_s=60
+neo4j_port=${ATHENA_SERVERS_NEO4J_PORT:-7688}
+ready_within_s=120
 bin=$home/bin run=$home/run log=$home/log data=$home/data
 
 fail() {
@@ -53,6 +54,24 @@ install_ollama() {
   go_build ollama "$OLLAMA_VERSION" go install "github.com/ollama/ollama@v$OLLAMA_VERSION"
 }
 
+install_neo4j() { # its jars and a program of ours beside them; no plugins
+  local version lib=$home/lib/neo4j
+  version=$NEO4J_VERSION-$(cat scripts/servers/neo4j/* | cksum | cut -d' ' -f1)
+  [ "$(cat "$bin/neo4j.version" 2>/dev/null)" = "$version" ] && [ -x "$bin/neo4j" ] && return
+  command -v javac >/dev/null && command -v mvn >/dev/null ||
+    fail "Building neo4j needs a JDK (17 or 21) and Maven: install them and run this again."
+  echo "Building neo4j $NEO4J_VERSION (a minute the first time)"
+  rm -rf "$lib"
+  {
+    nice mvn --batch-mode --quiet --file scripts/servers/neo4j/pom.xml -Dneo4j.version="$NEO4J_VERSION" \
+      dependency:copy-dependencies -DoutputDirectory="$lib" &&
+      javac -cp "$lib/*" -d "$lib" scripts/servers/neo4j/Graph.java
+  } >"$log/neo4j-build" 2>&1 || fail "Building neo4j failed: see $log/neo4j-build"
+  printf '#!/bin/sh\nexec java -Xmx512m -cp "%s:%s/*" Graph "$@"\n' "$lib" "$lib" >"$bin/neo4j"
+  chmod +x "$bin/neo4j"
+  echo "$version" >"$bin/neo4j.version"
+}
+
 start_weaviate() {
   launch weaviate env PERSISTENCE_DATA_PATH="$data/weaviate" DEFAULT_VECTORIZER_MODULE=none \
     AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED=true CLUSTER_HOSTNAME=node1 CLUSTER_ADVERTISE_ADDR=127.0.0.1 \
@@ -79,11 +98,16 @@ start_ollama() {
   fi
 }
 
+start_neo4j() {
+  launch neo4j "$bin/neo4j" "$neo4j_port" "$data/neo4j"
+}
+
 is_ready() {
   case $1 in
   weaviate) answers "$weaviate_port" "GET /v1/.well-known/ready" && listens "$weaviate_grpc" ;;
   mongodb) listens "$mongodb_port" ;;
   ollama) answers "$ollama_port" "GET /api/version" ;;
+  neo4j) listens "$neo4j_port" ;;
   esac
 }
 
@@ -135,9 +159,12 @@ stop_one() {
 command=${1:-}
 [ $# -gt 0 ] && shift
 servers=("$@")
-[ ${#servers[@]} -gt 0 ] || servers=(weaviate mongodb ollama)
+[ ${#servers[@]} -gt 0 ] || servers=(weaviate mongodb ollama neo4j)
 for name in "${servers[@]}"; do
-  case $name in weaviate | mongodb | ollama) ;; *) fail "There is no server '$name': weaviate, mongodb or ollama." ;; esac
+  case $name in
+  weaviate | mongodb | ollama | neo4j) ;;
+  *) fail "There is no server '$name': weaviate, mongodb, ollama or neo4j." ;;
+  esac
 done
 mkdir -p "$bin" "$run" "$log" "$data"
 
@@ -160,7 +187,8 @@ env)
   echo "export ATHENA_TEST_WEAVIATE_GRPC=$weaviate_grpc"
   echo "export ATHENA_TEST_MONGODB_URL=mongodb://127.0.0.1:$mongodb_port"
   echo "export ATHENA_TEST_OLLAMA_URL=http://127.0.0.1:$ollama_port"
+  echo "export ATHENA_TEST_NEO4J_URL=bolt://127.0.0.1:$neo4j_port"
   echo "export ATHENA_TEST_SERVERS_BIN=$bin"
   ;;
-*) fail "usage: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama]" ;;
+*) fail "usage: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama neo4j]" ;;
 esac

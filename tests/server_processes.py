@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tests.certificates import Certificate
 
 BIN = os.environ.get("ATHENA_TEST_SERVERS_BIN")
-START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 
 # A server of our own, to see whether it is up. Read once: it takes a while.
@@ -55,6 +54,8 @@ def free_ports(count: int) -> list[int]:
 class ServerProcess:
     """One server, started and killed as often as a test wants."""
 
+    starts_within_s = 60.0
+
     def __init__(self, command: list[str], environment: Mapping[str, str], ready: Callable[[], bool]) -> None:
         self._command = command
         self._environment = {**os.environ, **environment}
@@ -70,7 +71,7 @@ class ServerProcess:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        deadline = time.monotonic() + START_TIMEOUT_S
+        deadline = time.monotonic() + self.starts_within_s
         while not self._ready():
             assert self._process.poll() is None, f"{self._command[0]} ended by itself"
             assert time.monotonic() < deadline, f"{self._command[0]} does not start"
@@ -152,3 +153,17 @@ class PrivateMongo(ServerProcess):
     @property
     def url(self) -> str:
         return f"mongodb://127.0.0.1:{self.port}"
+
+
+class PrivateNeo4j(ServerProcess):
+    """A Neo4j of a test's own; with a password, it lets in who has it."""
+
+    starts_within_s = 180.0  # Java's first seconds are long where many others run
+
+    def __init__(self, folder: Path, *, password: str = "") -> None:
+        (self.port,) = free_ports(1)
+        command = [executable("neo4j"), str(self.port), str(folder)]
+        super().__init__(command, {"NEO4J_PASSWORD": password}, lambda: is_open("127.0.0.1", self.port))
+
+    def url(self, user_info: str = "") -> str:
+        return f"bolt://{user_info}127.0.0.1:{self.port}"

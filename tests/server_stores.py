@@ -9,23 +9,35 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 if TYPE_CHECKING:
+    from pipeline.stores.memories import Memories
+    from pipeline.stores.neo4j.memories import MemoriesWithGraph
     from pipeline.stores.server import ServerAddresses
 
 MONGODB_URL = os.environ.get("ATHENA_TEST_MONGODB_URL", "mongodb://127.0.0.1:27018")
 WEAVIATE_URL = os.environ.get("ATHENA_TEST_WEAVIATE_URL", "http://127.0.0.1:8090")
 WEAVIATE_GRPC_PORT = int(os.environ.get("ATHENA_TEST_WEAVIATE_GRPC", "50051").rpartition(":")[2])
+NEO4J_URL = os.environ.get("ATHENA_TEST_NEO4J_URL", "bolt://127.0.0.1:7688")
 REQUIRED = os.environ.get("ATHENA_REQUIRE_SERVERS") == "1"
 
 
 def require_servers() -> None:
     """Skip where a server is not up; fail where it must be."""
-    missing = missing_servers()
+    _require(missing_servers())
+
+
+def require_neo4j() -> None:
+    """Skip where Neo4j is not up, or its driver not installed; fail where it must be."""
+    _require(missing_neo4j())
+
+
+def _require(missing: str) -> None:
     if missing and REQUIRED:
         pytest.fail(missing)
     if missing:
@@ -43,6 +55,17 @@ def missing_servers() -> str:
     }
     missing = [name for name, address in ports.items() if not is_open(*address)]
     return f"not up: {', '.join(missing)}; `scripts/servers.sh start` starts them" if missing else ""
+
+
+@cache
+def missing_neo4j() -> str:
+    """What the tests with Neo4j lack, and how to get it; empty where nothing is."""
+    if find_spec("neo4j") is None:
+        return "not installed: the extra [neo4j]; `make setup` installs it"
+    url = urlsplit(NEO4J_URL)
+    if not is_open(url.hostname or "", url.port or 7687):
+        return f"not up: {NEO4J_URL}; `scripts/servers.sh start neo4j` starts it, where it can be built"
+    return ""
 
 
 def is_open(host: str, port: int) -> bool:
@@ -70,6 +93,27 @@ def server_addresses() -> Iterator[ServerAddresses]:
     )
     yield addresses
     remove(addresses)
+
+
+@contextmanager
+def with_neo4j(memories: Memories, *, url: str = NEO4J_URL) -> Iterator[MemoriesWithGraph]:
+    """The memories with their graph in Neo4j, which is removed afterwards."""
+    require_neo4j()
+    from pipeline.stores.neo4j.address import GraphAddress
+    from pipeline.stores.neo4j.graph import Neo4jGraph
+    from pipeline.stores.neo4j.memories import MemoriesWithGraph
+
+    graph, store = Neo4jGraph(GraphAddress(neo4j_url=url)), memories.identity()
+    yield MemoriesWithGraph(memories, graph)
+    graph._run(REMOVE_STORE, store=store)
+    graph.close()
+
+
+REMOVE_STORE = """
+MATCH (state:Athena {store: $store})
+OPTIONAL MATCH (node:Athena {owner: state.id})
+DETACH DELETE node, state
+"""
 
 
 def remove(addresses: ServerAddresses) -> None:

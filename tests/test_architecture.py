@@ -63,6 +63,7 @@ DRIVERS = {
     "sqlite3": (STORES,),
     "weaviate": (STORES,),
     "pymongo": (STORES,),
+    "neo4j": (STORES,),
 }
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "onnxscript", "tensorflow")
@@ -76,6 +77,7 @@ LLAMA_ADAPTERS = (
     "pipeline/models/generation.py",
     "pipeline/models/reader.py",
     "pipeline/models/served.py",
+    "pipeline/stores/neo4j/connecting.py",
     "readers/llamaindex/",
     "readers/tokens.py",
     "evals/",

@@ -29,7 +29,8 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 VARIABLE = re.compile(r"\$\{(\w+)")
 ONE_SHOT = "ollama-pull"
 KNOWN = {f"ATHENA_{name.upper()}" for name in Settings.model_fields}
-SECRETS = {"MONGODB_PASSWORD", "MONGODB_ROOT_PASSWORD", "WEAVIATE_API_KEY"}
+REQUIRED = {"MONGODB_PASSWORD", "MONGODB_ROOT_PASSWORD", "WEAVIATE_API_KEY"}
+SECRETS = REQUIRED | {"ATHENA_NEO4J_PASSWORD"}
 
 
 def test_compose_keeps_to_the_specification() -> None:
@@ -92,9 +93,17 @@ def test_logs_are_limited(name: str) -> None:
 
 def test_only_the_app_reaches_the_stores() -> None:
     inside = {name for name, service in SERVICES.items() if "stores" in service["networks"]}
-    assert inside == {"app", "mongodb", "weaviate"}
+    assert inside == {"app", "mongodb", "weaviate", "neo4j"}
     assert COMPOSE["networks"]["stores"]["internal"] is True
-    assert all(SERVICES[name]["networks"] == ["stores"] for name in ("mongodb", "weaviate"))
+    assert all(SERVICES[name]["networks"] == ["stores"] for name in inside - {"app"})
+
+
+def test_neo4j_starts_when_asked_for_calls_nobody_and_has_a_password() -> None:
+    neo4j = SERVICES["neo4j"]
+    assert neo4j["profiles"] == ["neo4j"] and "ports" not in neo4j
+    assert neo4j["environment"]["NEO4J_AUTH"] == "neo4j/${ATHENA_NEO4J_PASSWORD:-}"  # an empty one is refused
+    assert neo4j["environment"]["NEO4J_dbms_usage__report_enabled"] == "false"
+    assert Settings(_env_file=None).neo4j_user == "neo4j"
 
 
 def test_mongodb_lets_the_app_in_by_a_user_of_its_database_only() -> None:
@@ -184,6 +193,7 @@ def test_secrets_are_not_in_the_files() -> None:
     example = env_file((ROOT / ".env.example").read_text())
     for secret in SECRETS:
         assert example[secret] == ""
+    for secret in REQUIRED:
         assert f"${{{secret}:?" in (ROOT / "docker-compose.yml").read_text()
 
 
@@ -228,8 +238,9 @@ def test_the_servers_are_those_of_the_tests_with_their_patches() -> None:
     versions = dict(
         re.findall(r"^(\w+)_VERSION=(.+)$", (ROOT / "scripts/servers/versions.sh").read_text(), re.M)
     )
-    tested, started = numbers(versions["WEAVIATE"]), numbers(SERVICES["weaviate"]["image"])
-    assert tested[:2] == started[:2] and tested <= started
+    for name in ("weaviate", "neo4j"):
+        tested, started = numbers(versions[name.upper()]), numbers(SERVICES[name]["image"])
+        assert tested[:2] == started[:2] and tested <= started
     assert numbers(versions["OLLAMA"]) <= numbers(SERVICES["ollama"]["image"])
 
 

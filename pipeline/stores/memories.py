@@ -177,11 +177,37 @@ class MemoryChanges:
         return tuple(row for row in rows if row.id not in gone)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What is within a number of relations of some entities: ids alone, the rows are the store's."""
+
+    distances: Mapping[str, int] = field(default_factory=dict)  # of entities, nearest first; 0 = asked for
+    relations: tuple[str, ...] = ()  # of entities that are nearer than the depth
+    mentions: tuple[str, ...] = ()  # of all these entities, in the order of the entities
+
+
+class MemoryGraph(Protocol):
+    """Answers for neighbourhoods outside of the process."""
+
+    def around(self, user: str, entity_ids: Sequence[str], *, depth: int, most: int, version: int) -> Around:
+        """Within `depth` relations of any of a user's entities, in either direction: `most` entities.
+
+        As of `version` of the user's rows, or of a later one. Raises `StoreUnavailable`.
+        """
+
+
 class Memories(Protocol):
     """The memories of one store; safe to use from several threads and processes.
 
     An id names one row of a user, of whichever kind; another user may have a row of the same id.
     """
+
+    @property
+    def graph(self) -> MemoryGraph | None:
+        """What answers for neighbourhoods; None where the process does, from the rows that it has read."""
+
+    def identity(self) -> str:
+        """What names this store alone, for as long as it exists."""
 
     def users(self) -> list[str]:
         """All users of whom something is remembered, by name."""

@@ -10,7 +10,7 @@ secret() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 umask 077
 while IFS= read -r line; do
   case $line in
-  MONGODB_PASSWORD= | MONGODB_ROOT_PASSWORD= | WEAVIATE_API_KEY=) echo "$line$(secret)" ;;
+  MONGODB_PASSWORD= | MONGODB_ROOT_PASSWORD= | WEAVIATE_API_KEY= | ATHENA_NEO4J_PASSWORD=) echo "$line$(secret)" ;;
   *) echo "$line" ;;
   esac
 done <.env.example >.env

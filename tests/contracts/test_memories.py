@@ -31,7 +31,7 @@ from pipeline.stores.memories import (
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.memories import adding, embedding, many, memory, texts
 from tests.contracts.test_conversations import answer
-from tests.server_stores import server_addresses
+from tests.server_stores import server_addresses, with_neo4j
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,19 @@ class Stored:
     again: Callable[[], Memories]
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=[*BACKENDS, pytest.param("neo4j", marks=pytest.mark.server)])
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stored]:
-    """An empty store of each backend in turn."""
+    """An empty store of each backend in turn; the last one is the embedded one with its graph in Neo4j."""
     with ExitStack() as opened:
         match request.param:
-            case "embedded":
+            case "embedded" | "neo4j":
                 path = tmp_path / "athena.sqlite"
                 conversations: Conversations = EmbeddedConversations(path)
 
                 def open_memories() -> Memories:
-                    return opened.enter_context(closing(EmbeddedMemories(path)))
+                    memories = opened.enter_context(closing(EmbeddedMemories(path)))
+                    beside = request.param == "neo4j"
+                    return opened.enter_context(with_neo4j(memories)) if beside else memories
 
             case _:
                 from pipeline.stores.server.conversations import ServerConversations
@@ -79,6 +81,14 @@ def test_nobody_is_remembered_at_first(memories: Memories) -> None:
     assert memories.version("ann") == 0
     assert memories.load("ann") == UserMemories(user="ann", version=0)
     assert memories.events("ann") == []
+
+
+def test_a_store_has_a_name_of_its_own_for_good(stored: Stored, tmp_path: Path) -> None:
+    name = stored.memories.identity()
+    stored.memories.apply("ann", adding(memory()))
+    assert stored.again().identity() == stored.memories.identity() == name
+    with closing(EmbeddedMemories(tmp_path / "other.sqlite")) as other:
+        assert other.identity() != name
 
 
 def test_every_field_comes_back(stored: Stored) -> None:

@@ -19,6 +19,8 @@ COMMON = {"the", "a", "is", "of", "on", "has", "what", "which", "that", "i", "my
 class FakeMemories:
     """All in the process; `before_apply` is called before each write, as another writer would."""
 
+    graph = None
+
     def __init__(self) -> None:
         self.of: dict[str, UserMemories] = {}
         self.happened: list[MemoryEvent] = []
@@ -27,6 +29,9 @@ class FakeMemories:
         self.before_apply: Callable[[], None] = lambda: None
         self.writes = 0
         self.loads = 0
+
+    def identity(self) -> str:
+        return "fake"
 
     def users(self) -> list[str]:
         return sorted(user for user, known in self.of.items() if known.memories or known.entities)

@@ -57,10 +57,17 @@ def _select(table: str, columns: Sequence[str]) -> str:
 class EmbeddedMemories:
     """Fulfils `Memories` on one SQLite database."""
 
+    graph = None
+
     def __init__(self, path: Path, *, erasing_wait_s: float = erasing.WAIT_S) -> None:
         self._path = path
         self._pool = ConnectionPool(path)
         self._erasing_wait_s = erasing_wait_s
+
+    def identity(self) -> str:
+        """What names this file alone, for as long as it exists."""
+        with self._pool.borrow() as connection:
+            return str(connection.execute("SELECT store FROM state").fetchone()[0])
 
     def users(self) -> list[str]:
         """All users of whom something is remembered, by name."""

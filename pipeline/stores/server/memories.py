@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
 
 from pipeline.errors import MemoriesChanged, StoreError
 from pipeline.stores.memories import (
@@ -31,9 +33,20 @@ TRIES = 50  # of a write or a read that others' changes get in the way of
 class ServerMemories:
     """Fulfils `Memories`; safe to use from several threads, processes and machines."""
 
+    graph = None
+
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
         self._opened = False
+
+    def identity(self) -> str:
+        """What names this database alone, for as long as it exists."""
+        with self._database() as database:
+            stores = database["memory_store"]
+            while (record := stores.find_one({"_id": "identity"})) is None:
+                with suppress(DuplicateKeyError):  # another process names it at the same moment
+                    stores.insert_one({"_id": "identity", "name": uuid.uuid4().hex})
+        return str(record["name"])
 
     def users(self) -> list[str]:
         """All users of whom something is remembered, by name."""
