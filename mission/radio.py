@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from mission.ship import Ship
 from mission.state import ShipState
@@ -10,6 +11,10 @@ from mission.status import reading
 
 WRONG_KEYS, WITHIN_MIN, SHUT_OUT_MIN = 5, 60.0, 10.0
 ANSWERED, SENT = "answered ", "sent "
+NAMED = re.compile(r"\b[A-Z]{1,3}-[A-Z0-9-]*[A-Z0-9]")  # ids, codes and procedures
+LONGEST_ANSWER = 300  # characters
+Ground = Callable[[str, str], str]
+"""Who speaks for the ground: a message and the rules' answer in, the same answer in other words or "" out."""
 SAID = (
     (
         r"mayday|emergency|fire|smoke",
@@ -89,14 +94,26 @@ def count_wrong_key(state: ShipState, radio: str) -> None:
         state.shut_out_until[radio] = state.minute + SHUT_OUT_MIN
 
 
-def send(ship: Ship, state: ShipState, radio: str, message: str = "") -> None:
-    """Deliver a message; an answer to what it says comes back if the radio's own KEY is right."""
+def send(ship: Ship, state: ShipState, radio: str, message: str = "") -> bool:
+    """Deliver a message, and whether an answer comes back, as it does if the radio's own KEY is right."""
     happened(state, SENT + radio)
-    if state.setting(radio, "KEY") == ship.radio_keys[radio]:
-        copies = "We copy" if radio == "COM-VHF-1" else f"{ship.control} copies"
-        said = _said_to(ship, message)
-        answer = f"{ship.names.call_sign}, {_caller(ship, radio)}. Loud and clear. {copies}. {said}"
-        state.inbox.setdefault(radio, []).append(answer)
+    if state.setting(radio, "KEY") != ship.radio_keys[radio]:
+        return False
+    copies = "We copy" if radio == "COM-VHF-1" else f"{ship.control} copies"
+    said = _said_to(ship, message)
+    answer = f"{ship.names.call_sign}, {_caller(ship, radio)}. Loud and clear. {copies}. {said}"
+    state.inbox.setdefault(radio, []).append(answer)
+    return True
+
+
+def reword(ship: Ship, state: ShipState, radio: str, message: str, ground: Ground) -> None:
+    """Put the newest answer into the ground's words, unless they name what neither side has named."""
+    ruled = _said_to(ship, message)
+    said = " ".join(ground(message, ruled).split())
+    known = set(NAMED.findall(f"{message} {ruled}".upper()))
+    if said and len(said) <= LONGEST_ANSWER and set(NAMED.findall(said.upper())) <= known:
+        *earlier, newest = state.inbox[radio]
+        state.inbox[radio] = [*earlier, newest.removesuffix(ruled) + said]
 
 
 def _said_to(ship: Ship, message: str) -> str:

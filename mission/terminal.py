@@ -12,6 +12,7 @@ from mission.completion import complete
 from mission.ending import ending
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
+from mission.radio import Ground
 from mission.story import the_story
 from mission.text import duration
 
@@ -44,6 +45,7 @@ def play(
     level: str,
     *,
     ask: Ask | None = None,
+    ground: Ground | None = None,
     read: Read = input,
     write: Write = sys.stdout.write,
     script: Iterable[str] | None = None,
@@ -58,6 +60,7 @@ def play(
     is continued and saved after every command; the file is removed when the level is over.
     """
     game = _begin(level, ask=ask, seed=seed, easy=easy, save=save)
+    game.ground = ground
     if game.level.number == 1 and not game.history and script is None:
         _say(write, [*story(), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", "", *game.level.story.splitlines(), ""])
@@ -79,8 +82,9 @@ def _last_words(game: Game, *, saved: bool) -> list[str]:
         kept = " The game is saved: the same command continues it." if saved else ""
         return [f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start.{kept}"]
     end = ending(game)
-    following = [f"Next: athena mission {x.number} ({x.title})" for x in (end.following,) if x]
-    return [end.summary, *following, *_paragraphs(end.epilogue)]
+    if end.following is None:
+        return [end.summary, *_paragraphs(end.epilogue)]
+    return [end.summary, f"Next: athena mission {end.following.number} ({end.following.title})"]
 
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:

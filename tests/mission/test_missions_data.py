@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from athena import load_settings, open_athena
+from evals.datasets import held_out
 from evals.runs.run import evaluate_retrieval
 from mission.levels import all_levels
 from tests.test_docs_corpus import qrels, queries, sections
 
 DATA = Path(__file__).resolve().parents[2] / "evals" / "data" / "missions"
+STRANGERS = DATA.parent / "strangers" / "missions"
 MANUALS = DATA.parents[2] / "docs_corpus"
 MIN_QUESTIONS = 4
 FIRST = 5
@@ -32,6 +35,15 @@ def test_every_question_is_answered_by_sections_of_the_manuals() -> None:
     relevant = qrels(DATA)
     assert relevant.keys() == {row["_id"] for row in queries(DATA)}
     assert {section for found in relevant.values() for section in found} - sections().keys() == set()
+
+
+def test_ten_strangers_ask_in_each_level() -> None:
+    halves = [queries(STRANGERS / half) for half in ("dev", "test")]
+    levels = Counter(row["level"] for half in halves for row in half)
+    assert levels == dict.fromkeys(all_levels(), 10)
+    assert [held_out(row["_id"]) for half in halves for row in half] == [False] * len(halves[0]) + [
+        True
+    ] * len(halves[1])
 
 
 @pytest.mark.slow

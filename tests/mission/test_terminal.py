@@ -8,6 +8,7 @@ import pytest
 from mission.best_times import read_best_times
 from mission.errors import LevelError
 from mission.game import Game
+from mission.levels import all_levels
 from mission.terminal import list_levels, next_level, play
 from tests.mission.conftest import script
 
@@ -40,6 +41,16 @@ def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
         "completed": True,
     }
     assert next_level(progress) == "two-levels-down"
+
+
+@pytest.mark.parametrize("level", [*all_levels()])
+def test_every_level_is_played_through(level: str) -> None:
+    out: list[str] = []
+    assert play(level, read=reader(script(level)), write=out.append) == 0
+    text = "".join(out)
+    assert text.index(all_levels()[level].title) < text.index("CRISIS AVERTED") < text.index("It took")
+    last = all_levels()[level].number == len(all_levels())
+    assert ("Next: athena mission" in text) != last
 
 
 def test_a_script_that_ends_too_early_or_loses_returns_one(tmp_path: Path) -> None:
