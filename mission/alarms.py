@@ -33,10 +33,16 @@ class Alarm:
 
 
 def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
-    """The alarms of a state: warnings first, and of these a cause before what follows from it."""
+    """The alarms of a state: warnings first, a cause before what follows, CO2 CRITICAL before CO2 HIGH."""
     found = statuses(ship, state)
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
-    return sorted(alarms, key=lambda alarm: (not alarm.is_warning, _distance(ship, alarm)))
+    texts = [alarm.text for alarm in alarms]  # the steps of one quantity have one text, the worst step last
+
+    def order(numbered: tuple[int, Alarm]) -> tuple[bool, int, int, int]:
+        place, alarm = numbered
+        return not alarm.is_warning, _distance(ship, alarm), texts.index(alarm.text), -place
+
+    return [alarm for _, alarm in sorted(enumerate(alarms), key=order)]
 
 
 def record(ship: Ship, state: ShipState) -> list[Alarm]:

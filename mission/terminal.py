@@ -8,17 +8,16 @@ from pathlib import Path
 from textwrap import wrap
 
 from mission.best_times import BestTimes, read_best_times, record_win
-from mission.completion import complete
+from mission.completion import LEAVE, complete
 from mission.ending import ending
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
 from mission.radio import Ground
 from mission.story import the_story
-from mission.text import duration
+from mission.text import HOW_TO_BEGIN, duration
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
-LEAVE = ("quit", "exit")
 LINE_WIDTH = 80
 
 
@@ -123,7 +122,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
     """Read commands until the level is over or the player leaves."""
     if read is input:
         _use_readline(game)
-    _say(write, ["Type help for the commands, hint for a hint, undo to take a step back, quit to leave."])
+    _say(write, [HOW_TO_BEGIN])
     while game.outcome is not Outcome.WON:
         try:
             line = read(f"{game.clock} {game.ship.names.prompt} ")

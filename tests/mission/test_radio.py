@@ -49,6 +49,19 @@ def test_the_ground_answers_what_it_hears(message: str, answer: str) -> None:
     assert answer in said
 
 
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [("how are you two?", "on paper"), ("I am alone", "looks up"), ("C-112 is on", "P-ATM-01")],
+)
+def test_the_lander_answers_for_itself(message: str, answer: str) -> None:
+    game = Game.start("radio-key")
+    game.run(f"transmit COM-VHF-1 SANDPIPER-04 {message}")
+    said = game.run("receive COM-VHF-1 SANDPIPER-04")[0]
+    assert "SANDPIPER. Loud and clear. We copy." in said
+    assert answer in said
+    assert "forty" not in said
+
+
 def answer_of(ground: Ground, message: str) -> str:
     """What the radio brings back where a model speaks for the ground."""
     game = Game.start("radio-key")

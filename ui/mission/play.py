@@ -8,6 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from athena.missions import ground_control, mission_persona
+from mission.completion import LEAVE
 from mission.ending import Ending, ending
 from mission.errors import MissionError
 from mission.game import Game, Outcome
@@ -98,9 +99,12 @@ def _typed(level: str) -> None:
     typed, last = sent("console-panel", "command"), kept(ConsoleLine)
     if not typed or typed.get("level") != level or int(typed["seq"]) <= last.number:
         return
-    last.number = int(typed["seq"])
+    last.number, line = int(typed["seq"]), str(typed["line"])[:500]
+    if line.strip().lower() in LEAVE:
+        mission_state.open_level("")
+        return
     try:
-        run(level, str(typed["line"])[:500])
+        run(level, line)
     except MissionError as error:
         messages.notify(mission_state.in_one_line(error))
 
