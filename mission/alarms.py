@@ -40,7 +40,7 @@ def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
 
     def order(numbered: tuple[int, Alarm]) -> tuple[bool, int, int, int]:
         place, alarm = numbered
-        return not alarm.is_warning, _distance(ship, alarm), texts.index(alarm.text), -place
+        return not alarm.is_warning, _distance(ship, state, alarm), texts.index(alarm.text), -place
 
     return [alarm for _, alarm in sorted(enumerate(alarms), key=order)]
 
@@ -53,7 +53,7 @@ def record(ship: Ship, state: ShipState) -> list[Alarm]:
         if key not in now:
             entry.gone = state.minute
     new = [alarm for key, alarm in now.items() if key not in open_entries]
-    new.sort(key=lambda alarm: _distance(ship, alarm))
+    new.sort(key=lambda alarm: _distance(ship, state, alarm))
     state.log += [LogEntry(state.minute, a.code, a.subject, a.text) for a in new]
     return new
 
@@ -68,11 +68,17 @@ def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
     ]
 
 
-def _distance(ship: Ship, alarm: Alarm) -> int:
-    """How far an alarm is from its cause: parts first, then inner controllers, then outer ones."""
-    if alarm.subject not in ship.controllers:
-        return 0
-    return 10 - ship.depth(ship.controllers[alarm.subject].system)
+def _distance(ship: Ship, state: ShipState, alarm: Alarm) -> int:
+    """How far an alarm is from its cause: a part before those that need it, controllers last."""
+    if alarm.subject in ship.controllers:
+        return 10 - ship.depth(ship.controllers[alarm.subject].system)
+    return _needs(ship, state, state.resolve(alarm.subject))
+
+
+def _needs(ship: Ship, state: ShipState, part: str) -> int:
+    """How long the chain of parts is that a part depends on."""
+    needed = map(state.resolve, ship.parts[part].depends_on)
+    return max((1 + _needs(ship, state, other) for other in needed), default=0)
 
 
 def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: dict[str, Status]) -> Iterator[Alarm]:

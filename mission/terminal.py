@@ -62,7 +62,7 @@ def play(
     game.ground = ground
     if game.level.number == 1 and not game.history and script is None:
         _say(write, [*story(), ""])
-    _say(write, [f"{game.level.number}. {game.level.title}", "", *game.level.story.splitlines(), ""])
+    _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
     if script is None:
         _converse(game, read, write, save)
     else:
@@ -88,6 +88,11 @@ def _last_words(game: Game, *, saved: bool) -> list[str]:
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:
     return [line for paragraph in lines for line in ("", *wrap(paragraph, LINE_WIDTH))]
+
+
+def _broken(line: str) -> list[str]:
+    """Prose in lines of whole words; a table's row (two spaces) as it is."""
+    return [line] if "  " in line else wrap(line, LINE_WIDTH) or [line]
 
 
 def story() -> list[str]:
@@ -137,7 +142,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
 
 
 def _enter(game: Game, line: str, write: Write, save: Path | None) -> None:
-    _say(write, game.run(line))
+    _say(write, [part for said in game.run(line) for part in _broken(said)])
     if save is not None:
         game.save(save)
 
