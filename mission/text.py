@@ -9,7 +9,7 @@ from typing import Literal
 
 MarkKind = Literal["NOMINAL", "MALFUNC", "OFFLINE", "warning", "caution", "error", "limits", "good"]
 
-HOW_TO_BEGIN = "Type help for the commands, hint for a hint, undo to take a step back, quit to leave."
+HOW_TO_BEGIN = "Type help for the commands, hint, undo (one step back), or quit (it is saved)."
 
 _MARKS = re.compile(
     r"(?P<NOMINAL>\bNOMINAL\b)|(?P<MALFUNC>\bMALFUNC\b)|(?P<OFFLINE>\bOFFLINE\b)"
