@@ -33,10 +33,16 @@ class Alarm:
 
 
 def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
-    """The alarms of a state: warnings first, and of these a cause before what follows from it."""
+    """The alarms of a state: warnings first, a cause before what follows, CO2 CRITICAL before CO2 HIGH."""
     found = statuses(ship, state)
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
-    return sorted(alarms, key=lambda alarm: (not alarm.is_warning, _distance(ship, alarm)))
+    texts = [alarm.text for alarm in alarms]  # the steps of one quantity have one text, the worst step last
+
+    def order(numbered: tuple[int, Alarm]) -> tuple[bool, int, int, int]:
+        place, alarm = numbered
+        return not alarm.is_warning, _distance(ship, state, alarm), texts.index(alarm.text), -place
+
+    return [alarm for _, alarm in sorted(enumerate(alarms), key=order)]
 
 
 def record(ship: Ship, state: ShipState) -> list[Alarm]:
@@ -47,7 +53,7 @@ def record(ship: Ship, state: ShipState) -> list[Alarm]:
         if key not in now:
             entry.gone = state.minute
     new = [alarm for key, alarm in now.items() if key not in open_entries]
-    new.sort(key=lambda alarm: _distance(ship, alarm))
+    new.sort(key=lambda alarm: _distance(ship, state, alarm))
     state.log += [LogEntry(state.minute, a.code, a.subject, a.text) for a in new]
     return new
 
@@ -62,11 +68,17 @@ def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
     ]
 
 
-def _distance(ship: Ship, alarm: Alarm) -> int:
-    """How far an alarm is from its cause: parts first, then inner controllers, then outer ones."""
-    if alarm.subject not in ship.controllers:
-        return 0
-    return 10 - ship.depth(ship.controllers[alarm.subject].system)
+def _distance(ship: Ship, state: ShipState, alarm: Alarm) -> int:
+    """How far an alarm is from its cause: a part before those that need it, controllers last."""
+    if alarm.subject in ship.controllers:
+        return 10 - ship.depth(ship.controllers[alarm.subject].system)
+    return _needs(ship, state, state.resolve(alarm.subject))
+
+
+def _needs(ship: Ship, state: ShipState, part: str) -> int:
+    """How long the chain of parts is that a part depends on."""
+    needed = map(state.resolve, ship.parts[part].depends_on)
+    return max((1 + _needs(ship, state, other) for other in needed), default=0)
 
 
 def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: dict[str, Status]) -> Iterator[Alarm]:

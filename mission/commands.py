@@ -34,13 +34,14 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a command does; `question` is for the assistant."""
+    """What a command does; `question` is for the assistant, `call` (radio, message) for the ground."""
 
     state: ShipState
     minutes: float
     report: Callable[[ShipState], list[str]]
     wakes: bool = False
     question: str = ""
+    call: tuple[str, str] | None = None
 
 
 def power(ship: Ship, state: ShipState, ident: str, *, on: bool) -> Action:
@@ -118,8 +119,9 @@ def test(ship: Ship, state: ShipState, ident: str) -> Action:
 def transmit(ship: Ship, state: ShipState, radio: str, key: str, message: str = "") -> Action:
     """Send a message."""
     after = _called(ship, state, radio, key, "transmit")
-    radios.send(ship, after, radio, message)
-    return Action(after, ship.commands["transmit"].minutes, lambda _: [f"{radio} sent the message"])
+    call = (radio, message) if radios.send(ship, after, radio, message) else None
+    minutes = ship.commands["transmit"].minutes
+    return Action(after, minutes, lambda _: [f"{radio} sent the message"], call=call)
 
 
 def receive(ship: Ship, state: ShipState, radio: str, key: str) -> Action:

@@ -8,7 +8,8 @@ from mission.console import FILTERS, filter_values
 from mission.radio import radios
 from mission.ship import Ship
 
-ASIDE = ("hint", "undo")  # what the game understands besides the ship's commands
+LEAVE = ("quit", "exit")
+ASIDE = ("hint", "undo", "quit")  # what the game understands besides the ship's commands
 DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")
 
 

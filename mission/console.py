@@ -49,7 +49,7 @@ HELP = {
     "self-test": "a part tests itself and answers with a code F-00 to F-71",
     "telemetry": "quantities of a part with nominal value and limits",
     "alarms": "the alarms that are active now",
-    "alarms log": "all alarms since the start of the flight day",
+    "alarms log": "all alarms of the last day",
     "transmit": "sends a message by a radio with a key",
     "receive": "fetches the newest message of a radio with a key",
     "wait": "lets ship's time pass: wait 30m, wait 2h",

@@ -17,6 +17,7 @@ from mission.files import write_atomically
 from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
+from mission.radio import Ground, reword
 from mission.saves import SAVE_VERSION, Moment, Saved, dump, parse_saved
 from mission.ship import Ship, the_ship
 from mission.state import ShipState, clock, sound_state
@@ -54,6 +55,7 @@ class Game:
     undone: int = 0
     before: Moment | None = None
     ask: Ask | None = None
+    ground: Ground | None = None
 
     # -------------------------------------------------------------------------------------------- beginning
 
@@ -120,6 +122,8 @@ class Game:
         self._pass(action.minutes, wakes=action.wakes)
         if action.question:
             return self._answer(action.question)
+        if action.call and self.ground:
+            reword(self.ship, self.state, *action.call, self.ground)
         said, alarms = list(action.report(self.state)), sounded(self.ship, self.state.log[known:])
         return [*alarms, *said] if action.wakes else [*said, *alarms]
 
@@ -257,7 +261,6 @@ class Game:
             state=self.state,
             outcome=self.outcome.value,
             held_min=self.held_min,
-            hints_shown=len(self.hints_given),
             hints_given=self.hints_given,
             reason=self.reason,
             transcript=self.transcript,
@@ -289,7 +292,7 @@ class Game:
             saved.state,
             Outcome(saved.outcome),
             saved.held_min,
-            saved.hints_given or [*range(saved.hints_shown)],
+            saved.hints_given,
             saved.reason,
             saved.transcript,
             saved.history,

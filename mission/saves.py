@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
 from mission.ship import Ship
@@ -22,6 +22,16 @@ class Moment:
     held_min: float
 
 
+def _first(hints: object) -> object:
+    """Older versions counted the hints, which were given from the first on."""
+    return [*range(hints)] if isinstance(hints, int) else hints
+
+
+Hints = Annotated[
+    list[int], Field(validation_alias=AliasChoices("hints_given", "hints_shown")), BeforeValidator(_first)
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Saved:
     """A game as it is written to a file."""
@@ -33,13 +43,12 @@ class Saved:
     state: ShipState
     outcome: Literal["running", "won", "lost"]
     held_min: float
-    hints_shown: int
     reason: str
     transcript: list[str]
     history: list[str]
     undone: int = 0
     before: Moment | None = None
-    hints_given: list[int] = field(default_factory=list)  # older versions gave the first `hints_shown`
+    hints_given: Hints = field(default_factory=list)  # their places among the level's
 
 
 _SAVED = TypeAdapter(Saved)

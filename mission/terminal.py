@@ -8,16 +8,16 @@ from pathlib import Path
 from textwrap import wrap
 
 from mission.best_times import BestTimes, read_best_times, record_win
-from mission.completion import complete
+from mission.completion import LEAVE, complete
 from mission.ending import ending
 from mission.game import Ask, Game, Outcome
 from mission.levels import all_levels
+from mission.radio import Ground
 from mission.story import the_story
-from mission.text import duration
+from mission.text import HOW_TO_BEGIN, duration
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
-LEAVE = ("quit", "exit")
 LINE_WIDTH = 80
 
 
@@ -44,6 +44,7 @@ def play(
     level: str,
     *,
     ask: Ask | None = None,
+    ground: Ground | None = None,
     read: Read = input,
     write: Write = sys.stdout.write,
     script: Iterable[str] | None = None,
@@ -58,9 +59,10 @@ def play(
     is continued and saved after every command; the file is removed when the level is over.
     """
     game = _begin(level, ask=ask, seed=seed, easy=easy, save=save)
+    game.ground = ground
     if game.level.number == 1 and not game.history and script is None:
         _say(write, [*story(), ""])
-    _say(write, [f"{game.level.number}. {game.level.title}", "", *game.level.story.splitlines(), ""])
+    _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
     if script is None:
         _converse(game, read, write, save)
     else:
@@ -79,12 +81,18 @@ def _last_words(game: Game, *, saved: bool) -> list[str]:
         kept = " The game is saved: the same command continues it." if saved else ""
         return [f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start.{kept}"]
     end = ending(game)
-    following = [f"Next: athena mission {x.number} ({x.title})" for x in (end.following,) if x]
-    return [end.summary, *following, *_paragraphs(end.epilogue)]
+    if end.following is None:
+        return [end.summary, *_paragraphs(end.epilogue)]
+    return [end.summary, f"Next: athena mission {end.following.number} ({end.following.title})"]
 
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:
     return [line for paragraph in lines for line in ("", *wrap(paragraph, LINE_WIDTH))]
+
+
+def _broken(line: str) -> list[str]:
+    """Prose in lines of whole words; a table's row (two spaces) as it is."""
+    return [line] if "  " in line else wrap(line, LINE_WIDTH) or [line]
 
 
 def story() -> list[str]:
@@ -119,7 +127,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
     """Read commands until the level is over or the player leaves."""
     if read is input:
         _use_readline(game)
-    _say(write, ["Type help for the commands, hint for a hint, undo to take a step back, quit to leave."])
+    _say(write, [HOW_TO_BEGIN])
     while game.outcome is not Outcome.WON:
         try:
             line = read(f"{game.clock} {game.ship.names.prompt} ")
@@ -134,7 +142,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
 
 
 def _enter(game: Game, line: str, write: Write, save: Path | None) -> None:
-    _say(write, game.run(line))
+    _say(write, [part for said in game.run(line) for part in _broken(said)])
     if save is not None:
         game.save(save)
 

@@ -9,6 +9,8 @@ from typing import Literal
 
 MarkKind = Literal["NOMINAL", "MALFUNC", "OFFLINE", "warning", "caution", "error", "limits", "good"]
 
+HOW_TO_BEGIN = "Type help for the commands, hint, undo (one step back), or quit (it is saved)."
+
 _MARKS = re.compile(
     r"(?P<NOMINAL>\bNOMINAL\b)|(?P<MALFUNC>\bMALFUNC\b)|(?P<OFFLINE>\bOFFLINE\b)"
     r"|(?P<warning>\bW-\d{3}\b|\bMISSION LOST\b)|(?P<caution>\bC-\d{3}\b)|(?P<error>\bE-\d{2} [A-Z ]+[A-Z])"

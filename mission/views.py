@@ -139,7 +139,7 @@ def alarms(ship: Ship, state: ShipState) -> list[str]:
 
 
 def log(ship: Ship, state: ShipState) -> list[str]:
-    """All alarms since the start of the flight day, oldest first."""
+    """All alarms of the last day, oldest first."""
     titles = {row.code: row.title for row in ship.alarms}
     rows = [
         (

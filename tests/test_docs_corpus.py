@@ -23,7 +23,9 @@ from mission.state import sound_state
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "docs_corpus"
-QUESTIONS = ROOT / "evals" / "data" / "manuals"
+DATA = ROOT / "evals" / "data"
+QUESTIONS = DATA / "manuals"
+STRANGERS = ("manuals/dev", "manuals/test", "missions/dev", "missions/test")
 LIST: dict[str, Any] = tomllib.loads(SHIP_FILE.read_text(encoding="utf-8"))
 SHIP = the_ship()
 
@@ -346,6 +348,19 @@ def test_every_answer_is_a_string_of_a_relevant_section() -> None:
             assert any(row["answer"] in text for text in texts), row["_id"]
         else:
             assert "answer" not in row and row["_id"] not in relevant
+
+
+@pytest.mark.parametrize("name", ["alarms", "lists", *(f"strangers/{x}" for x in STRANGERS)])
+def test_every_passage_that_answers_stands_in_its_manual(name: str) -> None:
+    texts = {source: bare(text) for source, text in sources().items()}
+    answers = [(row["_id"], answer) for row in queries(DATA / name) for answer in row.get("answers", [])]
+    assert answers
+    assert [found for found in answers if bare(found[1]["text"]) not in texts[found[1]["source"]]] == []
+
+
+def bare(text: str) -> str:
+    """The words without Markdown's marks and line breaks, as `athena eval answers` compares them."""
+    return " ".join(re.sub(r"[*_`]", "", text).split()).casefold()
 
 
 def test_histories_are_conversations() -> None:

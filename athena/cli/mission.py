@@ -78,6 +78,7 @@ def _play(
     athena: Athena, level: str | None, *, folder: Path, script: Path | None, easy: bool, seed: int
 ) -> int:
     """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
+    from athena.missions import ground_control
     from mission.games import Games
     from mission.levels import level_of
     from mission.terminal import next_level, play
@@ -92,6 +93,7 @@ def _play(
         return play(
             wanted,
             ask=_assistant(athena, games, wanted),
+            ground=ground_control(athena),
             write=sys.stdout.write,
             script=_commands(script) if script else None,
             seed=seed,

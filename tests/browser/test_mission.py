@@ -150,7 +150,7 @@ def test_the_assistant_is_silent_while_its_computer_is_off(
 def test_a_lost_game_and_a_broken_one(aboard: tuple[str, Path], open_app: Opener) -> None:
     app = open_app(aboard[0], path="/mission")
     begin(app, "co2-race")
-    expect(app.page.locator(".banner.warning")).to_contain_text("W-106")
+    expect(app.page.locator(".banner.warning")).to_contain_text("W-107")
     type_in(app, "wait 10h")
     expect(app.page.get_by_role("heading", name="Mission lost")).to_be_visible()
     expect(app.page.get_by_role("button", name="Play again")).to_be_visible()

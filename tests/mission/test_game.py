@@ -198,6 +198,15 @@ def test_a_cause_stands_before_what_follows_from_it() -> None:
     assert codes.index("W-202") < codes.index("W-012")
 
 
+@pytest.mark.parametrize(
+    ("level", "causes"),
+    [("two-levels-down", ["C-208", "C-121", "C-011"]), ("nobody-answers", ["C-401", "C-503", "C-501"])],
+)
+def test_a_part_stands_before_the_parts_that_need_it(level: str, causes: list[str]) -> None:
+    codes = [alarm.code for alarm in Game.start(level).alarms()]
+    assert sorted(causes, key=codes.index) == causes
+
+
 # ----------------------------------------------------------------------------------------------- hints
 
 
@@ -220,8 +229,16 @@ def test_hints_of_a_game_of_an_older_version_are_its_first() -> None:
     game = Game.start("ln2-tank")
     game.hint()
     saved = json.loads(game.to_json())
-    del saved["hints_given"]
-    assert Game.from_json(json.dumps(saved)).hints_given == [0]
+    saved["hints_shown"] = len(saved.pop("hints_given"))
+    again = Game.from_json(json.dumps(saved))
+    assert again.hints_given == [0]
+    assert "hints_shown" not in again.to_json()
+
+
+def test_where_an_older_version_wrote_both_the_hints_given_hold() -> None:
+    saved = json.loads(Game.start("ln2-tank").to_json())
+    older = json.dumps({**saved, "hints_shown": 2, "hints_given": [0, 3]})
+    assert Game.from_json(older).hints_given == [0, 3]
 
 
 def test_a_game_that_cannot_be_saved_says_so(tmp_path: Path) -> None:

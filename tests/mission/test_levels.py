@@ -243,6 +243,31 @@ def test_the_second_fault_shows_when_the_first_is_repaired() -> None:
     assert "C-102" in {alarm.code for alarm in game.alarms()}
 
 
+def log_of(level: str, seed: int = 0) -> dict[str, str]:
+    """When each alarm sounded first, as `alarms log` prints it at the beginning."""
+    found: dict[str, str] = {}
+    for line in Game.start(level, seed=seed).run("alarms log"):
+        time, code, *_ = line.split()
+        found.setdefault(code, time)
+    return found
+
+
+def test_the_log_of_the_radio_key_is_that_of_the_maintenance_log() -> None:
+    restart = next(title for title in sections() if "06:50" in title)
+    assert "restarted COM-SBT-1" in sections()[restart].text
+    assert log_of("radio-key")["C-502"] == "06:50"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_log_of_the_hour_of_air_climbs_through_the_night(seed: int) -> None:
+    found = log_of("co2-race", seed)
+    assert "17:10" <= found["C-105"] < "18:00"  # before supper
+    assert "20:00" <= found["W-106"] < "21:00"  # in the evening
+    assert "02:10" <= found["W-107"] < "02:40"  # nearly three hours before ten past five
+    game = Game.start("co2-race", seed=seed)
+    assert 1.85 < game.state.cabin["PPCO2"] < 1.90
+
+
 # ------------------------------------------------------------------------------------------- files
 
 

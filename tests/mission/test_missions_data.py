@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from athena import load_settings, open_athena
+from evals.datasets import held_out
+from evals.runs.answers import contains
+from evals.runs.asking import quotes_shown
 from evals.runs.run import evaluate_retrieval
 from mission.levels import all_levels
 from tests.test_docs_corpus import qrels, queries, sections
 
 DATA = Path(__file__).resolve().parents[2] / "evals" / "data" / "missions"
+STRANGERS = DATA.parent / "strangers" / "missions"
 MANUALS = DATA.parents[2] / "docs_corpus"
 MIN_QUESTIONS = 4
+# What a player types first, an alarm's words or what is seen, and what one of the quotes says.
+FIRST_WORDS = [
+    ("C-112 NITROGEN SUPPLY LOST", "power on ECS-LN2-T1"),
+    ("C-208 INVERTER", "set EPS-CTRL INVERTER EPS-INV-2"),
+    ("the fan stands still", "power on EPS-INV-2"),
+    ("C-131 COOLANT FLOW", "set CMP-CTRL COOLANT_PUMP ECS-CLP-2"),
+    ("C-502 KEY REFUSED", "the last two digits of the serial number"),
+    ("W-103 OXYGEN LOW", "set ECS-O2-R1 SETPOINT 21.0"),
+    ("headache, but everything is green", "telemetry ECS-CAB-S2 PPCO2"),
+    ("W-107 CO2 CRITICAL", "set ECS-CO2-L CARTRIDGE LOADED"),
+    ("W-202 BUS LOST", "power off STO-FRZ-1"),
+    ("half of the ship is dark", "self-test EPS-BUS-A"),
+    ("C-601 COMPUTER WARM", "power on ECS-CLP-2"),
+    ("C-401 ATTITUDE REFERENCE", "set GNC-IMU-1 MODE ALIGN"),
+    ("W-101 CABIN PRESSURE LOW", "set ECS-CTRL CABIN_SENSOR ECS-CAB-S2"),
+    ("flakes outside the window", "telemetry ECS-CLP-1 INLET_PRESSURE"),
+]
 FIRST = 5
 
 
@@ -34,6 +56,15 @@ def test_every_question_is_answered_by_sections_of_the_manuals() -> None:
     assert {section for found in relevant.values() for section in found} - sections().keys() == set()
 
 
+def test_ten_strangers_ask_in_each_level() -> None:
+    halves = [queries(STRANGERS / half) for half in ("dev", "test")]
+    levels = Counter(row["level"] for half in halves for row in half)
+    assert levels == dict.fromkeys(all_levels(), 10)
+    assert [held_out(row["_id"]) for half in halves for row in half] == [False] * len(halves[0]) + [
+        True
+    ] * len(halves[1])
+
+
 @pytest.mark.slow
 def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
     """For every question, with the bundled model and no other: enough to win without a language model."""
@@ -48,3 +79,17 @@ def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
             first.setdefault(query, set()).add(section)
     relevant = {q: {section.replace(" ", "_") for section in found} for q, found in qrels(DATA).items()}
     assert [query for query, found in relevant.items() if not found & first[query]] == []
+
+
+@pytest.mark.slow
+def test_the_first_words_lead_to_a_quote_with_the_way_on(tmp_path: Path) -> None:
+    """Without a language model, and without a click."""
+    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", rerank=False)
+    with closing(open_athena(settings)) as athena:
+        athena.ingest([MANUALS])
+
+        def says(typed: str, wanted: str) -> bool:
+            quotes = quotes_shown(athena, athena.hybrid_search.search(typed))
+            return any(contains(quote.text, wanted) for quote in quotes if not quote.folded)
+
+        assert [typed for typed, wanted in FIRST_WORDS if not says(typed, wanted)] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mission.game import Game
+from mission.radio import Ground
 
 RIGHT = "COM-SBT-1 QUARRY-47"
 
@@ -46,3 +47,52 @@ def test_the_ground_answers_what_it_hears(message: str, answer: str) -> None:
     said = game.run(f"receive {RIGHT}")[0]
     assert "QUARRY. Loud and clear" in said
     assert answer in said
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [("how are you two?", "on paper"), ("I am alone", "looks up"), ("C-112 is on", "P-ATM-01")],
+)
+def test_the_lander_answers_for_itself(message: str, answer: str) -> None:
+    game = Game.start("radio-key")
+    game.run(f"transmit COM-VHF-1 SANDPIPER-04 {message}")
+    said = game.run("receive COM-VHF-1 SANDPIPER-04")[0]
+    assert "SANDPIPER. Loud and clear. We copy." in said
+    assert answer in said
+    assert "forty" not in said
+
+
+def answer_of(ground: Ground, message: str) -> str:
+    """What the radio brings back where a model speaks for the ground."""
+    game = Game.start("radio-key")
+    game.ground = ground
+    game.run("set COM-SBT-1 KEY QUARRY-47")
+    game.run(f"transmit {RIGHT} {message}")
+    return game.run(f"receive {RIGHT}")[0]
+
+
+def test_a_model_speaks_for_the_ground_by_its_card() -> None:
+    heard: list[tuple[str, str]] = []
+
+    def ground(message: str, ruled: str) -> str:
+        heard.append((message, ruled))
+        return "Easy now, Halcyon.\nThe card for C-112 is P-ATM-01."
+
+    assert answer_of(ground, "C-112 is on").endswith(
+        "copies. Easy now, Halcyon. The card for C-112 is P-ATM-01."
+    )
+    (message, ruled) = heard[0]
+    assert message == "C-112 is on"
+    assert "P-ATM-01" in ruled
+
+
+@pytest.mark.parametrize("words", ["", "Power off ECS-FAN-1 at once.", "Do P-EPS-04.", "So. " * 100])
+def test_a_model_that_says_nothing_too_much_or_names_what_it_was_not_told_is_not_heard(words: str) -> None:
+    assert answer_of(lambda *_: words, "hello, C-112 is on").endswith("tell us when it is done.")
+
+
+def test_no_answer_is_put_into_words_where_none_comes_back() -> None:
+    game = Game.start("radio-key")
+    game.ground = lambda *_: pytest.fail("nobody heard it")
+    assert game.run("transmit COM-SBT-1 MESA-47 hello")[0].startswith("E-08")
+    assert game.run(f"transmit {RIGHT} hello")[0] == "COM-SBT-1 sent the message"  # its own KEY is wrong

@@ -8,6 +8,7 @@ import pytest
 from mission.best_times import read_best_times
 from mission.errors import LevelError
 from mission.game import Game
+from mission.levels import all_levels
 from mission.terminal import list_levels, next_level, play
 from tests.mission.conftest import script
 
@@ -42,6 +43,16 @@ def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
     assert next_level(progress) == "two-levels-down"
 
 
+@pytest.mark.parametrize("level", [*all_levels()])
+def test_every_level_is_played_through(level: str) -> None:
+    out: list[str] = []
+    assert play(level, read=reader(script(level)), write=out.append) == 0
+    text = "".join(out)
+    assert text.index(all_levels()[level].title) < text.index("CRISIS AVERTED") < text.rindex("It took")
+    last = all_levels()[level].number == len(all_levels())
+    assert ("Next: athena mission" in text) != last
+
+
 def test_a_script_that_ends_too_early_or_loses_returns_one(tmp_path: Path) -> None:
     assert play("ln2-tank", script=["list systems"], write=lambda _: None) == 1
     out: list[str] = []
@@ -61,6 +72,18 @@ def test_a_player_types_asks_for_hints_and_leaves() -> None:
 def test_a_player_wins_and_the_end_of_the_input_leaves() -> None:
     assert play("1", read=reader(["power on ECS-LN2-T1", "wait 10m"]), write=lambda _: None) == 0
     assert play("1", read=reader(["power on ECS-LN2-T1"]), write=lambda _: None) == 1
+
+
+def test_prose_breaks_between_words_and_tables_do_not() -> None:
+    out: list[str] = []
+    play("mixture", read=reader(["hint", "telemetry ECS-CAB-S1", "quit"]), write=out.append)
+    prose = [line for line in "".join(out).splitlines() if "  " not in line]
+    assert max(map(len, prose)) <= 80
+    assert "with telemetry ECS-CAB-S1." in " ".join(prose)
+    assert any(
+        line.startswith("ECS-CAB-S1  PPO2") and "limits 19.5 to 23.0" in line
+        for line in "".join(out).splitlines()
+    )
 
 
 def test_questions_reach_the_assistant() -> None:

@@ -7,16 +7,18 @@ from typing import Literal
 
 import streamlit as st
 
-from athena.missions import mission_persona
+from athena.missions import ground_control, mission_persona
+from mission.completion import LEAVE
 from mission.ending import Ending, ending
 from mission.errors import MissionError
 from mission.game import Game, Outcome
 from mission.text import duration
+from ui.conversation.model_picker import picked_model
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin
 from ui.mission.view import console_view, ship_view, strip_view
-from ui.shared import components, messages
+from ui.shared import components, messages, process
 from ui.shared.state import kept, sent
 from ui.shared.words import plain
 
@@ -97,9 +99,12 @@ def _typed(level: str) -> None:
     typed, last = sent("console-panel", "command"), kept(ConsoleLine)
     if not typed or typed.get("level") != level or int(typed["seq"]) <= last.number:
         return
-    last.number = int(typed["seq"])
+    last.number, line = int(typed["seq"]), str(typed["line"])[:500]
+    if line.strip().lower() in LEAVE:
+        mission_state.open_level("")
+        return
     try:
-        run(level, str(typed["line"])[:500])
+        run(level, line)
     except MissionError as error:
         messages.notify(mission_state.in_one_line(error))
 
@@ -116,6 +121,7 @@ def run(level: str, line: str) -> None:
     game = games.load(level, ask=put)
     if game is None:
         return
+    game.ground = ground_control(process.athena(), picked_model())
     game.run(line)
     games.save(game)
     for question in questions:

@@ -14,7 +14,7 @@ from mission.panel import Gauge, gauges
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
 from mission.status import statuses
-from mission.text import Line, duration, marked
+from mission.text import HOW_TO_BEGIN, Line, duration, marked
 
 View = dict[str, Any]  # what a component gets: JSON only
 
@@ -26,7 +26,7 @@ OVER = {Outcome.WON: "The level is won.", Outcome.LOST: "The level is lost."}
 
 def console_view(game: Game, *, acknowledged: int) -> View:
     """The console: everything said so far, and what helps to type."""
-    beginning = [] if game.transcript else ["", f"{game.clock}  Type help for the commands."]
+    beginning = [] if game.transcript else ["", f"{game.clock}  {HOW_TO_BEGIN}"]
     return {
         "level": game.level.id,
         "intro": [*game.level.story.splitlines(), *beginning],

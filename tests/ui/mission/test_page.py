@@ -22,6 +22,7 @@ from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
 from ui.conversation.runner import Run, runner
 from ui.mission import play as mission_play
+from ui.shared.process import GivenAthena
 
 RunApp = Callable[..., AppTest]
 
@@ -131,6 +132,30 @@ def test_a_level_that_was_won(athena: Athena, games: Games, run_app: RunApp, lev
     again = games.load(level)
     assert again is not None
     assert again.outcome is Outcome.RUNNING
+
+
+TYPING = """
+import streamlit as st
+from ui.mission import play
+for line in st.session_state.lines:
+    play.run(st.session_state.level, line)
+"""
+
+
+@pytest.mark.parametrize("level", [*all_levels()])
+def test_every_level_is_played_through(athena: Athena, run_app: RunApp, level: str) -> None:
+    app = run_app(athena, page="mission", level=level)
+    app.button(key="mission-begin").click().run()
+    assert component_data(app, "console")[0]["over"] == ""
+    typing = AppTest.from_string(TYPING, default_timeout=60)
+    typing.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    typing.session_state["level"], typing.session_state["lines"] = level, script(level)
+    assert not typing.run().exception
+    app = run_app(athena, page="mission", level=level)
+    assert "Crisis averted" in [heading.value for heading in app.subheader]
+    (console,) = component_data(app, "console")
+    assert console["over"] == "The level is won."
+    assert console["history"] == script(level)[: len(console["history"])]
 
 
 def test_a_level_that_was_lost(athena: Athena, games: Games, run_app: RunApp) -> None:

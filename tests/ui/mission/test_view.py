@@ -11,7 +11,7 @@ from mission.levels import all_levels
 from mission.panel import Gauge
 from mission.parts import Quantity
 from mission.ship import the_ship
-from mission.text import marked
+from mission.text import HOW_TO_BEGIN, marked
 from ui.mission.view import (
     completions,
     console_view,
@@ -67,7 +67,7 @@ def test_spans_are_places_in_the_line() -> None:
 
 def test_a_new_game_says_how_to_begin() -> None:
     game = Game.start("ln2-tank")
-    assert console_view(game, acknowledged=0)["intro"][-1] == "09:12  Type help for the commands."
+    assert console_view(game, acknowledged=0)["intro"][-1] == f"09:12  {HOW_TO_BEGIN}"
     game.run("help")
     assert "Type help" not in console_view(game, acknowledged=0)["intro"][-1]
 

@@ -60,7 +60,10 @@ function row(line) {
     at = end;
   }
   parts.push(line.text.slice(at));
-  return element("div", { class: `row ${line.kind}` }, parts.every((part) => part === "") ? "\u00a0" : parts);
+  const columns = line.text.includes("  ") ? "columns" : "";
+  const made = element("div", { class: `row ${line.kind} ${columns}` }, parts.every((part) => part === "") ? "\u00a0" : parts);
+  keepHyphens(made);
+  return made;
 }
 
 // -- typing ------------------------------------------------------------------------------------------------
