@@ -16,6 +16,7 @@ from pipeline.answering.best_units import Candidate, Floats, chances, signals
 from pipeline.answering.fits import ACTION, FIX, wants_fix
 from pipeline.answering.parts import Part, part_of
 from pipeline.answering.units import SectionLeaves, Window, end_of, section_of, start_of, windows, words_of
+from pipeline.answering.whole_lists import Table, tables_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
@@ -50,6 +51,7 @@ class Quote:
     best: Node  # the leaf that answers
     part: Part  # what it is, or what it is a part of
     folded: bool = False  # behind "3 more passages"
+    together: bool = False  # its leaves answer together, no one of them alone
 
     @property
     def text(self) -> str:
@@ -105,8 +107,15 @@ def choose_quotes(
 
     At most three are shown: as many as are needed for a fair chance that the answer is among them, a short
     one beside a short one, and a fix where one is wanted; the others are folded. Two that say the same are
-    chosen once. Where the documents may not answer, it is the best two.
+    chosen once. Where the documents may not answer, it is the best two. A list that they keep in several
+    tables is all of these, however many.
     """
+    asked = asked_for(retrieval.question)
+    closest = retrieval.answerability.verdict == "closest"
+    if asked is Asked.LIST and not closest:
+        tables = tables_of(retrieval.question, retrieval, store=store)
+        if tables:
+            return list(_whole_list(tables))
     sections = quotable(retrieval, store)
     candidates = candidates_of(sections)
     if not candidates:
@@ -114,8 +123,6 @@ def choose_quotes(
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
     question = encoder.encode_query(retrieval.question)
     chance = chances(signals(retrieval.question, candidates, vectors, question), weights)
-    closest = retrieval.answerability.verdict == "closest"
-    asked = asked_for(retrieval.question)
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup
         return []
@@ -225,6 +232,19 @@ def _quote(span: _Span, chance: Floats, candidates: Sequence[Candidate]) -> Quot
         candidates[best].leaf,
         part_of(section, window, best - span.found.first),
     )
+
+
+def _whole_list(tables: Sequence[Table]) -> Iterator[Quote]:
+    """A quote for each table, shown as far as a list may be long; at least the first is."""
+    words = 0
+    for table in tables:
+        section, window = table.section, table.window
+        words += words_of(section, window)
+        start, end = section.span(window.first, window.last)
+        leaves = section.leaves[window.first : window.last + 1]
+        part = part_of(section, window, window.last)
+        folded = words > MOST_WORDS_OF_LISTS and table is not tables[0]
+        yield Quote(table.passage, leaves, start, end, 1 / len(tables), leaves[-1], part, folded, True)
 
 
 def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:

@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.answer import Passage
 from pipeline.finding.merging import MOST_WORDS
 from pipeline.finding.tree import Branch, Path, Trees, heading_path, standing_for
-from pipeline.nodes import Node
+from pipeline.nodes import Node, ScoredNode
 from pipeline.steps.records import Led
 from pipeline.stores.base import DocumentStore, SearchRequest, Vector
 from pipeline.stores.globs import matches
@@ -25,12 +25,14 @@ from pipeline.terms import content_terms, leaf_terms
 READ_PASSAGES = 5  # whose names are followed
 MOST_NAMES = 3  # of one passage: a table of alarms names forty procedures
 LEAST_COVERAGE = 0.5  # of the question's words, in the sentence that names
+ROW_HITS = 20  # sentences in which a row is looked for that begins with a code of the question
 CODE_HITS = 20  # sections that a search for the codes may give: a procedure has up to ten
 
 LINK = re.compile(r"\[[^\]\[]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 ELSEWHERE = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|/)")
 # An id as procedures, alarms and rules have: P-EPS-01, C-113, ADR-0007, E0382. PPO2 is none.
 CODE = re.compile(r"(?<![\w-])(?:[A-Z]+(?:-[A-Z0-9]+)*-\d+|[A-Z]+\d{3,})(?![\w-])")
+FIRST_CODE = re.compile(rf"[\s|*_`]*({CODE.pattern})")
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 
@@ -65,12 +67,14 @@ def follow(
     """The passages with those that the first ones name among them, by score; and what was brought.
 
     Only sentences that were found and have half of the question's words name anything: the row of an alarm
-    names the procedure for a question about this alarm, and not for one about its neighbours. What is named
+    names the procedure for a question about this alarm, and not for one about its neighbours. The row of a
+    code that is asked about names it wherever the row stands, beside the first passage. What is named
     scores the naming passage's score times that share of words. It comes whole where it is short enough to
     be read at once, else as its section nearest to the question. What stands as high already stays.
     """
     terms = content_terms(question)
     names = [name for passage in passages[:READ_PASSAGES] for name in _names(passage, question, terms)]
+    names += _names_in_rows(passages, question, terms, store, paths)
     found = [*_linked(names, trees, paths), *_coded(names, store, trees, paths)]
     if not found:
         return list(passages), ()
@@ -99,6 +103,28 @@ def _names(passage: Passage, question: str, terms: Sequence[str]) -> list[Name]:
             if name.text not in question:  # what is asked about has been searched for
                 found.setdefault((name.source, name.anchor, name.text), name)
     return list(found.values())[:MOST_NAMES]
+
+
+def _names_in_rows(
+    passages: Sequence[Passage],
+    question: str,
+    terms: Sequence[str],
+    store: DocumentStore,
+    paths: str | None,
+) -> Iterator[Name]:
+    """The names in the rows that begin with a code of the question, as if the best passage had them."""
+    codes = [*dict.fromkeys(CODE.findall(question))]
+    if not codes or not passages:
+        return
+    hits = store.sentences.search(SearchRequest(" ".join(codes), None, ROW_HITS, paths)).bm25_sentences
+    rows = store.sentences.get_many([hit.node_id for hit in hits[: ROW_HITS * len(codes)]])
+    for row in rows.values():
+        begins = FIRST_CODE.match(row.text)
+        section = store.sections.get_many([row.section_id]).get(row.section_id) if begins else None
+        if begins and begins[1] in codes and section:
+            passage = Passage(section, (ScoredNode(row, 0.0),), merged=False, score=passages[0].score)
+            coverage = max(LEAST_COVERAGE, _coverage(terms, row))
+            yield from (name for name in _codes(row.text, passage, coverage) if name.text not in question)
 
 
 def _coverage(terms: Sequence[str], sentence: Node) -> float:
