@@ -174,7 +174,8 @@ def _is_foreign(question: str, index: SentenceIndex) -> bool:
     """Whether the question is in another language than the documents: none of its words is misspelt then."""
     from pipeline.asking.language import language_of
 
-    asked = language_of(question)
+    # "wat is" is Dutch, too: a slip is no sign of another language.
+    asked = language_of(re.sub(r"[a-z]+", lambda word: _SLIPS.get(word[0], word[0]), question))
     if asked is None:
         return False
     common = sorted(index.vocabulary().items(), key=lambda item: -item[1])[:COMMON]

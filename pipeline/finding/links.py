@@ -43,6 +43,7 @@ class Name:
     text: str
     passage: Passage
     coverage: float  # share of the question's words in the sentence
+    asked: bool = False  # the sentence is the row of a code of the question
     source: str = ""  # the document that a link means; "" for a code
     anchor: str = ""
 
@@ -124,7 +125,9 @@ def _names_in_rows(
         if begins and begins[1] in codes and section:
             passage = Passage(section, (ScoredNode(row, 0.0),), merged=False, score=passages[0].score)
             coverage = max(LEAST_COVERAGE, _coverage(terms, row))
-            yield from (name for name in _codes(row.text, passage, coverage) if name.text not in question)
+            for name in _codes(row.text, passage, coverage):
+                if name.text not in question:
+                    yield replace(name, asked=True)
 
 
 def _coverage(terms: Sequence[str], sentence: Node) -> float:
@@ -140,7 +143,7 @@ def _links(text: str, passage: Passage, coverage: float) -> Iterator[Name]:
         if not ELSEWHERE.match(target):
             file, _, place = unquote(target).partition("#")
             path = posixpath.normpath(posixpath.join(posixpath.dirname(source), file)) if file else source
-            yield Name(target, passage, coverage, path, place.lower())
+            yield Name(target, passage, coverage, source=path, anchor=place.lower())
 
 
 def _codes(text: str, passage: Passage, coverage: float) -> Iterator[Name]:
@@ -203,7 +206,11 @@ def anchor(heading: str) -> str:
 def _brought(
     found: Found, passages: Sequence[Passage], vectors: Mapping[str, Vector], question: Vector | None
 ) -> Passage | None:
-    """The passage of a branch; None where all or a part of it stands as high already."""
+    """The passage of a branch; None where all or a part of it stands as high already.
+
+    A part is not enough of what a code leads to that is asked about: its symptoms are found by the same code,
+    and what is wanted is the fix.
+    """
     branch, named_by = found.branch, found.name.passage
     whole = branch.words <= MOST_WORDS
     nearest = max(branch.sections, key=lambda section: _cosine(vectors.get(section.node_id), question))
@@ -211,8 +218,12 @@ def _brought(
     score = named_by.score * found.name.coverage
     inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]
     around = [passage for passage in passages if ids.issubset(passage.section_ids)]
-    if around or not ids.isdisjoint(named_by.section_ids) or any(item.score >= score for item in inside):
+    if around or not ids.isdisjoint(named_by.section_ids):
         return None
+    highest = max((item.score for item in inside), default=0.0)
+    if highest >= score and not (found.name.asked and whole):
+        return None
+    score = max(score, highest)
     first = inside[0] if inside else Passage(nearest, (), False, 0.0)
     brought = standing_for(branch, [first, *inside[1:]]) if len(ids) > 1 else first
     return replace(brought, score=score, led_by=named_by.section.node_id)
