@@ -218,7 +218,7 @@ def _correction(
 
 
 def _small_word(word: str) -> str:
-    """The small word that was meant, by two letters swapped or one left out; "" else."""
+    """The small word that was meant, by two letters swapped, or one left out or added; "" else."""
     from pipeline.asking.english import english_words
 
     if word in _SLIPS:
@@ -227,15 +227,18 @@ def _small_word(word: str) -> str:
     if len(word) > LONGEST_SMALL or word in ranks:
         return ""
     near = [other for other in STOP_WORDS.split() if _is_slip(word, other) and other in ranks]
-    return min(near, key=lambda other: ranks[other], default="")
+    return min(near, key=lambda other: (other[0] != word[0], ranks[other]), default="")
 
 
 def _is_slip(word: str, meant: str) -> bool:
-    """Whether a word is another with two neighbours swapped, or without a letter that is not its first."""
+    """Whether a word is another with two letters swapped, or with one more or less after the first."""
     if len(word) == len(meant):
         swapped = (meant[:at] + meant[at + 1] + meant[at] + meant[at + 2 :] for at in range(len(meant) - 1))
         return word in swapped
-    return any(word == meant[:at] + meant[at + 1 :] for at in range(1, len(meant)))
+    longer, shorter = (word, meant) if len(word) > len(meant) else (meant, word)
+    return len(shorter) >= SHORTEST_SMALL and any(
+        shorter == longer[:at] + longer[at + 1 :] for at in range(1, len(longer))
+    )
 
 
 def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int]) -> Corrected | None:

@@ -74,8 +74,8 @@ def follow(
     be read at once, else as its section nearest to the question. What stands as high already stays.
     """
     terms = content_terms(question)
-    names = [name for passage in passages[:READ_PASSAGES] for name in _names(passage, question, terms)]
-    names += _names_in_rows(passages, question, terms, store, paths)
+    names = [*_names_in_rows(passages, question, terms, store, paths)]
+    names += [name for passage in passages[:READ_PASSAGES] for name in _names(passage, question, terms)]
     found = [*_linked(names, trees, paths), *_coded(names, store, trees, paths)]
     if not found:
         return list(passages), ()

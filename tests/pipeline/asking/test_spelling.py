@@ -58,7 +58,7 @@ def corrected(question: str, text: str = TEXT) -> str:
         ("where is the fuelcell", "where is the fuel cell"),
         ("valves leaking", "valves leaking"),  # other forms of what is there
         ("wat is teh valve", "what is the valve"),  # small words, by a letter swapped or left out
-        ("wich valve shoud leak, hwo", "which valve should leak, who"),
+        ("wich valve shoud leak, hwo mutch", "which valve should leak, how much"),
         ("fuel cell vlve", "fuel cell valve"),  # unsure by itself, but beside these words
         ("when do we splsh down", "when do we splashdown"),  # written as one in the documents
         ("splash down", "splashdown"),
