@@ -147,10 +147,11 @@ def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) ->
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[Found]:
     """The passages' leaves; of a parent those of all its sections, in the document's order."""
-    leaves = passage_leaves(retrieval.passages, store=store)
+    passages = (*retrieval.passages, *retrieval.beyond)
+    leaves = passage_leaves(passages, store=store)
     found: list[Found] = []
     first = 0
-    for passage in retrieval.passages:
+    for passage in passages:
         inside = _inside(passage, leaves[passage.section.node_id])
         if inside:
             text, offset = passage.section.text, start_of(passage.section)

@@ -210,11 +210,12 @@ def _correction(
         return ""
     derived = _is_derived(word, vocabulary)
     near = sorted(_candidates(word, vocabulary))
-    return (
-        _nearest(word, near, most=CHEAP if derived else MOST_EDITS)
-        or _split(word, vocabulary, index)
-        or ("" if derived else _beside(near, vocabulary, index, around))
-    )
+    right = _nearest(word, near, most=CHEAP if derived else MOST_EDITS)
+    if right in vocabulary:
+        return right
+    # A word that the documents have beside these goes before one that they lack.
+    beside = "" if derived else _beside(near, vocabulary, index, around)
+    return beside or right or _split(word, vocabulary, index)
 
 
 def _small_word(word: str) -> str:

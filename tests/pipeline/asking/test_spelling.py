@@ -18,7 +18,7 @@ from tests.pipeline.searching import make_search, the_step
 TEXT = (
     "The fuel cell needs a warm-up. The breaker of the fuel cell is beside the valve; the valve leaks. "
     "A borrow checker error of the temperature sensor. Cabin pressure, pressure regulator. An executed step. "
-) * 20 + "After splashdown the hatch opens."
+) * 20 + "After splashdown the hatch opens. An index out of bounds."
 
 
 class Words:
@@ -60,6 +60,7 @@ def corrected(question: str, text: str = TEXT) -> str:
         ("wat is teh valve", "what is the valve"),  # small words, by a letter swapped or left out
         ("wich valve shoud leak, hwo mutch", "which valve should leak, how much"),
         ("fuel cell vlve", "fuel cell valve"),  # unsure by itself, but beside these words
+        ("index out of bouns", "index out of bounds"),  # no bonus: the documents have none
         ("when do we splsh down", "when do we splashdown"),  # written as one in the documents
         ("splash down", "splashdown"),
     ],
