@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LONGEST = 600  # characters of a question that is corrected: what is longer was pasted
 SHORTEST = 4  # letters of a word that is corrected: shorter ones have too many neighbours
 SHORTEST_SMALL = 3  # letters of "teh" and "wat", which are only taken for small words: "the" and "what"
-LONGEST_SMALL = 5
 SHORTEST_JOINED = 8  # letters of two words that are one in the documents
 EDITS_A_LETTER = 0.25
 """How much of a word may be wrong: one edit of four letters, two of eight. Four of five misspellings are one
@@ -94,8 +93,13 @@ thx cos cuz gonna wanna gotta kinda dunno til tho thru tonite info config admin 
 lang langs
 """
 """Written on purpose, though no dictionary has it."""
-_SLIPS = {"wat": "what", "wot": "what", "wut": "what", "wit": "with", "wen": "when"}
-"""Small words as they are typed in a hurry, which are more than one letter off, or words themselves."""
+_SLIPS = {
+    "teh": "the", "hte": "the", "adn": "and", "cna": "can", "hwo": "how", "wat": "what", "wht": "what",
+    "wot": "what", "wut": "what", "hwat": "what", "wen": "when", "wich": "which", "wit": "with",
+    "hav": "have", "ahve": "have", "coud": "could", "shoud": "should", "woud": "would", "abot": "about",
+    "mutch": "much",
+}  # fmt: skip
+"""Small words as they are typed in a hurry. By rule, too many names are a letter off a small word."""
 
 
 class _Candidate(NamedTuple):
@@ -195,8 +199,8 @@ def _correction(
     """
     from pipeline.asking.english import rank
 
-    if small := _small_word(word):
-        return small
+    if word in _SLIPS:
+        return _SLIPS[word]
     if len(word) < SHORTEST:
         return ""
     if compound := _compound(word, vocabulary):
@@ -214,32 +218,13 @@ def _correction(
     if right in vocabulary:
         return right
     # A word that the documents have beside these goes before one that they lack.
-    beside = "" if derived else _beside(near, vocabulary, index, around)
+    beside = "" if derived else _beside(word, near, vocabulary, index, around)
     return beside or right or _split(word, vocabulary, index)
 
 
-def _small_word(word: str) -> str:
-    """The small word that was meant, by two letters swapped, or one left out or added; "" else."""
-    from pipeline.asking.english import english_words
-
-    if word in _SLIPS:
-        return _SLIPS[word]
-    ranks = english_words()
-    if len(word) > LONGEST_SMALL or word in ranks:
-        return ""
-    near = [other for other in STOP_WORDS.split() if _is_slip(word, other) and other in ranks]
-    return min(near, key=lambda other: (other[0] != word[0], ranks[other]), default="")
-
-
-def _is_slip(word: str, meant: str) -> bool:
-    """Whether a word is another with two letters swapped, or with one more or less after the first."""
-    if len(word) == len(meant):
-        swapped = (meant[:at] + meant[at + 1] + meant[at] + meant[at + 2 :] for at in range(len(meant) - 1))
-        return word in swapped
-    longer, shorter = (word, meant) if len(word) > len(meant) else (meant, word)
-    return len(shorter) >= SHORTEST_SMALL and any(
-        shorter == longer[:at] + longer[at + 1 :] for at in range(1, len(longer))
-    )
+def _lacks_a_letter(word: str, meant: str) -> bool:
+    """Whether a word is another without one of its letters but the first."""
+    return any(word == meant[:at] + meant[at + 1 :] for at in range(1, len(meant)))
 
 
 def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int]) -> Corrected | None:
@@ -312,15 +297,20 @@ def _nearest(word: str, near: Sequence[_Candidate], *, most: float) -> str:
 
 
 def _beside(
-    near: Sequence[_Candidate], vocabulary: Mapping[str, int], index: SentenceIndex, around: Collection[str]
+    word: str,
+    near: Sequence[_Candidate],
+    vocabulary: Mapping[str, int],
+    index: SentenceIndex,
+    around: Collection[str],
 ) -> str:
-    """The one word, a letter off, that the documents have in a sentence with half of the words around it.
+    """The one word with a letter more that the documents have beside half of the words around it.
 
-    "prge" alone may be anything, beside "fuel cell" it is "purge".
+    "prge" alone may be anything, beside "fuel cell" it is "purge". A letter left out is a slip; another one
+    in its place is as often another word, or a name.
     """
     found: dict[tuple[str, ...], str] = {}
     for item in near:
-        if item.edits > 1 or item.word not in vocabulary or not around:
+        if item.word not in vocabulary or not around or not _lacks_a_letter(word, item.word):
             continue
         hits = index.search(SearchRequest(" ".join([item.word, *around]), None, PHRASE_HITS)).bm25_sentences
         texts = index.get_many([hit.node_id for hit in hits[:PHRASE_HITS]]).values()
