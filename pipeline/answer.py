@@ -92,7 +92,6 @@ class Retrieval:
     answerability: Answerability
     steps: tuple[Step, ...] = ()
     asked: str = ""  # the question as it was asked, where its spelling was corrected
-    beyond: tuple[Passage, ...] = ()  # the next ones: no prompt has room for them, a quote may be from them
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,11 +147,10 @@ def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) ->
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[Found]:
     """The passages' leaves; of a parent those of all its sections, in the document's order."""
-    passages = (*retrieval.passages, *retrieval.beyond)
-    leaves = passage_leaves(passages, store=store)
+    leaves = passage_leaves(retrieval.passages, store=store)
     found: list[Found] = []
     first = 0
-    for passage in passages:
+    for passage in retrieval.passages:
         inside = _inside(passage, leaves[passage.section.node_id])
         if inside:
             text, offset = passage.section.text, start_of(passage.section)
