@@ -155,5 +155,5 @@ class ChatOptions(GenerationOptions):
 
     history_tokens: Count = Field(2000, description="token budget of the conversation in the prompt")
     quotes: Count = Field(
-        5, description="most passages quoted when no model is connected, folded ones among them"
+        8, description="most passages quoted when no model is connected, folded ones among them"
     )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.asking.leaning import COURTESY, NEW_TOPIC, leans
+from pipeline.asking.leaning import COURTESY, NEW_TOPIC, leans, says_something
 from pipeline.errors import ModelError
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
@@ -76,7 +76,8 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
     if leans(message):
         carried = topic(history, beside=message)
         if carried:
-            beside = Beside(message, BY_ITSELF)
+            # "Why?" by itself finds whatever has a "why" in it.
+            beside = Beside(message, BY_ITSELF) if says_something(message) else None
             return Condensed(f"{carried}: {message}", carried, by="rules", beside=beside)
     before = [_shortened(text) for text in _asked(history)[-1:]]
     return Condensed(message, beside=Beside(f"{before[0]}: {message}") if before else None)

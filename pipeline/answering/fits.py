@@ -45,7 +45,7 @@ TROUBLE = re.compile(
     r"\b(?:dead|lost|broken?|stop(?:s|ped)?|fail(?:s|ed|ure)?|gone|dark|error|alarm|warning|stuck|leak\w*"
     r"|won'?t|can'?t|cannot|doesn'?t|not work\w*|offline|wrong|refus\w*|reject\w*|crash\w*|hurts?"
     r"|smell\w*|smoke|fire|burn\w*|losing|dropp\w*|falling|rising|freezing|overheat\w*|frozen|dying|headache"
-    r"|dizzy|beep\w*|flash\w*|emergency|help)\b",
+    r"|dizzy|beep\w*|flash\w*|emergency|help|too? (?:hot|cold|warm|high|low|loud)|empty)\b",
     re.IGNORECASE,
 )
 ARTICLE = re.compile(r"\A\W*(?:an?|the)\b", re.IGNORECASE)

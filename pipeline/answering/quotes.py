@@ -16,6 +16,7 @@ from pipeline.answering.best_units import Candidate, Floats, chances, signals
 from pipeline.answering.fits import ACTION, FIX, wants_fix
 from pipeline.answering.parts import Part, part_of
 from pipeline.answering.units import SectionLeaves, Window, end_of, section_of, start_of, windows, words_of
+from pipeline.answering.whole_lists import Table, tables_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
@@ -50,6 +51,7 @@ class Quote:
     best: Node  # the leaf that answers
     part: Part  # what it is, or what it is a part of
     folded: bool = False  # behind "3 more passages"
+    together: bool = False  # its leaves answer together, no one of them alone
 
     @property
     def text(self) -> str:
@@ -105,8 +107,15 @@ def choose_quotes(
 
     At most three are shown: as many as are needed for a fair chance that the answer is among them, a short
     one beside a short one, and a fix where one is wanted; the others are folded. Two that say the same are
-    chosen once. Where the documents may not answer, it is the best two.
+    chosen once. Where the documents may not answer, it is the best two. A list that they keep in several
+    tables is all of these, however many.
     """
+    asked = asked_for(retrieval.question)
+    closest = retrieval.answerability.verdict == "closest"
+    if asked is Asked.LIST and not closest:
+        tables = tables_of(retrieval.question, retrieval, store=store)
+        if tables:
+            return list(_whole_list(tables))
     sections = quotable(retrieval, store)
     candidates = candidates_of(sections)
     if not candidates:
@@ -114,8 +123,6 @@ def choose_quotes(
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
     question = encoder.encode_query(retrieval.question)
     chance = chances(signals(retrieval.question, candidates, vectors, question), weights)
-    closest = retrieval.answerability.verdict == "closest"
-    asked = asked_for(retrieval.question)
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup
         return []
@@ -123,7 +130,12 @@ def choose_quotes(
     chosen = _chosen(spans, chance, candidates, vectors, limit=most)
     quotes = [_quote(span, chance, candidates) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
-    return quotes if closest else _folded(quotes, fix=wants_fix(retrieval.question, asked))
+    if closest:
+        return quotes
+    fix = wants_fix(retrieval.question, asked)
+    if fix and not any(map(_is_fix_led_to, quotes)):
+        quotes += _fix_led_to(spans, chance, candidates)
+    return _folded(quotes, fix=fix)
 
 
 def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:
@@ -227,23 +239,57 @@ def _quote(span: _Span, chance: Floats, candidates: Sequence[Candidate]) -> Quot
     )
 
 
+def _whole_list(tables: Sequence[Table]) -> Iterator[Quote]:
+    """A quote for each table, shown as far as a list may be long; at least the first is."""
+    words = 0
+    for table in tables:
+        section, window = table.section, table.window
+        words += words_of(section, window)
+        start, end = section.span(window.first, window.last)
+        leaves = section.leaves[window.first : window.last + 1]
+        part = part_of(section, window, window.last)
+        folded = words > MOST_WORDS_OF_LISTS and table is not tables[0]
+        yield Quote(table.passage, leaves, start, end, 1 / len(tables), leaves[-1], part, folded, True)
+
+
 def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
-    """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best."""
+    """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best.
+
+    So is the fix that a code leads to, where another was found sooner.
+    """
     order = list(quotes)
     shown = _how_many(order)
-    if fix and not any(map(_is_fix, order[:shown])):
-        found = next((quote for quote in order if _is_fix(quote)), None)
-        if found:
-            order.remove(found)
-            shown = min(shown + 1, MOST_SHOWN)
-            order.insert(shown - 1, found)
+    for wanted in (_is_fix, _is_fix_led_to) if fix else ():
+        found = next((place for place, quote in enumerate(order) if wanted(quote)), 0)
+        if found >= shown:
+            quote, shown = order.pop(found), min(shown + 1, MOST_SHOWN)
+            order.insert(shown - 1, quote)
     return [replace(quote, folded=number >= shown) for number, quote in enumerate(order)]
 
 
 def _is_fix(quote: Quote) -> bool:
     """True for steps, for what stands under a heading such as Fix, and for what opens with an order."""
-    heading = "".join(quote.best.metadata["heading_path"][-1:])
-    return quote.kind == "steps" or bool(FIX.search(heading)) or bool(ACTION.match(quote.best.text))
+    return quote.kind == "steps" or _has_fix_heading(quote.best) or bool(ACTION.match(quote.best.text))
+
+
+def _fix_led_to(spans: Sequence[_Span], chance: Floats, candidates: Sequence[Candidate]) -> list[Quote]:
+    """The beginning of the fix in what a code or link leads to, as much of it as a quote may have."""
+    led = [span for span in spans if span.found.passage.led_by and _under_fix(span)]
+    return [_quote(min(led, key=lambda span: (span.start, -span.end)), chance, candidates)] if led else []
+
+
+def _under_fix(span: _Span) -> bool:
+    """Whether all of it stands under a heading such as Fix or First action."""
+    return all(map(_has_fix_heading, span.found.section.leaves[span.window.first : span.window.last + 1]))
+
+
+def _is_fix_led_to(quote: Quote) -> bool:
+    """True for what has some of the fix of the procedure that the row of an alarm names."""
+    return bool(quote.passage.led_by) and any(map(_has_fix_heading, quote.leaves))
+
+
+def _has_fix_heading(leaf: Node) -> bool:
+    return bool(FIX.search("".join(leaf.metadata["heading_path"][-1:])))
 
 
 def _how_many(quotes: Sequence[Quote]) -> int:

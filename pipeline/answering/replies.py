@@ -82,15 +82,16 @@ def _citation(quote: Quote, marker: int, file_hash: str) -> Citation:
 
 def _unit(quote: Quote, marker: int) -> Unit:
     part, best = quote.part, quote.best
-    procedure = part.kind == "steps" and not (part.left_out_before or part.left_out_after)
+    whole = not (part.left_out_before or part.left_out_after)
+    together = quote.together or (part.kind == "steps" and whole)  # a procedure's steps do
     return Unit(
         marker=marker,
         kind=part.kind,
         start=part.start,
         end=part.end,
         lead=part.lead,
-        answer_start=None if procedure else start_of(best),  # its steps answer together
-        answer_end=None if procedure else end_of(best),
+        answer_start=None if together else start_of(best),
+        answer_end=None if together else end_of(best),
         left_out_before=part.left_out_before,
         left_out_after=part.left_out_after,
         folded=quote.folded,

@@ -36,6 +36,8 @@ ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 LEAD_IN_WORDS = 40  # a longer sentence before a list, a table or code is text of its own
+MOST_WORDS_OF_THE_LAST = 40  # a row or item that alone would be left out is shown, if no longer than this
+FEWEST_LEAVES = 4  # of a block to which that applies: of three, one is a third
 KEPT_FORMS = 8192  # about 3 MB
 LABEL_WORDS = 5  # "Possible causes.": a heading in a paragraph's clothes, when no longer than this
 MARKED = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).)+\1[.:]?", re.DOTALL)
@@ -283,17 +285,31 @@ def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[W
     What introduces it is in the window where its first part is.
     """
     extra = lead_words(section, block)
-    if section.words(block.first, block.last) + extra <= most_words:
-        yield Window(block.first if block.lead is None else block.lead, block.last, block)
+    whole = Window(block.first if block.lead is None else block.lead, block.last, block)
+    parts = list(_runs(section, block, most_words - extra))
+    if any(_is_nearly_whole(section, block, first, last) for first, last in parts):
+        yield whole
         return
+    for first, last in parts:
+        if block.kind != "table" or last > block.first:  # a header says nothing by itself
+            yield Window(whole.first if first == block.first else first, last, block)
+
+
+def _runs(section: SectionLeaves, block: Block, most_words: int) -> Iterator[tuple[int, int]]:
+    """First and last leaf of all parts of a block that have at most so many words, or are one leaf."""
     for first in range(block.first, block.last + 1):
-        start = block.lead if first == block.first and block.lead is not None else first
         for last in range(first, block.last + 1):
-            if section.words(first, last) + extra > most_words and last > first:
+            if section.words(first, last) > most_words and last > first:
                 break
-            if block.kind == "table" and last == block.first:
-                continue  # a header says nothing by itself
-            yield Window(start, last, block)
+            yield first, last
+
+
+def _is_nearly_whole(section: SectionLeaves, block: Block, first: int, last: int) -> bool:
+    """Whether a part is all of its block, or lacks one short row or item: "1 more row" takes as much room."""
+    leaves, part = block.last - block.first + 1, last - first + 1
+    lacking = section.words(block.first, block.last) - section.words(first, last)
+    lacks_one = part == leaves - 1 and leaves >= FEWEST_LEAVES and block.kind != "code"
+    return part == leaves or (lacks_one and lacking <= MOST_WORDS_OF_THE_LAST)
 
 
 def lead_words(section: SectionLeaves, block: Block) -> int:

@@ -76,6 +76,11 @@ def leans(message: str) -> bool:
     return _points_back(IDIOM.sub(" ", message)) or (terms <= 1 and not _names_something(message))
 
 
+def says_something(message: str) -> bool:
+    """False for a message of small words alone: "why?", "and then what?"."""
+    return _telling(message) > 0
+
+
 def _telling(text: str) -> int:
     """The number of different content words in a text."""
     return len(set(content_terms(text)) - stop_terms())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.analysis import analyse
 from pipeline.steps.records import Corrected, CorrectStep
 from pipeline.stores.base import SearchRequest
-from pipeline.terms import STOP_WORDS
+from pipeline.terms import STOP_WORDS, content_terms, share
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LONGEST = 600  # characters of a question that is corrected: what is longer was pasted
 SHORTEST = 4  # letters of a word that is corrected: shorter ones have too many neighbours
+SHORTEST_SMALL = 3  # letters of "teh" and "wat", which are only taken for small words: "the" and "what"
+SHORTEST_JOINED = 8  # letters of two words that are one in the documents
 EDITS_A_LETTER = 0.25
 """How much of a word may be wrong: one edit of four letters, two of eight. Four of five misspellings are one
 edit (Damerau, 1964)."""
@@ -41,10 +43,13 @@ USUAL = 8_000  # English words, by rank, that a question is corrected to though 
 RANKS = 30_522
 """Of English words: the first counts as much as a word that stands in the documents a hundred times, the last
 as one that stands there once."""
-PHRASE_HITS = 20  # sentences that are looked at for two words beside each other
+PHRASE_HITS = 20  # sentences that are looked at for words beside each other
+IN_CONTEXT = 0.5  # of the question's other words, in a sentence with a word that is unsure by itself
 
 _WORD = re.compile(r"[(\['‘*]*([^\W\d_]+)[)\]'’*,;:.!?…]*")
 _CHUNK = re.compile(r"\S+")
+_NEXT = re.compile(r"\s+[a-z]+(?![\w-])")
+_PREVIOUS = re.compile(r"(?<![\w-])[a-z]+\s+$")
 _LITERAL = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»", re.DOTALL)
 _AMERICAN = re.compile(r"(?<=[a-z]{3})is(?=(?:e[drs]?|ers|ing|ations?)$)")  # "summarise" is "summarize"
 _VOWELS = frozenset("aeiouy")
@@ -88,6 +93,13 @@ thx cos cuz gonna wanna gotta kinda dunno til tho thru tonite info config admin 
 lang langs
 """
 """Written on purpose, though no dictionary has it."""
+_SLIPS = {
+    "teh": "the", "hte": "the", "adn": "and", "cna": "can", "hwo": "how", "wat": "what", "wht": "what",
+    "wot": "what", "wut": "what", "hwat": "what", "wen": "when", "wich": "which", "wit": "with",
+    "hav": "have", "ahve": "have", "coud": "could", "shoud": "should", "woud": "would", "abot": "about",
+    "mutch": "much",
+}  # fmt: skip
+"""Small words as they are typed in a hurry. By rule, too many names are a letter off a small word."""
 
 
 class _Candidate(NamedTuple):
@@ -123,8 +135,15 @@ def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
         return []
     vocabulary = index.vocabulary()
     unknown = [(place, word) for place, word in unknown if word.lower() not in vocabulary]
-    found = [(place, word, _correction(word.lower(), vocabulary, index)) for place, word in unknown]
-    return [Corrected(place, word, _cased(right, word)) for place, word, right in found if right]
+    around = set(content_terms(question)).difference(*(terms[place] for place, _ in unknown))
+    found: list[Corrected] = []
+    for place, word in unknown:
+        written_so = _joined(question, place, word, vocabulary) or Corrected(
+            place, word, _correction(word.lower(), vocabulary, index, around)
+        )
+        if written_so.right and (not found or found[-1].start + len(found[-1].wrong) <= written_so.start):
+            found.append(written_so._replace(right=_cased(written_so.right, written_so.wrong)))
+    return found
 
 
 def with_words(question: str, words: Iterable[Corrected]) -> str:
@@ -141,7 +160,7 @@ def _correctable(question: str) -> Iterator[tuple[int, str]]:
     plain = _LITERAL.sub(lambda found: " " * len(found[0]), question)
     for number, chunk in enumerate(_CHUNK.finditer(plain)):
         word = _WORD.fullmatch(chunk[0])
-        if word and len(word[1]) >= SHORTEST and _is_plain(word[1], first=number == 0):
+        if word and len(word[1]) >= SHORTEST_SMALL and _is_plain(word[1], first=number == 0):
             yield chunk.start() + word.start(1), word[1]
 
 
@@ -159,7 +178,8 @@ def _is_foreign(question: str, index: SentenceIndex) -> bool:
     """Whether the question is in another language than the documents: none of its words is misspelt then."""
     from pipeline.asking.language import language_of
 
-    asked = language_of(question)
+    # "wat is" is Dutch, too: a slip is no sign of another language.
+    asked = language_of(re.sub(r"[a-z]+", lambda word: _SLIPS.get(word[0], word[0]), question))
     if asked is None:
         return False
     common = sorted(index.vocabulary().items(), key=lambda item: -item[1])[:COMMON]
@@ -170,10 +190,19 @@ def _is_foreign(question: str, index: SentenceIndex) -> bool:
 # -- one word ---------------------------------------------------------------------------------------------
 
 
-def _correction(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) -> str:
-    """What a word that the documents lack was meant to be; "" where that is not sure."""
+def _correction(
+    word: str, vocabulary: Mapping[str, int], index: SentenceIndex, around: Collection[str]
+) -> str:
+    """What a word that the documents lack was meant to be; "" where that is not sure.
+
+    `around` are the terms of the words beside it.
+    """
     from pipeline.asking.english import rank
 
+    if word in _SLIPS:
+        return _SLIPS[word]
+    if len(word) < SHORTEST:
+        return ""
     if compound := _compound(word, vocabulary):
         return compound
     if rank(word) is not None:
@@ -183,8 +212,42 @@ def _correction(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) 
         return american
     if rank(american) is not None or _is_verb_of_known(word, vocabulary):
         return ""
-    most = CHEAP if _is_derived(word, vocabulary) else MOST_EDITS
-    return _nearest(word, vocabulary, most=most) or _split(word, vocabulary, index)
+    derived = _is_derived(word, vocabulary)
+    near = sorted(_candidates(word, vocabulary))
+    right = _nearest(word, near, most=CHEAP if derived else MOST_EDITS)
+    if right in vocabulary:
+        return right
+    # A word that the documents have beside these goes before one that they lack.
+    beside = "" if derived else _beside(word, near, vocabulary, index, around)
+    return beside or right or _split(word, vocabulary, index)
+
+
+def _lacks_a_letter(word: str, meant: str) -> bool:
+    """Whether a word is another without one of its letters but the first."""
+    return any(word == meant[:at] + meant[at + 1 :] for at in range(1, len(meant)))
+
+
+def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int]) -> Corrected | None:
+    """The word of the documents that is written as two here: "splash down"; None where they have none."""
+    from pipeline.asking.english import rank
+
+    after, before = _NEXT.match(question, place + len(word)), _PREVIOUS.search(question, 0, place)
+    for start, end in (
+        (place, after.end() if after else place),
+        (before.start() if before else place, place + len(word)),
+    ):
+        written = question[start:end]
+        parts = written.lower().split()
+        if len(parts) != 2 or len("".join(parts)) < SHORTEST_JOINED or min(map(len, parts)) < SHORTEST_SMALL:
+            continue
+        compound = "".join(parts)
+        right = compound if compound in vocabulary else ""
+        if not right and rank(word.lower()) is None:
+            near = [item for item in sorted(_candidates(compound, vocabulary)) if item.word in vocabulary]
+            right = _nearest(compound, near, most=1)
+        if right:
+            return Corrected(start, written, right)
+    return None
 
 
 def _is_verb_of_known(word: str, vocabulary: Mapping[str, int]) -> bool:
@@ -219,12 +282,11 @@ def _is_derived(word: str, vocabulary: Mapping[str, int]) -> bool:
     return any(known(word[:cut]) and known(word[cut:]) for cut in range(SHORTEST, len(word) - SHORTEST + 1))
 
 
-def _nearest(word: str, vocabulary: Mapping[str, int], *, most: float) -> str:
-    """The word that was meant, where it is near and frequent enough and no other is so; "" else.
+def _nearest(word: str, near: Sequence[_Candidate], *, most: float) -> str:
+    """Of candidates, best first, the word that was meant, where no other is as near and frequent; "" else.
 
     `most` is how many edits there may be.
     """
-    near = sorted(_candidates(word, vocabulary))
     if not near:
         return ""
     best = near[0]
@@ -232,6 +294,31 @@ def _nearest(word: str, vocabulary: Mapping[str, int], *, most: float) -> str:
         return ""
     others = [other for other in near[1:] if analyse(other.word) != analyse(best.word)]
     return best.word if not others or others[0].cost - best.cost >= LEAD else ""
+
+
+def _beside(
+    word: str,
+    near: Sequence[_Candidate],
+    vocabulary: Mapping[str, int],
+    index: SentenceIndex,
+    around: Collection[str],
+) -> str:
+    """The one word with a letter more that the documents have beside half of the words around it.
+
+    "prge" alone may be anything, beside "fuel cell" it is "purge". A letter left out is a slip; another one
+    in its place is as often another word, or a name.
+    """
+    found: dict[tuple[str, ...], str] = {}
+    for item in near:
+        if item.word not in vocabulary or not around or not _lacks_a_letter(word, item.word):
+            continue
+        hits = index.search(SearchRequest(" ".join([item.word, *around]), None, PHRASE_HITS)).bm25_sentences
+        texts = index.get_many([hit.node_id for hit in hits[:PHRASE_HITS]]).values()
+        terms = (set(analyse(node.text)) for node in texts)
+        own = set(analyse(item.word))
+        if any(own <= seen and share(around, seen) >= IN_CONTEXT for seen in terms):
+            found.setdefault(tuple(sorted(own)), item.word)
+    return next(iter(found.values())) if len(found) == 1 else ""
 
 
 def _candidates(word: str, vocabulary: Mapping[str, int]) -> Iterator[_Candidate]:

@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.answer import Passage
 from pipeline.finding.merging import MOST_WORDS
 from pipeline.finding.tree import Branch, Path, Trees, heading_path, standing_for
-from pipeline.nodes import Node
+from pipeline.nodes import Node, ScoredNode
 from pipeline.steps.records import Led
 from pipeline.stores.base import DocumentStore, SearchRequest, Vector
 from pipeline.stores.globs import matches
@@ -25,12 +25,14 @@ from pipeline.terms import content_terms, leaf_terms
 READ_PASSAGES = 5  # whose names are followed
 MOST_NAMES = 3  # of one passage: a table of alarms names forty procedures
 LEAST_COVERAGE = 0.5  # of the question's words, in the sentence that names
+ROW_HITS = 20  # sentences in which a row is looked for that begins with a code of the question
 CODE_HITS = 20  # sections that a search for the codes may give: a procedure has up to ten
 
 LINK = re.compile(r"\[[^\]\[]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 ELSEWHERE = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|/)")
 # An id as procedures, alarms and rules have: P-EPS-01, C-113, ADR-0007, E0382. PPO2 is none.
 CODE = re.compile(r"(?<![\w-])(?:[A-Z]+(?:-[A-Z0-9]+)*-\d+|[A-Z]+\d{3,})(?![\w-])")
+FIRST_CODE = re.compile(rf"[\s|*_`]*({CODE.pattern})")
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 
@@ -41,6 +43,7 @@ class Name:
     text: str
     passage: Passage
     coverage: float  # share of the question's words in the sentence
+    asked: bool = False  # the sentence is the row of a code of the question
     source: str = ""  # the document that a link means; "" for a code
     anchor: str = ""
 
@@ -65,12 +68,14 @@ def follow(
     """The passages with those that the first ones name among them, by score; and what was brought.
 
     Only sentences that were found and have half of the question's words name anything: the row of an alarm
-    names the procedure for a question about this alarm, and not for one about its neighbours. What is named
+    names the procedure for a question about this alarm, and not for one about its neighbours. The row of a
+    code that is asked about names it wherever the row stands, beside the first passage. What is named
     scores the naming passage's score times that share of words. It comes whole where it is short enough to
     be read at once, else as its section nearest to the question. What stands as high already stays.
     """
     terms = content_terms(question)
-    names = [name for passage in passages[:READ_PASSAGES] for name in _names(passage, question, terms)]
+    names = [*_names_in_rows(passages, question, terms, store, paths)]
+    names += [name for passage in passages[:READ_PASSAGES] for name in _names(passage, question, terms)]
     found = [*_linked(names, trees, paths), *_coded(names, store, trees, paths)]
     if not found:
         return list(passages), ()
@@ -101,6 +106,30 @@ def _names(passage: Passage, question: str, terms: Sequence[str]) -> list[Name]:
     return list(found.values())[:MOST_NAMES]
 
 
+def _names_in_rows(
+    passages: Sequence[Passage],
+    question: str,
+    terms: Sequence[str],
+    store: DocumentStore,
+    paths: str | None,
+) -> Iterator[Name]:
+    """The names in the rows that begin with a code of the question, as if the best passage had them."""
+    codes = [*dict.fromkeys(CODE.findall(question))]
+    if not codes or not passages:
+        return
+    hits = store.sentences.search(SearchRequest(" ".join(codes), None, ROW_HITS, paths)).bm25_sentences
+    rows = store.sentences.get_many([hit.node_id for hit in hits[: ROW_HITS * len(codes)]])
+    for row in rows.values():
+        begins = FIRST_CODE.match(row.text)
+        section = store.sections.get_many([row.section_id]).get(row.section_id) if begins else None
+        if begins and begins[1] in codes and section:
+            passage = Passage(section, (ScoredNode(row, 0.0),), merged=False, score=passages[0].score)
+            coverage = max(LEAST_COVERAGE, _coverage(terms, row))
+            for name in _codes(row.text, passage, coverage):
+                if name.text not in question:
+                    yield replace(name, asked=True)
+
+
 def _coverage(terms: Sequence[str], sentence: Node) -> float:
     """The share of the question's content words that the sentence or its table's header has."""
     present = leaf_terms(sentence)
@@ -114,7 +143,7 @@ def _links(text: str, passage: Passage, coverage: float) -> Iterator[Name]:
         if not ELSEWHERE.match(target):
             file, _, place = unquote(target).partition("#")
             path = posixpath.normpath(posixpath.join(posixpath.dirname(source), file)) if file else source
-            yield Name(target, passage, coverage, path, place.lower())
+            yield Name(target, passage, coverage, source=path, anchor=place.lower())
 
 
 def _codes(text: str, passage: Passage, coverage: float) -> Iterator[Name]:
@@ -177,7 +206,11 @@ def anchor(heading: str) -> str:
 def _brought(
     found: Found, passages: Sequence[Passage], vectors: Mapping[str, Vector], question: Vector | None
 ) -> Passage | None:
-    """The passage of a branch; None where all or a part of it stands as high already."""
+    """The passage of a branch; None where all or a part of it stands as high already.
+
+    A part is not enough of what a code leads to that is asked about: its symptoms are found by the same code,
+    and what is wanted is the fix.
+    """
     branch, named_by = found.branch, found.name.passage
     whole = branch.words <= MOST_WORDS
     nearest = max(branch.sections, key=lambda section: _cosine(vectors.get(section.node_id), question))
@@ -185,8 +218,12 @@ def _brought(
     score = named_by.score * found.name.coverage
     inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]
     around = [passage for passage in passages if ids.issubset(passage.section_ids)]
-    if around or not ids.isdisjoint(named_by.section_ids) or any(item.score >= score for item in inside):
+    if around or not ids.isdisjoint(named_by.section_ids):
         return None
+    highest = max((item.score for item in inside), default=0.0)
+    if highest >= score and not (found.name.asked and whole):
+        return None
+    score = max(score, highest)
     first = inside[0] if inside else Passage(nearest, (), False, 0.0)
     brought = standing_for(branch, [first, *inside[1:]]) if len(ids) > 1 else first
     return replace(brought, score=score, led_by=named_by.section.node_id)

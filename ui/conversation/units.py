@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from pipeline.answer import Answer, Citation, Unit
 from pipeline.answering.excerpts import Excerpt, Led, shown, whole
 from pipeline.words import counted
 from ui.conversation.quotes import View
-from ui.shared.markdown_tree import Span, Tree, markdown_tree
+from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
+from ui.shared.words import one_line
 
+LINKED_CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)*?-\d+\b")  # at the beginning of an anchor: p-air-02
+FILE_NUMBER = re.compile(r"^(?:ch\d+-\d+-|\d+[-_])")
+ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 MARKS = re.compile(r"^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|(?:```|~~~).*$)", re.MULTILINE)  # of Markdown
 WORD = re.compile(r"\w")
 INLINE = frozenset({"em", "strong", "s", "code", "a", "span"})
@@ -110,7 +116,39 @@ def _trees(found: Led, unit: Unit) -> tuple[Tree, Tree]:
     ]
     tree = markdown_tree(excerpt.text, spans=spans) or [{"t": "p", "c": [excerpt.quote]}]
     _mark_rows(tree)
-    return markdown_tree(found.lead), tree
+    return with_links(markdown_tree(found.lead)), with_links(tree)
+
+
+def with_links(tree: Tree) -> Tree:
+    """The tree, in which a link to another place of the documents asks for that place."""
+    made: Tree = []
+    for node in tree:
+        if isinstance(node, str):
+            made.append(node)
+            continue
+        inside = with_links(node["c"])
+        asked = linked(node["title"], tree_text(node["c"])) if node.get("k") == "link" else ""
+        if asked:
+            made.append({"t": "ask", "question": asked, "title": f"Ask: {asked}", "c": inside})
+        else:
+            made.append(node | {"c": inside})
+    return made
+
+
+def linked(target: str, text: str) -> str:
+    """What to ask for where a link leads: the heading or the file that it names; "" for the world.
+
+    Its words are asked for where they say as much as the file's name, which "Chapter 10" does not.
+    """
+    if ELSEWHERE.match(target):
+        return ""
+    file, _, place = unquote(target).partition("#")
+    code = LINKED_CODE.match(place)
+    heading = place[code.end() if code else 0 :].replace("-", " ").strip()
+    if place:
+        return f"{code[0].upper() if code else ''} {heading}".strip()
+    named, words = FILE_NUMBER.sub("", PurePosixPath(file).stem).replace("-", " "), one_line(text)
+    return words if set(named.lower().split()) & set(words.lower().split()) else named or words
 
 
 def _answers(excerpt: Excerpt, unit: Unit) -> list[tuple[int, int]]:

@@ -85,6 +85,11 @@ def test_follow_ups_lead_back_to_their_topic_over_thanks() -> None:
     assert by_rules(history, "why?").carried == f"{TANK.rstrip('?')}; And the relief valve of it"
 
 
+def test_a_message_of_small_words_alone_is_not_searched_for_by_itself() -> None:
+    assert by_rules(HISTORY, "why?").beside is None
+    assert by_rules(HISTORY, "what about the backup?").beside is not None
+
+
 def test_only_the_latest_topic_is_carried() -> None:
     history = [
         *HISTORY,

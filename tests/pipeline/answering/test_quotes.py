@@ -162,6 +162,24 @@ def test_a_fix_that_is_wanted_is_among_those_shown(tmp_path: Path, monkeypatch: 
     store.close()
 
 
+def test_the_fix_that_a_code_leads_to_is_shown_beside_one_that_was_found(tmp_path: Path) -> None:
+    files = {
+        "alarms.md": "# Alarms\n\n| Code | Alarm | Procedure |\n|---|---|---|\n"
+        "| W-202 | BUS LOST | P-EPS-01 |\n| W-301 | FUEL LOW | P-PRP-07 |\n",
+        "power.md": "# P-EPS-01: Dark panels\n\n## Symptoms\n\nW-202 is active.\n\n"
+        "## Fix for what obeys\n\nIn this order:\n\n1. `close A`\n2. `close B`\n\n## Checks\n\n1. `show A`\n",
+        "fan.md": "# Cabin fan\n\n## Fix for a cabin fan that stopped\n\n1. Switch the cabin fan on.\n",
+    }
+    store = make_store(tmp_path, files)
+    shown = [
+        quote.text
+        for quote in quotes_for(store, "W-202; the cabin fan stopped. What now?", limit=2)
+        if not quote.folded
+    ]
+    assert len(shown) <= MOST_SHOWN
+    assert [text for text in shown if "In this order:\n\n1. `close A`\n2. `close B`" in text]
+
+
 def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("fan")
     unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))

@@ -106,6 +106,22 @@ def test_rows_that_do_not_fit_are_counted_and_the_header_leads() -> None:
     assert section.text[part.start - section.offset : part.end - section.offset] == TABLE
 
 
+def test_a_table_that_would_lack_one_short_row_is_shown_whole() -> None:
+    table = "| code | means |\n|---|---|\n" + "\n".join(f"| {code} | word word |" for code in "ABCDE")
+    section = section_leaves(f"{TABLE.split(chr(10))[0]}\n\n{table}")
+    (block,) = (block for block in section.blocks if block.kind == "table")
+    every = section.words(0, block.last)
+    for most, complete in ((every - 1, True), (every - 10, False)):
+        inside = [w for w in windows(section, most_words=1, most_in_block=most) if w.block == block]
+        assert (inside == [Window(0, block.last, block)]) is complete
+
+
+def test_a_long_item_is_left_out_though_it_is_the_only_one() -> None:
+    section = section_leaves(f"- one\n- two\n- three\n- {'word ' * 60}")
+    inside = [w for w in windows(section, most_words=20, most_in_block=20) if w.block]
+    assert max(window.last - window.first for window in inside) == 2
+
+
 def test_steps_that_do_not_fit_are_counted_without_the_code_in_them() -> None:
     section = section_leaves(STEPS)
     steps = section.blocks[-1]

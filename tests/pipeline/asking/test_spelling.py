@@ -18,7 +18,7 @@ from tests.pipeline.searching import make_search, the_step
 TEXT = (
     "The fuel cell needs a warm-up. The breaker of the fuel cell is beside the valve; the valve leaks. "
     "A borrow checker error of the temperature sensor. Cabin pressure, pressure regulator. An executed step. "
-) * 20
+) * 20 + "After splashdown the hatch opens. An index out of bounds."
 
 
 class Words:
@@ -57,6 +57,12 @@ def corrected(question: str, text: str = TEXT) -> str:
         ("wehn does the valve leak", "when does the valve leak"),  # no document need have a small word
         ("where is the fuelcell", "where is the fuel cell"),
         ("valves leaking", "valves leaking"),  # other forms of what is there
+        ("wat is teh valve", "what is the valve"),  # small words, by a letter swapped or left out
+        ("wich valve shoud leak, hwo mutch", "which valve should leak, how much"),
+        ("fuel cell vlve", "fuel cell valve"),  # unsure by itself, but beside these words
+        ("index out of bouns", "index out of bounds"),  # no bonus: the documents have none
+        ("when do we splsh down", "when do we splashdown"),  # written as one in the documents
+        ("splash down", "splashdown"),
     ],
 )
 def test_misspelt_words_are_corrected(question: str, right: str) -> None:
@@ -71,7 +77,7 @@ def test_misspelt_words_are_corrected(question: str, right: str) -> None:
         "FULE-01 and FULE and Fule and fuLe",  # the first word alone may have a capital: see below
         "fule.md or fule/cell or fule_cell or fule2 or fule()",
         'it said "fule eror"',
-        "wat teh fue",  # short
+        "nad fue vlv te",  # short
         "kubernetes kubectl postgres",  # like nothing in the documents
         "executor",  # another word of a family
         "a firewall and a kettle",  # everyday words that no document has

@@ -132,6 +132,16 @@ def test_what_stands_lower_rises_with_what_was_found_of_it(store: EmbeddedStore)
     assert found[1].member_scores == (0.1, 0.0)
 
 
+def test_the_row_of_a_code_that_is_asked_about_need_not_be_among_the_passages(store: EmbeddedStore) -> None:
+    lamps = passage_of(store, "Lamps")
+    assert led(store, "W-202 lost, the toast burns in the pan. What now?", lamps) == [
+        ("Lamps", 0.8, 1), ("P-EPS-01: Main bus lost", 0.457, 2)
+    ]  # fmt: skip
+    assert len(led(store, "lost, the toast burns in the pan", lamps)) == 1
+    assert len(led(store, "W-999 lost, the toast burns", lamps)) == 1
+    assert len(led(store, "W-202, the toast burns", lamps, paths="panel.md")) == 1
+
+
 def test_of_what_is_long_the_nearest_section_comes(
     store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,9 +6,19 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests import made_answers as made
-from ui.conversation.units import QuotedUnit, quoted_units, unit_tree, units_view, whole_tree
-from ui.shared.markdown_tree import Tree, tree_text
+from ui.conversation.units import (
+    QuotedUnit,
+    linked,
+    quoted_units,
+    unit_tree,
+    units_view,
+    whole_tree,
+    with_links,
+)
+from ui.shared.markdown_tree import Tree, markdown_tree, tree_text
 
 
 def found(tree: Tree, tag: str) -> list[dict[str, Any]]:
@@ -185,3 +195,24 @@ def test_bullets_and_fences_are_no_words_beside_the_answer() -> None:
     lines = made.unit(4, "code", span, "show ECS\nlist alarms\nshow EPS --all")
     assert not marked(unit_tree(QuotedUnit(lines, code)))
     assert marked(unit_tree(QuotedUnit(made.unit(4, "code", span, "list alarms"), code))) == ["list alarms"]
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "asked"),
+    [
+        ("../procedures/environment.md#p-air-02-co2-rising", "environment procedures", "P-AIR-02 co2 rising"),
+        ("panel.md#the-red-lamp", "the panel", "the red lamp"),
+        ("../systems/water-loop.md", "the water loop manual", "the water loop manual"),
+        ("ch10-00-generics.html", "Chapter 10", "generics"),
+        ("mailto:a@example.org", "mail", ""),
+    ],
+)
+def test_a_link_into_the_documents_asks_for_what_it_names(target: str, text: str, asked: str) -> None:
+    assert linked(target, text) == asked
+
+
+def test_links_into_the_documents_can_be_clicked_and_others_stay_links() -> None:
+    tree = with_links(markdown_tree("- [The *lamp*](panel.md#lamp) and [a book](https://example.org)"))
+    (ask,) = found(tree, "ask")
+    assert (ask["question"], words(ask["c"]), len(found(ask["c"], "em"))) == ("lamp", "The lamp", 1)
+    assert [link["href"] for link in found(tree, "a")] == ["https://example.org"]

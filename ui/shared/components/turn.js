@@ -68,11 +68,14 @@ function prose(data, send, hints) {
 
 // A rule's reply; the questions in it can be asked with a click.
 function reply(data, send) {
-  return build(data.body, {
-    ask: (node, children) => element("button", {
-      class: "ask", disabled: data.busy, onclick: () => send("ask", { question: node.question }),
-    }, children),
-  });
+  return build(data.body, { ask: asking(data, send) });
+}
+
+// Words that ask a question when they are clicked: an example, or what a quote links to.
+function asking(data, send) {
+  return (node, children) => element("button", {
+    class: "ask", disabled: data.busy, title: node.title, onclick: () => send("ask", { question: node.question }),
+  }, children);
 }
 
 // What was recalled: memory, not documents. A reply of the memory itself has said it, and only offers to forget.
@@ -144,7 +147,7 @@ function quoted(quote, data, send, hints) {
   const draw = () => {
     const whole = kept.has(quote.marker);
     const more = (node, children) => (quote.whole.length ? turner(children, true) : left(children));
-    made.replaceChildren(...build(whole ? quote.whole : quote.tree, { more }));
+    made.replaceChildren(...build(whole ? quote.whole : quote.tree, { more, ask: asking(data, send) }));
     placeChip(made, chip(quote.marker, data, send, hints));
     if (whole) made.append(turner(["Show less"], false));
     keepTogether(made);
