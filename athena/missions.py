@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from athena.settings import MANUALS, Settings
+from pipeline.given_files import read_given
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
@@ -18,8 +19,8 @@ TELEMETRY = "What the ship's console shows at this moment:"
 def has_mission(settings: Settings) -> bool:
     """Whether the corpus is the ship's manuals, or a copy of them: another one has no mission."""
     first_pages = [folder / "index.md" for folder in (settings.corpus, MANUALS)]
-    with suppress(OSError):
-        return len({page.read_bytes() for page in first_pages}) == 1
+    with suppress(OSError, UnicodeDecodeError):
+        return len({read_given(page) for page in first_pages}) == 1
     return False
 
 
