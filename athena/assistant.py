@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +20,7 @@ from athena.models import Models
 from athena.once import made_once
 from athena.settings import Settings
 from pipeline.answering.remembering import filled_in, memories_named
-from pipeline.errors import AthenaError
+from pipeline.errors import AthenaError, StoreError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
@@ -410,8 +411,9 @@ class Athena:
             chat = replace(chat, private=self.conversations, why_private=UNWRITABLE)
         with self.lock:
             if user not in self._caught_up and not private:
-                self._caught_up.add(user)
-                chat.catch_up()
+                with suppress(StoreError):  # nothing can be written now: when the next chat begins
+                    chat.catch_up()
+                    self._caught_up.add(user)
         return chat
 
     def banner(self) -> str:

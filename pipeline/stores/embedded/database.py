@@ -206,7 +206,8 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
             fix = "Wait until it is finished and try again."
             return StoreError(f"Cannot write '{path}': another process is writing to it.", fix)
         case ["IOERR"]:
-            return StoreError(f"Cannot read or write '{path}': the disk failed ({error}).", "Check the disk.")
+            fix = "See whether it is full, over a quota or broken: what was stored before is whole."
+            return StoreError(f"Cannot read or write '{path}': the disk failed ({error}).", fix)
     return StoreError(f"Cannot use '{path}': {error}.", "Run `athena doctor`.")
 
 
