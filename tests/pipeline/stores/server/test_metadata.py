@@ -153,7 +153,7 @@ def assert_whole(store: ServerStore, new: NewDocument) -> None:
     assert [read[section.node_id].metadata for section in new.sections] == [
         section.metadata for section in new.sections
     ]
-    assert [leaf.metadata for some in leaves.values() for leaf in some] == [
+    assert [leaf.metadata for section_id in ids for leaf in leaves[section_id]] == [
         node.metadata for node in new.sentences
     ]
     last = new.sentences[-1]
