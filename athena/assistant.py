@@ -410,17 +410,17 @@ class Athena:
             chat = replace(chat, private=self.conversations, why_private=UNWRITABLE)
         with self.lock:
             if user not in self._caught_up and not private:
-                self._caught_up.add(user)
-                self._catch_up(chat)
+                self._catch_up(user, chat)
         return chat
 
-    @staticmethod
-    def _catch_up(chat: RememberingChat) -> None:
-        """What cannot be caught up now is tried again by the next process; the answer goes without memory."""
+    def _catch_up(self, user: str, chat: RememberingChat) -> None:
+        """What cannot be caught up now is tried again when the next chat begins; the answer goes without."""
         try:
             chat.catch_up()
         except AthenaError as error:
             logger.warning("earlier turns are not remembered yet: %s", error)
+        else:
+            self._caught_up.add(user)
 
     def banner(self) -> str:
         """One line on what is connected."""

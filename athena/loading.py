@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
+from pipeline.given_files import check_given
 from pipeline.options import Options
 
 Part = TypeVar("Part", bound=Options)
@@ -17,6 +19,7 @@ Part = TypeVar("Part", bound=Options)
 def load_settings(**given: Any) -> Settings:
     """The settings of the environment and `.env`, with those given on top; raises `ConfigurationError`."""
     try:
+        _check_env_file()
         return _without_nul(Settings(**given))
     except UnicodeDecodeError as error:
         raise ConfigurationError(
@@ -34,6 +37,12 @@ def load_settings(**given: Any) -> Settings:
             f"{name} cannot be {first['input']!r:.80}: {first['msg'][0].lower()}{first['msg'][1:]}.",
             "Correct it in the environment, in .env or on the command line.",
         ) from error
+
+
+def _check_env_file() -> None:
+    """Raise `OSError` where `.env` is there and cannot be read to its end."""
+    with suppress(FileNotFoundError):
+        check_given(Path(str(Settings.model_config["env_file"])))
 
 
 def _without_nul(settings: Settings) -> Settings:

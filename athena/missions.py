@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from athena.settings import MANUALS, Settings
+from pipeline.given_files import read_given
 
 if TYPE_CHECKING:
     from athena.assistant import Athena
@@ -31,8 +32,8 @@ Answer what they said. Name no part, code, command or number that is not above. 
 def has_mission(settings: Settings) -> bool:
     """Whether the corpus is the ship's manuals, or a copy of them: another one has no mission."""
     first_pages = [folder / "index.md" for folder in (settings.corpus, MANUALS)]
-    with suppress(OSError):
-        return len({page.read_bytes() for page in first_pages}) == 1
+    with suppress(OSError, UnicodeDecodeError):
+        return len({read_given(page) for page in first_pages}) == 1
     return False
 
 

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from pipeline.errors import DatasetError
+from pipeline.given_files import DATA_BYTES, read_given
 
 HEADERS = ("query-id", "query_id", "qid", "query")  # how the first line of qrels may begin
 MEND = "Mend the line and evaluate again."
@@ -161,7 +162,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 def read_text(path: Path) -> str:
     """A file's text without a byte order mark; raises `DatasetError`."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_given(path, most_bytes=DATA_BYTES, encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise DatasetError(
             f"'{path}' does not exist.",

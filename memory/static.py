@@ -9,6 +9,7 @@ from typing import Protocol
 
 from memory.ids import id_of
 from pipeline.errors import ConfigurationError
+from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Memory
 
 WHY = "The assistant's persona says it."
@@ -67,7 +68,7 @@ def _of_file(path: Path, *, user: str) -> tuple[Memory, ...]:
     from memory.transfer import static_memories
 
     try:
-        data = path.read_text(encoding="utf-8")
+        data = read_given(path, most_bytes=DATA_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"ATHENA_PERSONA: cannot read its memories '{path}': {error}.", "Check `memories` in its file."

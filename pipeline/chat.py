@@ -86,6 +86,7 @@ BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
+NOT_STORED = "This answer is not stored: {why}"
 NOT_RECALLED = "Nothing was recalled: {why}."
 SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
@@ -215,7 +216,8 @@ class ChatRecipe:
     def _generate(self, turn: RunningTurn) -> Events[Answer]:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
         prompt = yield from turn.trace.take(PromptStep(), self._assembled, turn)
-        self._keep_so_far(turn)
+        with suppress(StoreError):  # said at the end, where it still cannot be stored
+            self._keep_so_far(turn)
         begun = GenerateStep(model=self.parts.choice.name)
         try:
             generation = yield from turn.trace.stream(begun, self._written, turn, prompt.messages)
@@ -446,7 +448,7 @@ class ChatRecipe:
             found = yield from self._answer(turn)
             if self.parts.memory is not None and found.mode != "memory":
                 turn.trace.steps.append(self.parts.memory.planned(turn.message))
-            answer = self._keep(turn, found)
+            answer = self._kept_if_possible(turn, found)
             if answer.mode not in NO_HISTORY:
                 self.history.remember(turn.message, answer.text)
             last = AnswerFinished(answer)
@@ -486,6 +488,15 @@ class ChatRecipe:
         turn.turn_id = self.parts.conversations.save_turn(self.conversation_id, turn.outcome)
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.conversation_id)
         return turn.outcome
+
+    def _kept_if_possible(self, turn: RunningTurn, answer: Answer) -> Answer:
+        """The answer, stored; where the store cannot be written, it is shown all the same, and says so."""
+        try:
+            return self._keep(turn, answer)
+        except StoreError as error:
+            notices = (*answer.notices, NOT_STORED.format(why=error))
+            turn.outcome = replace(turn.finished.answer, notices=notices, turn_id="")
+            return turn.outcome
 
     def _keep_so_far(self, turn: RunningTurn) -> None:
         """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""

@@ -82,11 +82,6 @@ class ScoredNode:
     score: float
 
 
-def metadata_json(node: Node) -> str:
-    """A node's metadata as every store keeps it."""
-    return to_json(node.metadata)
-
-
 def to_json(metadata: Mapping[str, Any]) -> str:
     """Metadata, or some of them, as stores keep them."""
     return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -63,6 +63,10 @@ _SECRET_OPTION = re.compile(
 )
 
 
+LEFT_IN_URLS = ("", "/", "/:@!$&'()*+,;=~", "/:@!$&'()*+,;=~%|?")
+"""What some quote nowhere, in a path, and what browsers and clients leave of it there or behind it."""
+
+
 class Redactor:
     """Takes a set of secrets out of texts; without any it gives back what it gets."""
 
@@ -279,7 +283,7 @@ def _any_of(texts: Iterable[str], frame: str, *, flags: int = re.IGNORECASE) -> 
 
 def _written(secret: str) -> Iterator[str]:
     """A secret as it may be written."""
-    quoted = (quote(secret, safe=""), quote_plus(secret), quote(secret), unquote(secret))
+    quoted = (quote_plus(secret), unquote(secret), *(quote(secret, safe=safe) for safe in LEFT_IN_URLS))
     plain = {secret, *quoted, json.dumps(secret)[1:-1], html.escape(secret), repr(secret)[1:-1]}
     yield from (form for form in plain if len(form) >= SHORT)
     for data in {secret.encode(), unquote(secret).encode()}:

@@ -36,6 +36,8 @@ class Block:
     """Spans within the block that belong to an enclosing quote: its `>` on later lines."""
     marks: tuple[tuple[int, int], ...] = ()
     """Spans within the block that readers do not see: tags, comments, a site generator's directives."""
+    too_deep: bool = False
+    """Whether a list or quote in it is read as text, as there are too many around or before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,13 +56,27 @@ class MarkdownCorpus:
         sections = read_sections(text, source=source, own_lines=own_lines)
         return sections, self._cutter.cut_all(sections)
 
-    def warnings(self, text: str) -> list[str]:
-        """Whether a text has more lines than are read as Markdown."""
+    def warnings(self, text: str, sections: Iterable[Section]) -> list[str]:
+        """Whether there are more lines, or deeper lists and quotes, than are read as Markdown."""
         from readers.commonmark import MAX_LINES, markdown_end
+        from readers.rules import MAX_CONTAINERS, MAX_DEPTH
 
-        if markdown_end(text) == len(text):
-            return []
-        return [f"What comes after {MAX_LINES:,} lines is read as plain text: divide the file."]
+        found = []
+        if markdown_end(text) < len(text):
+            found.append(f"What comes after {MAX_LINES:,} lines is read as plain text: divide the file.")
+        too_deep = (
+            section.lines.number(block.start)
+            for section in sections
+            if section.lines
+            for block in section.blocks or ()
+            if block.too_deep
+        )
+        if line := next(too_deep, 0):
+            found.append(
+                f"Line {line:,}, and maybe others: a list or quote is read as plain text, as more than "
+                f"{MAX_DEPTH} lie in one another, or the file has more than {MAX_CONTAINERS:,}."
+            )
+        return found
 
     @cached_property
     def _cutter(self) -> SentenceCutter:

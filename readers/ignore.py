@@ -14,11 +14,13 @@ import re2  # type: ignore[import-untyped]
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
-from readers.errors import ReaderError, UnreadableFile
+from readers.errors import FileTooLarge, ReaderError, UnreadableFile
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both speak of a file in the same folder, the last one decides."""
 
+MAX_BYTES = 100_000
+"""Of one of them: a file for each folder may come with documents, and each pattern is compiled."""
 
 _NOT_A_PATTERN = (GitIgnorePatternError, re.error, re2.error)
 
@@ -72,11 +74,16 @@ def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderEr
     if not path.is_file():
         return [], []
     try:
-        # File names come with surrogates for bytes that are not UTF-8: read patterns likewise.
-        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return [], [UnreadableFile(source, reason=reason, fix="Make it readable, or remove it.")]
+    if len(data) > MAX_BYTES:
+        reason = f"it has more than {MAX_BYTES:,} bytes: nothing of it is heeded"
+        return [], [FileTooLarge(source, reason=reason, fix="Name folders instead of files.")]
+    # File names come with surrogates for bytes that are not UTF-8: read patterns likewise.
+    text = data.decode("utf-8-sig", "surrogateescape")
     lines: list[str] = []
     problems: list[ReaderError] = []
     for number, line in enumerate(text.splitlines(), start=1):

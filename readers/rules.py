@@ -30,6 +30,7 @@ class Recorder:
         self.items: list[Block | Heading] = []
         self.containers: list[str] = []
         self.containers_left = MAX_CONTAINERS
+        self.refused = False
         self.quotes = 0
         self.line_starts: list[int] = []
         self.env: dict[str, object] = {"recorder": self}
@@ -45,6 +46,11 @@ class Recorder:
     def may_nest(self) -> bool:
         """Whether another list or quote may begin here."""
         return len(self.containers) < MAX_DEPTH and self.containers_left > 0
+
+    def begins(self, found: bool) -> bool:
+        """Whether a list or quote that was found begins, or is text of the next block."""
+        self.refused |= found and not self.may_nest
+        return found and self.may_nest
 
     def add(
         self,
@@ -67,10 +73,12 @@ class Recorder:
             self.offset(state.eMarks[end - 1], end - 1),
             header,
             gaps=self._gaps(state, lines) if self.quotes else (),
+            too_deep=self.refused,
         )
         if not blank_gaps(self._text, block).strip():
             return None
         self.items.append(block)
+        self.refused = False
         return block
 
     def text_of(self, block: Block) -> str:
@@ -242,7 +250,7 @@ def _add_heading(state: StateBlock, line: int, *, marker: int) -> None:
 def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     recorder = _recorder(state)
     if silent or not recorder.may_nest:
-        return recorder.may_nest and rules_block.blockquote(state, line, end_line, True)
+        return recorder.begins(rules_block.blockquote(state, line, end_line, True))
     if not recorder.line_starts:  # the first time, the marks are still the lines' own
         recorder.line_starts = list(state.bMarks)
     recorder.containers.append("blockquote")
@@ -257,7 +265,7 @@ def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bo
 def _list(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     recorder = _recorder(state)
     if silent or not recorder.may_nest:
-        return recorder.may_nest and rules_block.list_block(state, line, end_line, True)
+        return recorder.begins(rules_block.list_block(state, line, end_line, True))
     recorder.containers.append("list")
     found = rules_block.list_block(state, line, end_line, False)
     recorder.containers.pop()

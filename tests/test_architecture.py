@@ -42,6 +42,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.answering.turn",
     "pipeline.asking",
     "pipeline.errors",
+    "pipeline.given_files",
     "pipeline.markup",
     "pipeline.messages",
     "pipeline.models.base",

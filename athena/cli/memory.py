@@ -18,6 +18,7 @@ from rich.text import Text
 from athena.cli.options import AsJson, DataDir, Llm, User
 from athena.cli.running import opened, out, show
 from pipeline.errors import AthenaError
+from pipeline.given_files import DATA_BYTES, read_given
 
 if TYPE_CHECKING:
     from memory.recall import Found
@@ -246,7 +247,7 @@ def import_(
     """Take in an export, with the same ids and times; what is there already is left as it is."""
     with memory_of(user, data_dir) as memory:
         try:
-            data = path.read_text(encoding="utf-8")
+            data = read_given(path, most_bytes=DATA_BYTES)
         except OSError as error:
             raise AthenaError(f"Cannot read '{path}': {error.strerror}.", "Check the path.") from error
         except UnicodeDecodeError as error:

@@ -141,8 +141,9 @@ def _conversation(athena: Athena, games: Games, level: str) -> str | None:
 
 def _commands(script: Path) -> list[str]:
     from mission.errors import LevelError
+    from pipeline.given_files import read_given
 
     try:
-        return script.read_text(encoding="utf-8").splitlines()
+        return read_given(script).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise LevelError(f"Cannot read the script '{script}': {error}.", "Check the path.") from error

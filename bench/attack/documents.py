@@ -2,26 +2,32 @@
 
 `python -m bench.attack.documents` ingests a file of 10 MB of each construct (or of those that are named) with
 the command line, and prints seconds, peak memory and the size of the store; that takes an hour and a half.
+With `--minutes 25` it goes through them in another order, which is the same each time, until these are over.
+The model is left out (`bench/attack/unembedded.py`) but with `--embed`: 10 MB of words that differ take it
+minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import hashlib
 import json
+import math
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 
 from athena import load_settings, open_athena
-from bench.athena import AthenaSide
+from bench.athena import ROOT, AthenaSide
 from bench.attack.attack import Outcome
 from bench.attack.generators import GENERATORS
-from bench.processes import BenchmarkError
+from bench.processes import BenchmarkError, Finished, run_measured
 from bench.table import markdown_table
 from pipeline.analysis import embedding_text, lexical_text
 from pipeline.nodes import Node
@@ -141,20 +147,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.attack.documents", description=__doc__)
     parser.add_argument("names", nargs="*", help="constructs; default: all")
     parser.add_argument("--size", type=int, default=LONG, help=f"characters; default: {LONG:,}")
+    parser.add_argument("--minutes", type=float, help="begin with no construct after so many; default: all")
+    parser.add_argument("--embed", action="store_true", help="with the model")
     options = parser.parse_args(arguments)
     rows, failures = [], list[str]()
-    for name in options.names or GENERATORS:
-        row, excess = _long_file(name, options.size)
+    names = options.names or (_mixed(GENERATORS) if options.minutes else list(GENERATORS))
+    over = time.monotonic() + 60 * (options.minutes or math.inf)
+    for name in takewhile(lambda _: time.monotonic() < over, names):
+        row, excess = _long_file(name, options.size, embed=options.embed)
         rows.append(row)
         failures += excess
         print(" | ".join(row), file=sys.stderr, flush=True)
     print(markdown_table(("construct", "MB", "processor seconds", "peak MB", "store MB"), rows))
+    print(f"{len(rows)} of {len(names)} constructs")
     for failure in failures:
         print(f"FAILED {failure}")
     return int(bool(failures))
 
 
-def _long_file(name: str, size: int) -> tuple[tuple[str, ...], list[str]]:
+def _mixed(names: Iterable[str]) -> list[str]:
+    """The names in an order that has some of every kind at its beginning."""
+    return sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+
+
+def _ingested(athena: AthenaSide, folder: Path, data_dir: Path, *, embed: bool) -> Finished:
+    if embed:
+        return athena.ingest(folder, data_dir)
+    command = [sys.executable, "-m", "bench.attack.unembedded", folder, data_dir]
+    return run_measured(command, cwd=athena.work, env=athena.environment() | {"PYTHONPATH": str(ROOT)})
+
+
+def _long_file(name: str, size: int, *, embed: bool) -> tuple[tuple[str, ...], list[str]]:
     with tempfile.TemporaryDirectory(prefix="athena-attack-") as scratch:
         work = Path(scratch)
         file = work / "docs" / "a.md"
@@ -162,7 +185,7 @@ def _long_file(name: str, size: int) -> tuple[tuple[str, ...], list[str]]:
         file.write_text(GENERATORS[name](size), encoding="utf-8")
         settings = {"ATHENA_MAX_FILE_MB": str(max(10, file.stat().st_size / 1e6 + 1))}
         try:
-            done = AthenaSide(work, settings).ingest(file.parent, work / "data")
+            done = _ingested(AthenaSide(work, settings), file.parent, work / "data", embed=embed)
         except BenchmarkError as error:
             return (name, "", "", "", ""), [f"{name}: {error}"]
         report, store = json.loads(done.output), size_of(work / "data")

@@ -11,6 +11,7 @@ from evals.conversations.beam import CHAT, QUESTIONS, read_beam
 from evals.conversations.locomo import read_locomo
 from evals.conversations.records import Conversation
 from pipeline.errors import DatasetError
+from pipeline.given_files import DATA_BYTES, read_given
 
 DEPTH = 3  # folders down to a chat
 _PARTS = re.compile(r"\d+|\D+")
@@ -44,7 +45,7 @@ def _chat(folder: Path) -> Conversation:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(read_given(path, most_bytes=DATA_BYTES, encoding="utf-8-sig"))
     except OSError as error:
         raise DatasetError(f"Cannot read '{path}': {error.strerror}.", EXPECTED) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:

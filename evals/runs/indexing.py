@@ -55,7 +55,7 @@ class BeirCorpus:
         """The document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
 
-    def warnings(self, text: str) -> Sequence[str]:  # noqa: ARG002
+    def warnings(self, text: str, sections: object) -> Sequence[str]:  # noqa: ARG002
         """None."""
         return ()
 

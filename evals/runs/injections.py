@@ -16,6 +16,7 @@ from memory.index import embedded_text
 from memory.options import MemoryOptions
 from memory.presets import PRESETS
 from pipeline.errors import DatasetError
+from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Memory
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class InjectionsReport:
 def count_injections(encoder: Encoder, path: Path = DATA) -> InjectionsReport:
     """All messages against all memories as one user's; raises `DatasetError` for a file that is none."""
     try:
-        given = _Messages.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        given = _Messages.model_validate(json.loads(read_given(path, most_bytes=DATA_BYTES)))
     except (OSError, ValueError, ValidationError) as error:
         raise DatasetError(
             f"Cannot read '{path}': {error}", "Give related and unrelated messages."

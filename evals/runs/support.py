@@ -22,6 +22,7 @@ from pipeline.answering.evidence import Evidence
 from pipeline.answering.recent_vectors import passage_vectors
 from pipeline.answering.verification import Judge
 from pipeline.errors import DatasetError
+from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.models.base import Encoder
 from readers.cutting import SentenceCutter
 from readers.ids import document_id, section_id
@@ -111,7 +112,7 @@ def load_support(path: Path) -> list[SupportItem]:
 
 def _items(path: Path) -> Iterator[SupportItem]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        lines = read_given(path, most_bytes=DATA_BYTES, encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"Cannot read '{path}': {error}.", "Name a .jsonl file in UTF-8.") from error
     for number, line in enumerate(lines, start=1):

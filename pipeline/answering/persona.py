@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ConfigurationError
+from pipeline.given_files import read_given
 
 
 def _as_several(given: Any) -> Any:
@@ -65,7 +66,7 @@ def load_persona(path: Path | None) -> Persona:
     if path is None:
         return Persona()
     try:
-        persona = Persona.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).with_names()
+        persona = Persona.model_validate(tomllib.loads(read_given(path))).with_names()
         if persona.memories is None:
             return persona
         return persona.model_copy(update={"memories": path.parent / persona.memories})

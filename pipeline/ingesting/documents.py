@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo
@@ -45,7 +45,7 @@ class Reader(Protocol):
     def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
         """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
-    def warnings(self, text: str) -> Sequence[str]:
+    def warnings(self, text: str, sections: Sequence[Any]) -> Sequence[str]:
         """What of a text is not read as what it is, a sentence each: it is too much."""
 
 

@@ -145,7 +145,7 @@ class IngestRun:
         for candidate, content in documents:
             source = candidate.source
             sections, sentences = reader.cut(content.text, source=source)
-            self._warnings += (f"{source}: {warning}" for warning in reader.warnings(content.text))
+            self._warnings += (f"{source}: {warning}" for warning in reader.warnings(content.text, sections))
             texts = embedding_texts(sections, sentences, encoder=encoder)
             is_new = self._rebuild or source not in self._written
             known = {} if is_new else known_vectors(self._store, source, encoder=encoder)

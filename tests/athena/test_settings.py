@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from athena import Athena, load_settings
 from athena.loading import part
+from athena.missions import has_mission
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from pipeline.options import RetrievalOptions
@@ -206,6 +207,25 @@ def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pyte
     (tmp_path / ".env").write_bytes(b"ATHENA_LLM=none # caf\xe9\n")
     with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': not UTF-8 \(byte 0xE9 at 21\)"):
         load_settings()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_an_env_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(".env")
+    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': it is not a regular file\."):
+        load_settings()
+    Path(".env").unlink()
+    with Path(".env").open("wb") as file:
+        file.truncate(5_000_000_000)
+    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': it has more than 1,000,000 bytes\."):
+        load_settings()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_the_place_of_the_first_page_is_no_mission(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "index.md")
+    assert not has_mission(Settings(corpus=tmp_path))
 
 
 def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:

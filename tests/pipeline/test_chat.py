@@ -9,7 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
@@ -17,7 +17,8 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from pipeline.answer import Answer
 from pipeline.answering.context import count_tokens
 from pipeline.answering.replies import MAY_NOT_ANSWER
-from pipeline.chat import MESSAGE_CUT, NOT_KEPT, SEARCHED_CUT
+from pipeline.answering.turn import FinishedTurn
+from pipeline.chat import MESSAGE_CUT, NOT_KEPT, NOT_STORED, SEARCHED_CUT
 from pipeline.errors import (
     ModelTimeout,
     StoreError,
@@ -420,14 +421,41 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
     assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
 
 
-def test_a_turn_that_cannot_be_stored_says_so_with_what_there_was(
-    new_chat: NewChat, conversations: EmbeddedConversations
+def full(*_: object, **__: object) -> NoReturn:
+    raise StoreError("Cannot write 'athena.sqlite': the disk is full.", "Free some space.")
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+def test_an_answer_that_cannot_be_stored_is_shown_and_says_so(
+    new_chat: NewChat,
+    conversations: EmbeddedConversations,
+    monkeypatch: pytest.MonkeyPatch,
+    with_model: bool,
 ) -> None:
-    chat = new_chat()
-    conversations.close()
-    failure = chat.failure(QUESTION)
-    assert "was closed" in failure.message
-    assert failure.answer and (failure.answer.status, failure.answer.conversation_id) == ("failed", "")
+    chat = new_chat(
+        llm=FakeLLM(replies=["The fan hums at 4000 rpm [1].", "And so on [1]."] * 2) if with_model else None
+    )
+    with monkeypatch.context() as during:
+        during.setattr(conversations, "save_turn", full)
+        answer = chat.answer(QUESTION)
+    assert (answer.status, answer.turn_id, len(answer.citations) > 0) == ("complete", "", True)
+    assert answer.notices[-1] == NOT_STORED.format(
+        why="Cannot write 'athena.sqlite': the disk is full. Free some space."
+    )
+    assert chat.turns == ()
+    later = chat.answer("And the tank?")  # there is space again
+    assert [turn.id for turn in chat.turns] == [later.turn_id]
+    assert chat.recipe.history.said()[0].text == QUESTION
+
+
+def test_what_is_not_stored_is_not_remembered(
+    new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[FinishedTurn] = []
+    chat = new_chat(listeners=(heard.append,))
+    monkeypatch.setattr(conversations, "create", full)
+    assert chat.answer(QUESTION).conversation_id == ""
+    assert [turn.answer.turn_id for turn in heard] == [""]
 
 
 def test_where_nothing_is_kept_that_is_said_once(new_chat: NewChat) -> None:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
+import httpx
 import pytest
 
 from pipeline import redaction
@@ -70,6 +71,14 @@ def test_a_secret_in_pieces_is_taken_out(text: str, size: int) -> None:
     stream = Redactor([KEY]).stream()
     said = [stream.take(whole[at : at + size]) for at in range(0, len(whole), size)]
     assert "".join([*said, stream.end()]) == Redactor([KEY]).redacted(whole)
+
+
+@pytest.mark.parametrize("place", ["/", "/?key=", "/#"])
+def test_a_key_is_taken_out_of_an_address_as_a_client_writes_it(place: str) -> None:
+    """It quotes some characters and leaves others, which are not the same in every place."""
+    key = 'sk-q"7/<x>&+Zr=9Vb1Qw'
+    address = httpx.URL("http://host").join(f"http://host{place}{key}")
+    assert str(Redactor([key]).redacted(str(address))) == f"http://host{place}{MARK}"
 
 
 def test_a_stream_that_ends_within_a_secret_says_none_of_it() -> None:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -154,12 +155,24 @@ def test_names_that_are_not_utf8_can_be_left_out(tmp_path: Path) -> None:
 def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md", ".gitignore")
 
-    def refuse(path: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(path: Path, mode: str) -> NoReturn:
+        raise PermissionError(13, f"Permission denied to {mode}", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     assert messages(tmp_path) == [
-        "Cannot read '.gitignore': Permission denied. Make it readable, or remove it."
+        "Cannot read '.gitignore': Permission denied to rb. Make it readable, or remove it."
+    ]
+
+
+def test_an_ignore_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / ".gitignore").symlink_to("/dev/zero")
+    assert messages(tmp_path) == []
+    monkeypatch.setattr("readers.ignore.MAX_BYTES", 5)
+    (tmp_path / ".athenaignore").write_text("a.md\n\n")
+    assert messages(tmp_path) == [
+        "Cannot read '.athenaignore': it has more than 5 bytes: nothing of it is heeded. "
+        "Name folders instead of files."
     ]
 
 

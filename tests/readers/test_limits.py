@@ -95,11 +95,30 @@ def test_lines_beyond_the_limit_are_plain_text_and_a_warning_says_so(monkeypatch
     corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**6)
     text = "# A\n\n- one\n- two\n# B\n\n- three\n"
     assert [item.title for item in parse_blocks(text) if isinstance(item, Heading)] == ["A"]
-    _, leaves = corpus.cut(text, source="a.md")
+    sections, leaves = corpus.cut(text, source="a.md")
     assert [leaf.text for leaf in leaves] == ["one", "two", "# B\n\n- three"]
     assert leaves[-1].metadata["kind"] == "code"
-    assert corpus.warnings(text) == ["What comes after 4 lines is read as plain text: divide the file."]
-    assert corpus.warnings("# A\n\n- one\n- two\n") == []
+    assert corpus.warnings(text, sections) == [
+        "What comes after 4 lines is read as plain text: divide the file."
+    ]
+    assert corpus.warnings("# A\n\n- one\n- two\n", sections) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# A\n\nb\n\n> > > c\n", "# A\n\nb\n\n- - - c\n", "# A\n\nb\n\n> - c\n>   > d\n"],
+)
+def test_a_warning_says_where_a_list_or_quote_is_nested_too_deep(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**6)
+    sections, _ = corpus.cut(text, source="a.md")
+    assert corpus.warnings(text, sections) == []
+    monkeypatch.setattr(rules, "MAX_DEPTH", 2)
+    sections, leaves = corpus.cut(text, source="a.md")
+    (warning,) = corpus.warnings(text, sections)
+    assert warning.startswith(f"Line {leaves[-1].metadata['start_line']}, and maybe others")
+    assert "more than 2 lie in one another" in warning
 
 
 def test_lists_and_quotes_beyond_the_limit_are_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 import shutil
 import threading
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -21,6 +22,7 @@ from athena import Athena
 from athena.settings import Settings
 from pipeline.answer import Answer
 from pipeline.answering.replies import NO_MODEL
+from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
@@ -28,7 +30,7 @@ from tests import made_answers
 from tests.ui.conftest import VALVES, answered, quoted
 from ui.chat import exporting
 from ui.conversation import asking
-from ui.conversation.runner import Runner
+from ui.conversation.runner import Runner, runner
 from ui.serving import serving
 from ui.shared.jobs import jobs
 from ui.shared.process import GivenAthena
@@ -368,6 +370,53 @@ def test_a_stopped_answer_keeps_its_text(athena: Athena, run_app: Run) -> None:
     (view,) = component_data(run_app(athena, c=conversation), "turn")
     assert view["ended"] == "You stopped this answer."
     assert {"t": "chip", "n": 1, "c": []} in view["body"][0]["c"]
+
+
+def _full(*_: object, **__: object) -> NoReturn:
+    raise StoreError("Cannot write 'athena.sqlite': the disk is full.", "Free some space.")
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_an_answer_that_cannot_be_stored_is_shown(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    """Not at all, or as it was a second before."""
+    conversation, _ = store(athena, answered())
+    question, calls, save = (
+        "How long does the crew sleep?",
+        itertools.count(1),
+        athena.conversations.save_turn,
+    )
+    monkeypatch.setattr(
+        athena.conversations, "save_turn", lambda *given: (_full if next(calls) >= fails_at else save)(*given)
+    )
+    engine = athena.chat(conversation_id=conversation)
+    if fails_at > 1:
+        answer = engine._answer
+        monkeypatch.setattr(engine, "_answer", lambda turn: (engine._keep_so_far(turn), answer(turn))[1])
+    run = runner().ask(engine, conversation_id=conversation, question=question)
+    assert run.wait(30)
+    first, last = component_data(run_app(athena, c=conversation), "turn")
+    assert (first["question"], last["question"]) == ("Why is it OFFLINE?", question)
+    assert "This answer is not stored" in str(last)
+    assert "seven hours" in str(last)
+    assert not last["ended"]
+
+
+def test_a_conversation_that_cannot_be_begun_is_a_private_one(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(athena.conversations, "create", _full)
+    app = run_app(athena)
+    app.chat_input[0].set_value("How long does the crew sleep?").run()
+    shown = texts(app)
+    assert "the disk is full. Free some space. Until then, this conversation is kept in memory alone" in shown
+    (info,) = athena.private_conversations.list()
+    run = runner().of(info.id)
+    assert run is not None
+    assert run.wait(30)
+    assert "seven hours" in str(component_data(app.run(), "turn"))
+    assert athena.conversations.list() == []
 
 
 class _Chats:

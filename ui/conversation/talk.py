@@ -10,7 +10,7 @@ import streamlit as st
 from pipeline.answering.replies import without_model_note
 from pipeline.asking.introducing import follow_ups
 from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import title_of
+from pipeline.stores.conversations import Turn, title_of
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.asking import LONGEST_QUESTION
@@ -25,7 +25,8 @@ from ui.shared.state import ANSWER, OpenEvidence, sent, shared
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.stores.conversations import Conversation, Turn
+    from pipeline.answer import Answer
+    from pipeline.stores.conversations import Conversation
     from ui.conversation.asking import OnAsk
 
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
@@ -118,8 +119,11 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
     conversation = None if place.working else whose.store_of(place.conversation_id).get(place.conversation_id)
     turns = _noted_once(conversation.turns, noted=place.noted) if conversation else ()
     snapshot = run.snapshot() if run else None
-    if conversation is None or (len(turns) <= position and snapshot is not None):
+    unstored = snapshot is not None and snapshot.answer is not None and not snapshot.answer.turn_id
+    if conversation is None or unstored or (len(turns) <= position and snapshot is not None):
         assert snapshot is not None  # noqa: S101  (who works has a run)
+        if snapshot.answer and not snapshot.working:
+            return _unstored_view(snapshot.answer)
         return running_view(snapshot)
     view = _view_of(turns[-1], conversation.info.user) | {"follow_ups": _follow_ups(turns[-1])}
     failure = snapshot.failure if snapshot else None
@@ -142,6 +146,11 @@ def _view_of(turn: Turn, user: str) -> View:
     return stored_view(
         answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text, recalled=recalled
     )
+
+
+def _unstored_view(answer: Answer) -> View:
+    """An answer that could not be stored, which is all there is of its turn."""
+    return _view_of(Turn(answer.turn_id, answer.question, answer, 0.0), whose.user())
 
 
 def _show(view: View, place: Place, position: int) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.errors import UnknownConversation
+from pipeline.errors import StoreError, UnknownConversation
 from pipeline.stores.conversations import Conversation
 from ui.conversation.runner import runner
-from ui.shared import process, state
+from ui.shared import messages, process, state
 from ui.shared.state import entered, kept
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ADDRESS = "u"
 PRIVATE = "private"
 LONGEST_NAME = 60  # characters
+KEPT_HERE = "Until then, this conversation is kept in memory alone, as a private one."
 SWITCH = "Switch to that name in the sidebar."
 
 
@@ -93,10 +94,13 @@ def set_private(*, on: bool) -> None:
 
 
 def begin(title: str, *, assistant: str) -> str:
-    """Begin a conversation of this session's user; its id."""
+    """Begin a conversation of this session's user; its id. Where it cannot be stored, it is a private one."""
     if not is_private():
-        made = process.athena().conversations.create(title, user=user(), assistant=assistant)
-        return made.info.id
+        try:
+            made = process.athena().conversations.create(title, user=user(), assistant=assistant)
+            return made.info.id
+        except StoreError as error:
+            messages.notify(f"{error} {KEPT_HERE}")
     made = process.athena().private_conversations.create(title, user=user(), assistant=assistant)
     kept(Whose).begun.append(made.info.id)
     return made.info.id

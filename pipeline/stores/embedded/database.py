@@ -14,8 +14,11 @@ from pipeline.stores.embedded.checksums import Damaged, checksum
 from pipeline.stores.embedded.reading_only import (
     COPY,
     FileIdentity,
+    can_be_read_alone,
+    has_no_room,
     identity,
     is_read_only,
+    only_reads,
     open_read_only,
 )
 from pipeline.stores.embedded.schema import MIGRATIONS
@@ -45,7 +48,7 @@ _PRAGMAS = (
 def open_database(path: Path) -> sqlite3.Connection:
     """A connection to the file at `path`, made and migrated where needed; autocommit, usable in any thread.
 
-    One that may only be read is opened as it is.
+    One that may only be read is opened as it is; so is one on a full disk, until there is room again.
 
     Raises:
         StoreError: damaged, cannot be made, or made by a newer version of the program.
@@ -66,9 +69,12 @@ def open_database(path: Path) -> sqlite3.Connection:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
             _migrate(connection, path)
-        except BaseException:
+        except BaseException as error:
             connection.close()
-            raise
+            if not (has_no_room(error, path) and can_be_read_alone(path)):
+                raise
+            connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
+            _require_newest(connection, path)
     return connection
 
 
@@ -109,7 +115,7 @@ class ConnectionPool:
         self._idle = [open_database(path)]
         self.read_only = is_read_only(path)
         self._file = self._identity()
-        if not self.read_only:
+        if not only_reads(self._idle[0]):
             with store_errors(path):
                 erasing.go_on(self._idle[0], path)
         self._guard = threading.Lock()
@@ -163,7 +169,8 @@ class ConnectionPool:
 
     def _give_back(self, connection: sqlite3.Connection, file: FileIdentity) -> None:
         with self._guard:
-            if not self._closed and file == self._file:
+            is_for_good = self.read_only or not only_reads(connection)  # not until there is room again
+            if not self._closed and file == self._file and is_for_good:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -189,12 +196,12 @@ def store_errors(path: Path) -> Iterator[None]:
 def describe(error: sqlite3.Error, path: Path) -> StoreError:
     """What an error of SQLite means for the file at `path`, and what to do about it."""
     name = getattr(error, "sqlite_errorname", "") or ""
+    if has_no_room(error, path):
+        fix = "Free some space and try again: what was stored before is whole."
+        return StoreError(f"Cannot write '{path}': the disk is full.", fix)
     if isinstance(error, Damaged) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
         return damaged(path, error)
     match name.split("_")[1:2]:
-        case ["FULL"]:
-            fix = "Free some space and try again: what was stored before is whole."
-            return StoreError(f"Cannot write '{path}': the disk is full.", fix)
         case ["READONLY"]:
             return StoreError(f"Cannot write '{path}': it is read-only.", COPY)
         case ["CORRUPT"] | ["NOTADB"] | ["MISMATCH"]:
@@ -206,7 +213,8 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
             fix = "Wait until it is finished and try again."
             return StoreError(f"Cannot write '{path}': another process is writing to it.", fix)
         case ["IOERR"]:
-            return StoreError(f"Cannot read or write '{path}': the disk failed ({error}).", "Check the disk.")
+            fix = "See whether it is full, over a quota or broken: what was stored before is whole."
+            return StoreError(f"Cannot read or write '{path}': the disk failed ({error}).", fix)
     return StoreError(f"Cannot use '{path}': {error}.", "Run `athena doctor`.")
 
 

@@ -14,8 +14,8 @@ from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, Vector
 from pipeline.stores.embedded.checksums import Damaged, Value, check_row, checksum
-from pipeline.stores.embedded.metadata import document_metadata, section_metadata, sentence_metadata
 from pipeline.stores.embedded.schema import DOCUMENT_CHECKED
+from pipeline.stores.metadata import document_metadata, section_metadata, sentence_metadata
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file and the reading, and cosines within 0.0002 of those of float32."""

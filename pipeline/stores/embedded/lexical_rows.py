@@ -9,8 +9,8 @@ from typing import Any
 
 from pipeline.analysis import lexical_terms
 from pipeline.stores.base import Level
-from pipeline.stores.embedded.metadata import read_sentence
 from pipeline.stores.embedded.node_rows import ROW, check_node, metadata_of_sections
+from pipeline.stores.metadata import read_sentence
 
 LexicalRow = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import Level
 from pipeline.stores.embedded.checksums import Damaged, check_row, is_sound
-from pipeline.stores.embedded.metadata import read_section, read_sentence
 from pipeline.stores.embedded.schema import SECTION_CHECKED, SENTENCE_CHECKED
+from pipeline.stores.metadata import read_section, read_sentence
 
 
 def _columns(table: str, checked: str) -> str:

@@ -7,12 +7,16 @@ nobody changes; `FileIdentity` tells when somebody has, and it is opened again.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import StoreError
 
+LEAST_ROOM = 65_536
+"""Bytes: SQLite makes a file of 32 kB beside its own, and writes at least a page."""
 COPY = "Make it writable, or copy the folder and name the copy with --data-dir."
 
 
@@ -25,6 +29,32 @@ def unreadable(path: Path, error: OSError) -> StoreError:
 def is_read_only(path: Path) -> bool:
     """True where the SQLite file at `path` is there, but it or its folder cannot be written."""
     return identity(path) is not None and not all(os.access(place, os.W_OK) for place in (path, path.parent))
+
+
+def has_no_room(error: BaseException, path: Path) -> bool:
+    """Whether an error of SQLite means that the disk of the file at `path` is full.
+
+    It says so where it writes to the file. Where it makes those beside it, it calls that a failing disk, and
+    what was opened for reading meanwhile is called read-only.
+    """
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name == "SQLITE_FULL":
+        return True
+    if not name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY")) or is_read_only(path):
+        return False
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < LEAST_ROOM
+    return False
+
+
+def can_be_read_alone(path: Path) -> bool:
+    """Whether all that was stored is in the file itself."""
+    return identity(path) is not None and _wal_size(path) == 0
+
+
+def only_reads(connection: sqlite3.Connection) -> bool:
+    """Whether a connection is from `open_read_only`."""
+    return bool(connection.execute("PRAGMA query_only").fetchone()[0])
 
 
 class FileIdentity(NamedTuple):
@@ -62,6 +92,7 @@ def open_read_only(path: Path, *, timeout_s: float) -> sqlite3.Connection:
         uri, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.execute("PRAGMA query_only = ON")
         if live:
             connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:

@@ -124,7 +124,7 @@ EMBEDDING_COLUMNS = (
 """What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
 
 SHARED_METADATA = ("ALTER TABLE document ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",)
-"""What sections share is stored once (`pipeline/stores/embedded/metadata.py`)."""
+"""What sections share is stored once (`pipeline/stores/metadata.py`)."""
 
 DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
 SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"

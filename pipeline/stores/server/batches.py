@@ -16,8 +16,9 @@ from weaviate.exceptions import (
 )
 
 from pipeline.analysis import lexical_text
-from pipeline.nodes import Node, metadata_json
+from pipeline.nodes import Node
 from pipeline.stores.base import Level, NewDocument
+from pipeline.stores.metadata import sentence_metadata
 from pipeline.stores.server.schema import SEARCHED
 
 BATCH_OBJECTS = 400
@@ -54,7 +55,7 @@ def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeOb
         "sentence": [
             _object(document, version, node, properties)
             for section in document.sections
-            for node, properties in _sentences(section.node_id, by_section[section.node_id])
+            for node, properties in _sentences(section, by_section[section.node_id])
         ],
     }
 
@@ -114,16 +115,16 @@ def _failures(data: Batches, objects: Sequence[NodeObject]) -> dict[int, str]:
     return {position: error.message for position, error in result.errors.items()}
 
 
-def _sentences(section_id: str, sentences: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
+def _sentences(section: Node, sentences: list[Node]) -> Iterator[tuple[Node, dict[str, Any]]]:
     for position, node in enumerate(sentences):
         yield (
             node,
             {
-                "section": section_id,
+                "section": section.node_id,
                 "position": position,
                 "start": node.start_char_idx,
                 "end": node.end_char_idx,
-                "metadata": metadata_json(node),
+                "metadata": sentence_metadata(node, section),
                 "text": node.text,
             },
         )

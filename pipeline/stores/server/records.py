@@ -15,13 +15,16 @@ from typing import Any
 
 from pymongo.errors import BulkWriteError
 
-from pipeline.errors import StoreError
-from pipeline.nodes import StoredNode, metadata_json
+from pipeline.errors import StoreDamaged, StoreError
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, NewDocument
+from pipeline.stores.metadata import document_metadata, read_section, section_metadata
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
 
 ROWS_AN_INSERT = 500
 DUPLICATE = 11000  # MongoDB's error code
+SHARED = "shared"
+"""In a section's record: some of its metadata stand with the text of its document (older ones have all)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,13 @@ def clear_pending(mongo: MongoServer, build: str) -> None:
 def insert_versions(mongo: MongoServer, build: str, documents: Mapping[str, NewDocument]) -> None:
     """Write the texts and sections of some documents, by version."""
     texts = (
-        {"_id": version, "build": build, "text": document.text} for version, document in documents.items()
+        {
+            "_id": version,
+            "build": build,
+            "text": document.text,
+            "metadata": document_metadata(document.sections),
+        }
+        for version, document in documents.items()
     )
     sections = (
         record for version, document in documents.items() for record in _sections(document, build, version)
@@ -147,12 +156,26 @@ def read_sections(mongo: MongoServer, where: Mapping[str, Any]) -> Iterator[Docu
         yield from sections.find(where).sort("order", 1)
 
 
+def with_shared(mongo: MongoServer, records: Iterable[Document]) -> list[Document]:
+    """Section records, each with what stands once for its document as `shared`; raises `StoreDamaged`."""
+    found = list(records)
+    versions = {str(record["version"]) for record in found if SHARED in record}
+    shared: dict[str, str] = {}
+    with mongo.collection("texts") as texts:
+        for some in chunks(versions):
+            where = {"_id": {"$in": some} if len(some) > 1 else some[0]}
+            shared |= {str(text["_id"]): text["metadata"] for text in texts.find(where, {"metadata": 1})}
+    if shared.keys() < versions:
+        raise StoreDamaged("MongoDB has sections of a document whose text it has not.", "`athena repair`.")
+    return [{**record, SHARED: shared[record["version"]]} if SHARED in record else record for record in found]
+
+
 def section_of(stored: Document, document_id: str) -> StoredNode:
-    """The node of a section's record."""
+    """The node of a section's record, from `with_shared`."""
     return StoredNode(
         node_id=stored["node"],
         text=stored["text"],
-        metadata=json.loads(stored["metadata"]),
+        metadata=read_section(stored.get(SHARED, "{}"), stored["metadata"]),
         start_char_idx=stored["start"],
         end_char_idx=stored["end"],
         document_id=document_id,
@@ -177,6 +200,7 @@ def info_of(document: NewDocument, indexed_at: float) -> DocumentInfo:
 
 def _sections(document: NewDocument, build: str, version: str) -> Iterator[Document]:
     children = document.sentences_by_section()
+    shared = json.loads(document_metadata(document.sections))
     for order, node in enumerate(document.sections):
         yield {
             "_id": f"{version}/{order}",
@@ -186,7 +210,8 @@ def _sections(document: NewDocument, build: str, version: str) -> Iterator[Docum
             "node": node.node_id,
             "start": node.start_char_idx,
             "end": node.end_char_idx,
-            "metadata": metadata_json(node),
+            SHARED: True,
+            "metadata": section_metadata(node, shared),
             "text": node.text,
             "children": [child.node_id for child in children[node.node_id]],
         }

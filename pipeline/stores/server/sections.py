@@ -15,7 +15,13 @@ from pipeline.errors import UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
 from pipeline.stores.server.mongo import Document, chunks
-from pipeline.stores.server.records import read_sections, read_text, read_texts, section_of
+from pipeline.stores.server.records import (
+    read_sections,
+    read_text,
+    read_texts,
+    section_of,
+    with_shared,
+)
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import MAX_CHARACTERS, section_cache
@@ -52,7 +58,8 @@ class ServerSections:
             if (kept := remember(snapshot)) is not None:
                 return kept
             text = read_text(self._servers.mongo, version) or ""
-            sections = read_sections(self._servers.mongo, {"version": version})
+            mongo = self._servers.mongo
+            sections = with_shared(mongo, read_sections(mongo, {"version": version}))
             return self._keep(snapshot.documents[version], version, text, sections)
 
         document = self._snapshots.recall(remember, read)
@@ -63,26 +70,21 @@ class ServerSections:
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
 
-        def nodes(records: Mapping[str, Document], snapshot: Snapshot) -> dict[str, StoredNode]:
-            return {
-                node_id: section_of(record, snapshot.documents[record["version"]].id)
-                for node_id, record in records.items()
-            }
-
         def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
             records = self._cache.get_many(node_ids, snapshot.documents)
-            return nodes(records, snapshot) if len(records) == len(set(node_ids)) else None
+            return _nodes(records, snapshot) if len(records) == len(set(node_ids)) else None
 
-        def read(snapshot: Snapshot) -> dict[str, StoredNode]:
-            records = self._cache.get_many(node_ids, snapshot.documents)
-            missing = [node_id for node_id in node_ids if node_id not in records]
-            read: dict[str, Document] = {}
-            for ids in chunks(missing):
-                read |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
-            self._cache.put(read)
-            return nodes(records | read, snapshot)
+        return self._snapshots.recall(remember, lambda snapshot: self.of(snapshot, node_ids))
 
-        return self._snapshots.recall(remember, read)
+    def of(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
+        """Sections by id, of the versions that a snapshot shows, for who is reading in it."""
+        records = self._cache.get_many(node_ids, snapshot.documents)
+        missing = [node_id for node_id in node_ids if node_id not in records]
+        read: dict[str, Document] = {}
+        for ids in chunks(missing):
+            read |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
+        self._cache.put(read)
+        return _nodes(records | read, snapshot)
 
     def warm_up(self) -> None:
         """Read all documents in two queries and keep them with their sections, where there is room for all.
@@ -122,8 +124,17 @@ class ServerSections:
 
     def _visible(self, where: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Document]:
         """The records that a filter means, of visible versions, by id."""
-        records = read_sections(self._servers.mongo, where)
-        return {record["node"]: record for record in records if record["version"] in snapshot.documents}
+        mongo = self._servers.mongo
+        records = read_sections(mongo, where)
+        visible = (record for record in records if record["version"] in snapshot.documents)
+        return {record["node"]: record for record in with_shared(mongo, visible)}
+
+
+def _nodes(records: Mapping[str, Document], snapshot: Snapshot) -> dict[str, StoredNode]:
+    return {
+        node_id: section_of(record, snapshot.documents[record["version"]].id)
+        for node_id, record in records.items()
+    }
 
 
 def _documents(snapshot: Snapshot) -> tuple[DocumentInfo, ...]:

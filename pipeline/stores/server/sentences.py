@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from pipeline.analysis import analyse
+from pipeline.errors import StoreDamaged
 from pipeline.nodes import StoredNode, by_section
 from pipeline.stores.base import (
     LEVELS,
@@ -22,9 +23,11 @@ from pipeline.stores.base import (
 )
 from pipeline.stores.globs import matches
 from pipeline.stores.manifest import check_search
+from pipeline.stores.metadata import read_sentence
 from pipeline.stores.server.objects import NodeObjects, Wanted
 from pipeline.stores.server.queries import Fetched, Found
 from pipeline.stores.server.records import read_sections
+from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshot, Snapshots
 from pipeline.stores.server.version_cache import LeafCache, Leaves
@@ -41,8 +44,16 @@ _EMPTY = SearchResponse((), (), (), ())
 class ServerSentences:
     """The leaves and their vectors, and the search over both levels, of the visible build."""
 
-    def __init__(self, servers: Servers, snapshots: Snapshots, *, manifest: Manifest | None) -> None:
+    def __init__(
+        self,
+        servers: Servers,
+        snapshots: Snapshots,
+        *,
+        sections: ServerSections,
+        manifest: Manifest | None,
+    ) -> None:
         self._servers = servers
+        self._sections = sections
         self._snapshots = snapshots
         self._manifest = manifest
         self._leaves = LeafCache()
@@ -80,8 +91,9 @@ class ServerSentences:
                 Wanted("sentence", "node", missing, SENTENCE_PROPERTIES),
                 Wanted("sentence", "section", unread, SENTENCE_PROPERTIES, with_vectors=True),
             )
-            fetched = _by_section(leaves)
+            fetched = _by_section(self._named(snapshot, leaves))
             self._leaves.put(fetched)
+            found = self._named(snapshot, found)
             return nodes([*kept.values(), *found, *_all(whole), *_all(fetched)], snapshot)
 
         return self._snapshots.recall(remember, read)
@@ -170,6 +182,11 @@ class ServerSentences:
             for found in objects.fetch(wanted)
         ]
 
+    def _named(self, snapshot: Snapshot, found: Collection[Fetched]) -> list[Fetched]:
+        """Sentences with all of their metadata: what stands once for their section is looked up there."""
+        sections = self._sections.of(snapshot, {str(item.properties["section"]) for item in found})
+        return [_with_metadata(item, sections) for item in found]
+
     def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
         """The objects of the visible build; None while it has no document."""
         if snapshot.build is None or not snapshot.documents:
@@ -240,13 +257,21 @@ def _by_section(found: Iterable[Fetched]) -> dict[str, Leaves]:
     }
 
 
+def _with_metadata(item: Fetched, sections: Mapping[str, StoredNode]) -> Fetched:
+    section = sections.get(str(item.properties["section"]))
+    if section is None:
+        raise StoreDamaged("Weaviate has a sentence whose section MongoDB has not.", "`athena repair`.")
+    metadata = read_sentence(section.metadata, str(item.properties["metadata"]))
+    return Fetched({**item.properties, "metadata": metadata}, item.vector)
+
+
 def _sentence(item: Fetched, snapshot: Snapshot) -> StoredNode:
     properties = item.properties
     start, end = properties.get("start"), properties.get("end")
     return StoredNode(
         node_id=str(properties["node"]),
         text=str(properties["text"]),
-        metadata=json.loads(str(properties["metadata"])),
+        metadata=dict(properties["metadata"]),
         start_char_idx=None if start is None else int(start),
         end_char_idx=None if end is None else int(end),
         document_id=snapshot.documents[str(properties["version"])].id,

@@ -42,7 +42,7 @@ class ServerStore:
         self._lock_wait_s = lock_wait_s
         snapshots = Snapshots(lambda: self._servers.mongo)
         self.sections = ServerSections(self._servers, snapshots)
-        self.sentences = ServerSentences(self._servers, snapshots, manifest=manifest)
+        self.sentences = ServerSentences(self._servers, snapshots, sections=self.sections, manifest=manifest)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:

@@ -10,6 +10,7 @@ import httpx
 from weaviate import WeaviateClient
 
 from pipeline.errors import ConfigurationError
+from pipeline.given_files import read_given
 from pipeline.stores.server.addresses import WEAVIATE_CA_SETTING, ServerAddresses
 
 HTTP = "http/1.1"  # as TLS names them
@@ -32,8 +33,10 @@ def grpc_credentials(addresses: ServerAddresses) -> grpc.ChannelCredentials | No
 def trust(client: WeaviateClient, addresses: ServerAddresses) -> None:
     """Make a client, not connected yet, trust the given authority by HTTP, too.
 
-    It has no setting for this, and its environment variable would hold for all of the process. What it has is
-    a place for transports, meant for proxies, of which we use none.
+    It has no setting for this (4.23: `AdditionalConfig` has credentials for gRPC alone). `SSL_CERT_FILE`,
+    which it heeds with `trust_env`, would hold for every server that this process asks, models' included,
+    and the environment's proxies come with it. What is left is its private place for transports, meant for
+    proxies, of which we use none.
     """
     if not _authority(addresses):
         return
@@ -50,7 +53,7 @@ def _authority(addresses: ServerAddresses) -> str:
     if path is None:
         return ""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_given(path)
         if _BEGIN not in text:
             raise ValueError(f"there is no '{_BEGIN}' in it")
         _context(text, HTTP)

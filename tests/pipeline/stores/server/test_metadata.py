@@ -1,0 +1,163 @@
+"""What nodes share is stored once on the servers, too, and comes back with each of them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.stores.base import NewDocument
+from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server.batches import node_objects
+from pipeline.stores.server.records import SHARED, insert_versions
+from readers.corpus import MarkdownCorpus
+from readers.cutting import SentenceCutter
+from tests.contracts.documents import MANIFEST
+from tests.readers.oracle import count_words
+
+LONG = "overpressure " * 20
+TEXT = (
+    f"---\ntitle: Tanks\nnotes: {'n' * 250}\n---\n\n"
+    + "".join(f"{'#' * level} {level} {LONG}\n\n" for level in range(1, 7))
+    + "| head |\n|---|\n| row |\n\n"
+    + "".join(f"p{number}\n\n" for number in range(40))
+    + "## Second\n\nText.\n"
+)
+LENGTHY = "a " * 140
+HOSTILE = {
+    "a heading of 100 KB": f"# {'a ' * 50_000}\n\n" + "paragraph\n\n" * 300,
+    "a long table header": f"| {LENGTHY} |\n|---|\n" + "| a |\n" * 3_000,
+    "front matter": "---\n"
+    + "".join(f"k{number}: {LENGTHY}\n" for number in range(13))
+    + "---\n\n"
+    + "# a\n\nb\n\n" * 3_000,
+    "nested headings": "".join(f"{'#' * level} {LENGTHY}\n\n" for level in range(1, 7)) + "a\n\n" * 3_000,
+    "headings": "# a\n\nb\n\n" * 3_000,
+}
+NODE_BYTES = 4_000
+"""Of a node beside its text, without its vector: ids, offsets, and the terms of its headings."""
+
+
+class Recording:
+    """In the place of MongoDB: keeps what is inserted."""
+
+    def __init__(self) -> None:
+        self.rows: defaultdict[str, list[Any]] = defaultdict(list)
+
+    @contextmanager
+    def database(self) -> Iterator[Mapping[str, Any]]:
+        yield _Collections(self.rows)
+
+
+class _Collections(dict[str, Any]):
+    def __init__(self, rows: defaultdict[str, list[Any]]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> Any:
+        rows = self._rows[name]
+
+        class Inserting:
+            def insert_many(self, given: Any, *, ordered: bool) -> None:
+                rows.extend(given)
+
+        return Inserting()
+
+
+def document(text: str) -> NewDocument:
+    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**7)
+    sections, sentences = corpus.cut(text, source="tanks.md")
+    vector = np.eye(1, MANIFEST.dimensions, dtype=np.float32)[0]
+    return NewDocument(
+        id=corpus.document_id("tanks.md"),
+        source="tanks.md",
+        root="/docs",
+        title=sections[0].metadata["title"],
+        hash="h",
+        text=text,
+        sections=sections,
+        sentences=sentences,
+        vectors={node.node_id: vector for node in (*sections, *sentences)},
+    )
+
+
+def stored(new: NewDocument) -> str:
+    """All that is written of a document but its vectors, as JSON."""
+    mongo = Recording()
+    insert_versions(mongo, "build", {"version": new})  # type: ignore[arg-type]
+    objects = (item.properties for level in node_objects(new, "version").values() for item in level)
+    return json.dumps([*mongo.rows.values(), *objects])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_stored_is_in_proportion_to_the_file(name: str) -> None:
+    text = HOSTILE[name]
+    new = document(text)
+    nodes = len(new.sections) + len(new.sentences)
+    assert len(stored(new)) < 10 * len(text) + NODE_BYTES * nodes
+
+
+def test_names_and_front_matter_stand_there_once() -> None:
+    mongo = Recording()
+    new = document(TEXT)
+    insert_versions(mongo, "build", {"version": new})  # type: ignore[arg-type]
+    rows = json.dumps([*mongo.rows.values()]).replace(json.dumps(TEXT), "")
+    leaves = json.dumps([item.properties["metadata"] for item in node_objects(new, "v")["sentence"]])
+    assert rows.count("n" * 250) == 1
+    assert rows.count("tanks.md") == 1
+    assert "heading_path" not in leaves
+    assert "tanks.md" not in leaves
+
+
+@pytest.mark.server
+class TestOnServers:
+    def test_every_node_comes_back_with_all_of_its_metadata(
+        self, store: ServerStore, addresses: ServerAddresses
+    ) -> None:
+        new = document(TEXT)
+        with store.writing(MANIFEST) as writing:
+            writing.replace(new)
+        assert_whole(store, new)
+        assert_whole(store, new)  # what is kept from the first time
+        with closing(ServerStore(addresses)) as warm:
+            warm.sections.warm_up()
+            assert_whole(warm, new)
+
+    def test_what_was_stored_before_reads_the_same(
+        self, store: ServerStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The version before wrote all metadata with each node."""
+        new = document(TEXT)
+        with monkeypatch.context() as before:
+            before.setattr("pipeline.stores.server.records.section_metadata", whole)
+            before.setattr("pipeline.stores.server.batches.sentence_metadata", whole)
+            before.setattr("pipeline.stores.server.records.SHARED", "unknown to it")
+            with store.writing(MANIFEST) as writing:
+                writing.replace(new)
+        assert SHARED == "shared"
+        assert_whole(store, new)
+
+
+def whole(node: Any, _above: object) -> str:
+    return json.dumps(node.metadata)
+
+
+def assert_whole(store: ServerStore, new: NewDocument) -> None:
+    """The store gives every section and sentence back with the metadata that it was given with."""
+    ids = [section.node_id for section in new.sections]
+    read, leaves = store.sections.get_many(ids), store.sentences.of_sections(ids)
+    assert [read[section.node_id].metadata for section in new.sections] == [
+        section.metadata for section in new.sections
+    ]
+    assert [leaf.metadata for section_id in ids for leaf in leaves[section_id]] == [
+        node.metadata for node in new.sentences
+    ]
+    last = new.sentences[-1]
+    assert store.sentences.get_many([last.node_id])[last.node_id].metadata == last.metadata
+    assert [section.metadata for section in store.sections.document("tanks.md").sections] == [
+        section.metadata for section in new.sections
+    ]
