@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 Complete = Callable[[str], str]
 
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
+_ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
 
 ASKING = "Remember that "
 NOTHING_ASKED = "nothing was asked to be remembered"
@@ -92,6 +93,17 @@ class Said:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What a message does to a memory that keeps only what it is asked to keep."""
+
+    asks: bool = False  # for something to be remembered
+    corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
+
+    def __bool__(self) -> bool:
+        return self.asks or self.corrects
+
+
 @dataclass(frozen=True, slots=True)
 class Remembering:
     """Keeps what turns say of one user, by a preset's policy; safe to use from several threads."""
@@ -105,11 +117,16 @@ class Remembering:
 
     def turn(self, said: Said) -> RememberStep:
         """Keep of a turn what the preset keeps, and mark it as remembered."""
-        started = time.perf_counter()
-        step = RememberStep(preset=self.preset.name, started_at=time.time())
         if said.from_memory or not self.keeps(said.question):
+            step = RememberStep(preset=self.preset.name, started_at=time.time())
             self.indexes.change(self.user, lambda _: MemoryChanges(remembered=(said.turn_id,)))
             return replace(step, status="skipped", detail=NOTHING_ASKED)
+        return self.kept(said)
+
+    def kept(self, said: Said) -> RememberStep:
+        """Keep of a turn what the preset keeps of it; there is something to keep."""
+        started = time.perf_counter()
+        step = RememberStep(preset=self.preset.name, started_at=time.time())
         extraction = self._extracted(said.question, said_at=said.at)
         statements = [
             item
@@ -128,23 +145,21 @@ class Remembering:
 
         What changes something that is remembered was asked for with it.
         """
-        if self.preset.statements or self.preset.graph or self.preset.questions:
-            return True
-        if not self.preset.commands:
-            return False
-        if "remember" in message.casefold():
-            found = statements_in(without_secrets(message), said_at=self.clock(), zone=self.zone)
-            if any(item.asked_for for item in found):
-                return True
-        return self.corrects(message)
+        return self.preset.unasked or (self.preset.commands and bool(self.heard(message)))
 
-    def corrects(self, message: str) -> bool:
-        """Whether a message states, and does not ask, something else than what is remembered of the same."""
-        if "?" in message or not (before := self._last_statement()):
-            return False
+    def heard(self, message: str) -> Heard:
+        """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
+        before = self._last_statement()
+        may_ask = _ASKING.search(message) is not None
+        may_correct = before is not None and "?" not in message
+        if not (may_ask or may_correct):
+            return Heard()
         said = without_secrets(message)
         found = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
-        return bool(found) and all(self._changed_by(item) for item in found)
+        return Heard(
+            asks=may_ask and any(item.asked_for for item in found),
+            corrects=may_correct and bool(found) and all(self._changed_by(item) for item in found),
+        )
 
     def _changed_by(self, item: Statement) -> bool:
         """Whether something is remembered that is no longer true if this is."""
@@ -374,6 +389,7 @@ class Remembering:
                 mentions=named.mentions,
                 relations=named.relations,
                 remembered=(said.turn_id,) if said.turn_id else (),
+                rests_on=((said.turn_id, said.question),) if said.turn_id else (),
             )
 
         written = self.indexes.change(self.user, decide)

@@ -182,10 +182,13 @@ class UserMemory:
     def history(self, memory_id: str = "") -> Sequence[MemoryEvent]:
         """What was done, oldest first: to one memory, or to all; known of forgotten ones, too."""
         events = self.indexes.memories.events(self.user, memory_id)
-        if memory_id and not events:
-            memory_id = self.get(memory_id).id
-            events = self.indexes.memories.events(self.user, memory_id)
-        return events
+        if events or not memory_id:
+            return events
+        everything = self.indexes.memories.events(self.user)
+        found = {event.memory_id for event in everything if event.memory_id.startswith(memory_id)}
+        if len(found) == 1 and len(memory_id) >= forgetting.SHORT_ID:
+            return [event for event in everything if event.memory_id in found]
+        return self.indexes.memories.events(self.user, self.get(memory_id).id)
 
     def stats(self) -> Mapping[str, Any]:
         """Counts of what is kept."""
@@ -235,10 +238,11 @@ class UserMemory:
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
         if found := secrets_in(text):
             raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
-        memory, index = self._changeable(memory_id), self.index
-        with index.lock:
-            changes = self.remembering.reworded(known_memory(index, memory.id), text, index)
-            [after] = self.indexes.embedded(changes.memories)
+        memory_id = self._changeable(memory_id).id
+
+        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+            memory = known_memory(index, memory_id)  # another process may have forgotten it by now
+            changes = self.remembering.reworded(memory, text, index)
             kept = {entity.id for entity in changes.entities}
             kept |= {mention.id for mention in changes.mentions}
             kept |= {relation.id for relation in changes.relations}
@@ -247,13 +251,13 @@ class UserMemory:
             gone = forgetting.named_by(index, [memory]) - kept
             changes = replace(
                 changes,
-                memories=(after,),
-                events=(self._event("UPDATE", memory.id),),
+                memories=tuple(self.indexes.embedded(changes.memories)),
+                events=(self._event("UPDATE", memory_id),),
                 removed=tuple(sorted(gone)),
             )
-            self.indexes.memories.forget(self.user, changes)  # no file has the old words
-            self.indexes.forget_index(self.user)
-        return after
+            return changes, ()  # its old words are erased as what is replaced
+
+        return self.indexes.erase(self.user, decide).memories[0]
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
@@ -333,7 +337,7 @@ class UserMemory:
         if older_than is not None:
             given += forgetting.older_than(index, older_than, now=self.clock())
         if everything:
-            given += list(index.memories)
+            given += [*index.memories, *index.damaged]
         return forgetting.forgetting(index, given)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
@@ -341,17 +345,18 @@ class UserMemory:
 
         With `everything`, the graph goes, too.
         """
-        index = self.index
-        with index.lock:
-            known = [memory.id for memory in forgotten.memories if memory.id in index.memories]
+
+        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+            there = {*index.memories, *index.damaged}
+            known = [known for known in forgotten.ids if known in there]
             left = forgetting.forgetting(index, known)  # with what was made of it since it was shown
             changes = forgetting.removal(index, left, now=self.clock())
             if everything:
-                graph_ids = (*index.entities, *index.mentions, *index.relations)
-                changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *graph_ids))))
-            said = left.words if words else ()
-            self.indexes.memories.forget(self.user, changes, words=said)
-            self.indexes.forget_index(self.user)
+                others = (*index.entities, *index.mentions, *index.relations, *index.damaged)
+                changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *others))))
+            return changes, left.words if words else ()
+
+        self.indexes.erase(self.user, decide)
 
     # -- in and out ---------------------------------------------------------------------------------
 

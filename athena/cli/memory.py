@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +20,7 @@ from athena.cli.running import opened, out, show
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
+    from memory.forgetting import Forgetting
     from memory.recall import Found
     from memory.user_memory import UserMemory
     from pipeline.steps.records import RememberStep
@@ -149,6 +150,8 @@ def resolve(
     """Decide a dispute: this memory is right, and what contradicts it is not."""
     from memory.shapes import memory_shape
 
+    if both and wrong:
+        raise typer.BadParameter("either one side is wrong (--wrong) or all are right (--both).")
     with memory_of(user, data_dir) as memory:
         memory_id = memory.get(memory_id).id
         if both:
@@ -191,10 +194,11 @@ def forget(
         )
         gone = [memory_shape(item) for item in forgotten.memories]
         if not yes:
-            show(as_json, {"would_forget": gone}, lambda: would_forget_text(forgotten.memories))
+            gone += [{"id": damaged, "damaged": True} for damaged in forgotten.damaged]
+            show(as_json, {"would_forget": gone}, lambda: would_forget_text(forgotten))
             return
         memory.forget(forgotten, words=not keep_words, everything=everything)
-        ids_gone = [item.id for item in forgotten.memories]
+        ids_gone = list(forgotten.ids)
         show(as_json, {"forgotten": ids_gone}, lambda: f"{len(ids_gone)} forgotten.")
 
 
@@ -210,7 +214,11 @@ def history(
 
     with memory_of(user, data_dir) as memory:
         events = memory.history(memory_id or "")
-        show(as_json, [event_shape(event) for event in events], lambda: events_text(events))
+        show(
+            as_json,
+            [event_shape(event) for event in events],
+            lambda: events_text(events, memory_id=memory_id or ""),
+        )
 
 
 @app.command()
@@ -382,16 +390,19 @@ def added_text(step: RememberStep, kept: Sequence[Memory]) -> RenderableType:
     return Text("\n".join(lines))
 
 
-def would_forget_text(memories: Sequence[Memory]) -> RenderableType:
+def would_forget_text(forgotten: Forgetting) -> RenderableType:
     """What would be forgotten, and how to go on."""
-    if not memories:
+    if not forgotten.ids:
         return Text("There is nothing to forget.", style="dim")
-    out.print(memories_text(memories))
+    if forgotten.memories:
+        out.print(memories_text(forgotten.memories))
+    if forgotten.damaged:
+        out.print(f"damaged, and not to be read: {', '.join(forgotten.damaged)}")
     return Text("Nothing is forgotten yet: add --yes.", style="yellow")
 
 
-def events_text(events: Sequence[MemoryEvent]) -> RenderableType:
-    """What was done and when."""
+def events_text(events: Sequence[MemoryEvent], *, memory_id: str = "") -> RenderableType:
+    """What was done and when: to all, or to one memory."""
     from memory.times import local
 
     if not events:
@@ -404,6 +415,8 @@ def events_text(events: Sequence[MemoryEvent]) -> RenderableType:
             event.memory_id[:8],
             event.other_id[:8],
         )
+    if memory_id and events[-1].action == "DELETE":
+        return Group(table, Text("It was forgotten: what it said is gone.", style="dim"))
     return table
 
 
