@@ -14,7 +14,8 @@ from functools import lru_cache
 
 _SHORT = {
     "u": "you", "yu": "you", "yuo": "you", "ur": "your", "ure": "you are",
-    "wat": "what", "waht": "what", "wht": "what", "whta": "what", "wot": "what", "whats": "what's", "wats": "what's",
+    "wat": "what", "waht": "what", "wht": "what", "whta": "what", "wot": "what",
+    "whats": "what's", "wats": "what's",
     "kno": "know", "knwo": "know", "konw": "know", "nkow": "know", "knw": "know",
     "abt": "about", "bout": "about", "abut": "about",
     "pls": "please", "plz": "please", "plss": "please",

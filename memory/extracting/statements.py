@@ -38,7 +38,7 @@ _NOT_THIS = re.compile(
     r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
 )
 _BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
-_DANGLING = re.compile(r"[\s,]+(?:on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
+_DANGLING = re.compile(r"[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
 _VAGUE = re.compile(
     r"(?:it|this|that|them|these|those|him|her|you|us|one|something|anything|nothing|everything|stuff|things"
     r"|there|here|how|what|why|when|where|who|to (?:know|ask|see|understand|find|hear|be able)"

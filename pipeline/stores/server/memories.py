@@ -44,7 +44,7 @@ class ServerMemories:
         """The users of whom a memory comes from one of these documents, by name."""
         found: set[str] = set()
         with self._database() as database:
-            for some in chunks(sources):
+            for some in chunks([source for source in sources if source]):
                 where = {"gone": False, "row.sources.source": {"$in": some}}
                 found.update(database["memories"].distinct("user", where))
         return sorted(found)
