@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -76,6 +77,9 @@ def read_date(text: str, *, name: str = "date") -> float:
     except (ValueError, OverflowError) as error:  # in the first or last year that there is
         if (seconds := _number(text)) is not None:
             return seconds
+        if re.fullmatch(r"\d{4}(?:-\d\d?)?", text):
+            fix = f"Write a day, as {text[:4]}-01-01."
+            raise AthenaError(f"{name} cannot be '{text}': it is no day.", fix) from error
         raise AthenaError(f"{name} cannot be '{text}': it is no date.", DATE_FIX) from error
 
 

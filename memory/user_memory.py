@@ -222,7 +222,7 @@ class UserMemory:
     def add(self, text: str) -> RememberStep:
         """Keep a text, decided as in a chat: it may replace what it corrects. Raises for a secret."""
         text = well_formed(text).strip()
-        if not text:
+        if not any(map(str.isalnum, text)):
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
         step = self.remembering.added(text)
         if step.secrets:
@@ -234,7 +234,7 @@ class UserMemory:
     def edit(self, memory_id: str, text: str) -> Memory:
         """Say it otherwise; its id stays, its old words are gone. Raises for secrets and static memory."""
         text = well_formed(text).strip()
-        if not text:
+        if not any(map(str.isalnum, text)):
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
         if found := secrets_in(text):
             raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")

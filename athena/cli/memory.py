@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_args_is_help=True)
 
+NOTHING_NEW = "0 imported: all of it is there already."
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What was true then.")]
 KnownAt = Annotated[str | None, typer.Option("--known-at", metavar="DATE", help="What was known then.")]
@@ -260,7 +261,7 @@ def import_(
         except UnicodeDecodeError as error:
             raise AthenaError(f"'{path}' is no export of memories: not UTF-8.", "Check the file.") from error
         number = memory.import_(data)
-        show(as_json, {"imported": number}, lambda: f"{number} imported.")
+        show(as_json, {"imported": number}, lambda: f"{number} imported." if number else NOTHING_NEW)
 
 
 @app.command()

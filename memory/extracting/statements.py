@@ -63,6 +63,21 @@ _TO_DO = re.compile(r"to (?P<object>[a-z].+)")
 _POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
 
 _CALLED = re.compile(r"(?<=\w) [A-Z][\w’'-]+$")
+_ONE_EACH = frozenset(
+    (
+        "wife",
+        "husband",
+        "partner",
+        "girlfriend",
+        "boyfriend",
+        "fiancé",
+        "fiancée",
+        "mother",
+        "father",
+        "mum",
+        "mom",
+    )
+)
 _SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
 _COUNT = (
     r"(?:about |almost |nearly |over |more than )?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten"
@@ -331,9 +346,13 @@ def _subject(words: Words, text: str) -> str:
     who = words.get("who") or "I"
     if who in ("I", "we", "We") or who.startswith(("every", "Every")):
         return USER
+    called = _CALLED.search(who)
     if possessed := _POSSESSED.fullmatch(_CALLED.sub("", who)):
         thing = possessed["thing"].casefold()
-        return f"{USER}'s {thing}" if thing in _belongings() else ""
+        if thing not in _belongings():
+            return ""
+        several = called is not None and thing not in _ONE_EACH  # "my friend Ada" is not "my friend Bob"
+        return f"{USER}'s {thing}{called[0].casefold() if called and several else ''}"
     people = [entity for entity in entities_in(text) if entity.kind is EntityKind.PERSON]
     return next((one.normalised for one in people if who in (one.name, one.name.split()[0])), "")
 
