@@ -87,6 +87,7 @@ _PATTERNS: tuple[tuple[Command, str], ...] = (
         r"|have you (?:remembered|stored|saved|kept|learned|learnt|noted))"
         r"(?: (?:about|of|from|on) (?:me|myself|us|(?P<query>(?:my|our) .+?)))",
     ),
+    (Command.KNOWN, r"do you (?:still )?(?:remember|recall) (?P<query>my .+?)"),
     (
         Command.KNOWN,
         r"what (?:do you remember|have you (?:remembered|stored|saved|noted)|is in your memory"
@@ -111,6 +112,8 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
+_ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
+_NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
@@ -173,7 +176,8 @@ def _to_remember(text: str) -> MemoryCommand | None:
         return None
     start = begin + match.end()
     query = text[start:].rstrip(" .!?")
-    if not query or re.match(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", query, re.IGNORECASE):
+    said_what = _ANNOUNCED.search(match[0]) is not None  # else "remember when we met" tells nothing
+    if not query or (not said_what and _NO_FACT.match(query)):
         return None
     return MemoryCommand(Command.REMEMBER, query, start, start + len(query))
 
