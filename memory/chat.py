@@ -14,7 +14,8 @@ from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
 from memory.in_hand import TurnsInHand
 from memory.recall import Reading, within
-from memory.remember import NOTHING_ASKED, Heard, Said
+from memory.remember import NOTHING_ASKED, Heard
+from memory.said import Said
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers

@@ -148,3 +148,24 @@ def _named(index: UserIndex, entity_id: str, text: str) -> bool:
     return entity is not None and any(
         normalised(name) in text for name in (entity.name, *entity.aliases) if name
     )
+
+
+def decided(
+    index: UserIndex, forgotten: Forgetting, *, everything: bool, now: float
+) -> tuple[Forgetting, MemoryChanges]:
+    """What is left of it to forget, with what was made of it since it was shown, and the rows that go."""
+    there = {*index.memories, *index.damaged}
+    left = forgetting(index, [known for known in forgotten.ids if known in there])
+    changes = removal(index, left, now=now)
+    if everything:
+        others = (*index.entities, *index.mentions, *index.relations, *index.damaged)
+        changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *others))))
+    return left, changes
+
+
+def no_longer_named(index: UserIndex, memory: Memory, *, by: MemoryChanges) -> tuple[str, ...]:
+    """The ids of what a memory named alone, and does not any more once it is as in these changes."""
+    kept = {item.id for item in (*by.entities, *by.mentions, *by.relations)}
+    kept |= {mention.entity_id for mention in by.mentions}
+    kept |= {end for item in by.relations for end in (item.subject_id, item.object_id)}
+    return tuple(sorted(named_by(index, [memory]) - kept))

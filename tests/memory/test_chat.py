@@ -17,8 +17,9 @@ from memory.extracting import statements_in
 from memory.in_hand import TurnsInHand
 from memory.indexes import Indexes
 from memory.options import MemoryOptions
-from memory.remember import Remembering, Said
+from memory.remember import Remembering
 from memory.replies import MOST
+from memory.said import Said
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.answering.remembering import filled_in, memories_named, named
