@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from athena.diagnosis import Diagnosis
     from memory.after import AfterAnswers
     from memory.chat import RememberingChat
+    from memory.in_hand import TurnsInHand
     from memory.indexes import Indexes
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
@@ -124,22 +125,22 @@ class Athena:
             on_progress=on_progress,
             should_stop=should_stop,
         )
-        if report.added or report.changed or report.deleted:
-            self._check_memories()
+        if changed := {*report.added, *report.changed, *report.deleted}:
+            self._check_memories(changed)
         return report
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
         self.store.delete_document(source)
-        self._check_memories()
+        self._check_memories({source})
 
-    def _check_memories(self) -> None:
-        """Mark what is remembered of documents as stale where they do not say it any more.
+    def _check_memories(self, sources: Collection[str]) -> None:
+        """Mark what is remembered of these documents as stale where they do not say it any more.
 
         What cannot be marked now is looked at again before it is recalled.
         """
         try:
-            for user in self.memories.users():
+            for user in self.memories.users_citing(sources):
                 self.memory_of(user).check_documents()
         except AthenaError as error:
             logger.warning("memories of documents are not checked yet: %s", error)
@@ -398,12 +399,19 @@ class Athena:
 
         return AfterAnswers(background=self.serving)
 
+    @made_once
+    def _turns_in_hand(self) -> TurnsInHand:
+        """The turns that this process answers and remembers, as others in the same data folder see them."""
+        from memory.in_hand import TurnsInHand
+
+        return TurnsInHand(self.settings.data_dir / "in_hand")
+
     def _remembering_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
         """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
         from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
 
         memory = self.memory_of(user, persona=persona)
-        chat = RememberingChat(memory, self.conversations, self._after_answers)
+        chat = RememberingChat(memory, self.conversations, self._after_answers, in_hand=self._turns_in_hand)
         if private:
             chat = replace(chat, private=self.private_conversations, why_private=PRIVATE)
         elif not stores.keeps_conversations(self.settings):

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 LOW_DISK_MB = 200
 SAMPLE_WORDS = 6
+FORGET = (
+    "Put back a copy of the data folder. Without one, `athena memory forget ID… --yes --user USER` removes "
+    "what is damaged, and all else stays."
+)
 _WORDS = re.compile(r"[^\W\d_]{3,}")
 SALVAGE = (
     "Put back a copy of the data folder. Without one, `athena doctor --salvage FOLDER` copies what can be "
@@ -157,15 +161,20 @@ def _conversations(athena: Athena) -> Check:
 
 
 def _memories(athena: Athena) -> Check:
-    unreadable = []
+    unreadable, damaged = [], []
     for user in athena.memories.users():
         try:
-            athena.memories.load(user)
+            rows = athena.memories.load(user).damaged
             athena.memories.events(user)
         except StoreDamaged:
             unreadable.append(user)
-    detail = f"cannot be read: those of {', '.join(unreadable)}" if unreadable else "all can be read"
-    return Check("memories", not unreadable, detail, SALVAGE if unreadable else "")
+        else:
+            damaged += [f"{', '.join(rows)} of {user}"] if rows else []
+    if unreadable:
+        return Check("memories", False, f"cannot be read: those of {', '.join(unreadable)}", SALVAGE)
+    if damaged:
+        return Check("memories", False, f"damaged, and left out: {'; '.join(damaged)}", FORGET)
+    return Check("memories", True, "as they were written")
 
 
 def _graph(athena: Athena) -> Check:

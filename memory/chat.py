@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memory import graph, replies
@@ -11,13 +12,15 @@ from memory.after import AfterAnswers
 from memory.extracting import about_tools, asked_of_memory, secrets_in
 from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
+from memory.in_hand import TurnsInHand
 from memory.recall import Reading, within
-from memory.remember import NOTHING_ASKED, Said
+from memory.remember import NOTHING_ASKED, Heard
+from memory.said import Said
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers
 from pipeline.answering.remembering import MemoryReply, Recalled, Recollection
-from pipeline.errors import AthenaError, UnknownConversation
+from pipeline.errors import AthenaError, TurnChanged, UnknownConversation
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import MemoryChanges
 
@@ -31,10 +34,12 @@ if TYPE_CHECKING:
 
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off"
+ONLY_THIS = "only the conversation is remembered, and nothing after it"
 UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 NOT_CONFIRMED = "what would be forgotten was not confirmed"
 AFTER = "after the answer is shown"
+TRIES = 8  # of reading a turn whose words others forget meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class RememberingChat:
     after: AfterAnswers
     private: Conversations | None = None  # where a private conversation is kept
     why_private: str = PRIVATE
+    in_hand: TurnsInHand = field(default_factory=TurnsInHand)
+    heard: dict[str, Heard] = field(default_factory=dict)  # of the last message
 
     @property
     def conversations_of(self) -> Conversations:
@@ -57,12 +64,18 @@ class RememberingChat:
         """Whether what was said before belongs to a message."""
         return self.memory.preset.history
 
+    @property
+    def _why_nothing(self) -> str:
+        """Why a preset that takes no requests keeps and recalls nothing."""
+        return ONLY_THIS if self.memory.preset.history else NOTHING_KEPT
+
     def concerns(self, message: str, *, conversation_id: str) -> bool:
         """Whether a message is about the memory.
 
         "Yes" is, after what would be forgotten was shown; so is what corrects something that was asked to be
         remembered.
         """
+        self.heard.clear()  # the same message may be another matter the second time
         return (
             asked_of_memory(message) is not None
             or self._confirmed(message, conversation_id) is not None
@@ -81,7 +94,7 @@ class RememberingChat:
         left = summary_of_left(history) if preset.history else ""
         static = tuple(_named(item) for item in memory.static) if preset.name != "none" else ()
         if not preset.recalls:
-            return Recollection(preset=preset.name, static=static, left=left, detail=NOTHING_KEPT)
+            return Recollection(preset=preset.name, static=static, left=left, detail=self._why_nothing)
         if preset.skips_tools and about_tools(message):
             return Recollection(preset=preset.name, static=static, left=left, detail=TOOLS)
         found, reading = memory.read(message)
@@ -127,7 +140,8 @@ class RememberingChat:
             return self._forgotten(shown, words="keep" not in message.casefold())
         step = RememberStep(preset=self.memory.preset.name)
         if not self.memory.preset.commands:
-            return MemoryReply(text=replies.OFF, step=replace(step, status="skipped", detail=NOTHING_KEPT))
+            text = replies.ONLY_THIS if self.memory.preset.history else replies.OFF
+            return MemoryReply(text=text, step=replace(step, status="skipped", detail=self._why_nothing))
         match command.kind:
             case Command.REMEMBER:
                 return self._asked(message, command, turn_id=turn_id)
@@ -162,14 +176,27 @@ class RememberingChat:
     def _corrected(self, message: str) -> bool:
         preset = self.memory.preset
         try:
-            return preset.commands and not preset.statements and self.memory.remembering.corrects(message)
+            return preset.commands and not preset.statements and self._heard(message).corrects
         except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
             return False
+
+    def _keeps(self, message: str) -> bool:
+        preset = self.memory.preset
+        return preset.unasked or (preset.commands and bool(self._heard(message)))
+
+    def _heard(self, message: str) -> Heard:
+        """What a message is to the memory, the same from its first step to its last."""
+        heard = self.heard.get(message)
+        if heard is None:
+            heard = self.memory.remembering.heard(message)
+            self.heard.clear()
+            self.heard[message] = heard
+        return heard
 
     def _restated(self, message: str, *, turn_id: str) -> MemoryReply:
         if self.private is not None:
             return self._not_kept()
-        step = self.memory.remembering.turn(Said(turn_id=turn_id, question=message, at=self.memory.clock()))
+        step = self.memory.remembering.kept(Said(turn_id=turn_id, question=message, at=self.memory.clock()))
         return self._confirmation(step)
 
     def _forgotten(self, shown: Turn | None, *, words: bool) -> MemoryReply:
@@ -236,18 +263,28 @@ class RememberingChat:
         if self.private is not None:
             return replace(step, status="skipped", detail=self.why_private)
         try:
-            keeps = self.memory.remembering.keeps(message)
+            keeps = self._keeps(message)
         except AthenaError as error:  # it is tried again after the answer, and at the next start
             return replace(step, status="failed", detail=str(error))
         if not keeps:
-            why = NOTHING_ASKED if preset.commands else NOTHING_KEPT
+            why = NOTHING_ASKED if preset.commands else self._why_nothing
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
         return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))
 
+    def begin(self, turn_id: str) -> None:
+        """A turn is about to be stored: until it is remembered, no other process catches up on it."""
+        if self.private is None:
+            self.in_hand.take(turn_id)
+
+    def give_up(self, turn_id: str) -> None:
+        """It could not be stored."""
+        self.in_hand.leave(turn_id)
+
     def remember(self, turn: FinishedTurn) -> None:
         """Keep of a turn what there is to keep, soon."""
-        if self.private is None and turn.answer.turn_id:
-            self._remember_soon(turn.answer, at=turn.started_at)
+        answer = turn.answer
+        if self.private is None and answer.turn_id:
+            self.after.add(partial(self._finish, answer, at=turn.started_at))
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
@@ -259,22 +296,37 @@ class RememberingChat:
             self.after.add(self._caught_up)
 
     def _caught_up(self) -> None:
-        turns = self.conversations.unremembered(self.memory.user)
-        remembering = self.memory.remembering
-        done = tuple(turn.id for turn in turns if not remembering.keeps(turn.question))
+        remembering, done = self.memory.remembering, []
+        for turn in self.conversations.unremembered(self.memory.user):
+            if remembering.keeps(turn.question):
+                self.after.add(partial(self._finish_left, turn.answer, at=turn.created_at))
+            elif self.in_hand.take(turn.id):
+                done.append(turn.id)
+                self.in_hand.leave(turn.id)
         if done:
-            self.memory.indexes.change(self.memory.user, lambda _: MemoryChanges(remembered=done))
-        for turn in turns:
-            if turn.id not in done:
-                self._remember_soon(turn.answer, at=turn.created_at)
+            changes = MemoryChanges(remembered=tuple(done))
+            self.memory.indexes.change(self.memory.user, lambda _: changes)
 
-    def _remember_soon(self, answer: Answer, *, at: float) -> None:
-        self.after.add(lambda: self._remembered(answer.conversation_id, answer.turn_id, at=at))
+    def _finish_left(self, answer: Answer, *, at: float) -> None:
+        """Remember what another process left, unless that is answering or remembering it at this moment."""
+        if self.in_hand.take(answer.turn_id):
+            self._finish(answer, at=at)
+
+    def _finish(self, answer: Answer, *, at: float) -> None:
+        """Remember a turn that is in hand, and have it no longer."""
+        try:
+            for _ in range(TRIES):
+                try:
+                    return self._remembered(answer.conversation_id, answer.turn_id, at=at)
+                except TurnChanged:  # words of it were forgotten while it was read: it is read again
+                    continue
+        finally:
+            self.in_hand.leave(answer.turn_id)
 
     def _remembered(self, conversation_id: str, turn_id: str, *, at: float) -> None:
         """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since."""
         turn = self._stored(conversation_id, turn_id)
-        if turn is None:
+        if turn is None or turn.remembered:
             return
         answer = turn.answer
         if answer.recalled and answer.mode != "memory":
@@ -284,15 +336,16 @@ class RememberingChat:
         if self.memory.preset.tier == "short_term":
             self.memory.migrate()
         if any(isinstance(item, RememberStep) and item.pending for item in answer.steps):
-            self._note(conversation_id, turn_id, step)
+            self._note(turn_id, step)
 
-    def _note(self, conversation_id: str, turn_id: str, done: RememberStep) -> None:
-        """Put what was done in the place of what was planned, in the turn as it is stored now."""
-        with self.memory.index.lock:  # what is forgotten between the two would come back
-            if (turn := self._stored(conversation_id, turn_id)) is None:
-                return
-            steps = tuple(done if isinstance(item, RememberStep) else item for item in turn.answer.steps)
-            self.conversations.save_turn(conversation_id, replace(turn.answer, steps=steps))
+    def _note(self, turn_id: str, done: RememberStep) -> None:
+        """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""
+
+        def noted(answer: Answer) -> Answer:
+            steps = tuple(done if isinstance(item, RememberStep) else item for item in answer.steps)
+            return replace(answer, steps=steps)
+
+        self.conversations.change_answer(turn_id, noted)
 
     def _stored(self, conversation_id: str, turn_id: str) -> Turn | None:
         """A turn as it is stored now; None where it was deleted."""

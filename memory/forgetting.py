@@ -15,19 +15,26 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
 
 DAY_S = 86_400.0
+SHORT_ID = 8  # letters of an id that may stand for it
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """What would be forgotten: what was meant, and what was made of it."""
+    """What would be forgotten: what was meant, what was made of it, and what cannot be read any more."""
 
     meant: tuple[Memory, ...] = ()
     derived: tuple[Memory, ...] = ()
+    damaged: tuple[str, ...] = ()  # ids
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """All of it."""
+        """All of it that can be read."""
         return (*self.meant, *self.derived)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all of it."""
+        return (*(memory.id for memory in self.memories), *self.damaged)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -40,7 +47,9 @@ class Forgetting:
 
 def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
     """What forgetting these ids would take along; raises `AthenaError` for an unknown one."""
-    meant = [known_memory(index, memory_id) for memory_id in dict.fromkeys(ids)]
+    given = tuple(dict.fromkeys(ids))
+    damaged = tuple(known for known in given if known in index.damaged)
+    meant = [known_memory(index, memory_id) for memory_id in given if memory_id not in damaged]
     gone = {memory.id for memory in meant}
     derived: list[Memory] = []
     more = True
@@ -53,15 +62,20 @@ def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
         derived += made
         gone |= {memory.id for memory in made}
         more = bool(made)
-    return Forgetting(tuple(meant), tuple(derived))
+    return Forgetting(tuple(meant), tuple(derived), damaged)
 
 
 def known_memory(index: UserIndex, memory_id: str) -> Memory:
     """The memory of an id, or of the beginning of one; raises `AthenaError` for none and for several."""
     if memory := index.memories.get(memory_id):
         return memory
+    if memory_id in index.damaged:
+        raise AthenaError(
+            f"Memory '{memory_id}' is damaged: it cannot be read.",
+            f"Put back a copy of the data folder, or `athena memory forget {memory_id} --yes`.",
+        )
     found = [known for known in index.memories if memory_id and known.startswith(memory_id)]
-    if len(found) == 1 and len(memory_id) >= 8:
+    if len(found) == 1 and len(memory_id) >= SHORT_ID:
         return index.memories[found[0]]
     raise AthenaError(
         f"No memory '{memory_id}' is kept of '{index.user}'.", "List them with `athena memory list`."
@@ -80,7 +94,7 @@ def older_than(index: UserIndex, days: float, *, now: float) -> list[str]:
 
 def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
     """The rows that go: the memories, who and what only they name; the last side of a dispute has won it."""
-    gone = {memory.id for memory in forgotten.memories}
+    gone = set(forgotten.ids)
     events = [
         MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
         for known in sorted(gone)
@@ -134,3 +148,24 @@ def _named(index: UserIndex, entity_id: str, text: str) -> bool:
     return entity is not None and any(
         normalised(name) in text for name in (entity.name, *entity.aliases) if name
     )
+
+
+def decided(
+    index: UserIndex, forgotten: Forgetting, *, everything: bool, now: float
+) -> tuple[Forgetting, MemoryChanges]:
+    """What is left of it to forget, with what was made of it since it was shown, and the rows that go."""
+    there = {*index.memories, *index.damaged}
+    left = forgetting(index, [known for known in forgotten.ids if known in there])
+    changes = removal(index, left, now=now)
+    if everything:
+        others = (*index.entities, *index.mentions, *index.relations, *index.damaged)
+        changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *others))))
+    return left, changes
+
+
+def no_longer_named(index: UserIndex, memory: Memory, *, by: MemoryChanges) -> tuple[str, ...]:
+    """The ids of what a memory named alone, and does not any more once it is as in these changes."""
+    kept = {item.id for item in (*by.entities, *by.mentions, *by.relations)}
+    kept |= {mention.entity_id for mention in by.mentions}
+    kept |= {end for item in by.relations for end in (item.subject_id, item.object_id)}
+    return tuple(sorted(named_by(index, [memory]) - kept))

@@ -41,6 +41,7 @@ class UserIndex:
         self.lock = threading.RLock()
         self.user = known.user
         self.version = known.version
+        self.damaged = known.damaged  # ids of rows that cannot be read
         self.memories: dict[str, Memory] = {}  # in the order of their creation
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
@@ -76,6 +77,7 @@ class UserIndex:
         self._link(changes.mentions, changes.relations)
         for gone in changes.removed:
             self._remove(gone)
+        self.damaged = tuple(known for known in self.damaged if known not in changes.removed)
         self.version = version
 
     def _put(self, memory: Memory) -> None:

@@ -79,22 +79,40 @@ class Indexes:
 
         Raises `MemoriesChanged` where others are first every time.
         """
+
+        def write(index: UserIndex) -> MemoryChanges:
+            expected = index.version
+            if changes := decide(index):
+                index.follow(changes, version=self.memories.apply(user, changes, expected=expected))
+            return changes
+
+        return self._written(user, write)
+
+    def erase(
+        self, user: str, decide: Callable[[UserIndex], tuple[MemoryChanges, Sequence[str]]]
+    ) -> MemoryChanges:
+        """As `change`, and no file of the store has what is gone or replaced, nor the words beside it."""
+
+        def write(index: UserIndex) -> MemoryChanges:
+            expected = index.version
+            changes, words = decide(index)
+            if changes or words:
+                self.forget_index(user)
+                self.memories.forget(user, changes, words=words, expected=expected)
+            return changes
+
+        return self._written(user, write)
+
+    def _written(self, user: str, write: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
         for left in reversed(range(TRIES)):
             index = self.of(user)
             with index.lock:
-                expected = index.version
-                changes = decide(index)
-                if not changes:
-                    return changes
                 try:
-                    version = self.memories.apply(user, changes, expected=expected)
+                    return write(index)
                 except MemoriesChanged:
                     self.forget_index(user)
                     if not left:
                         raise
-                    continue
-                index.follow(changes, version=version)
-            return changes
         raise MemoriesChanged("Others write to these memories without a pause.", "Try again.")
 
     def forget_index(self, user: str) -> None:

@@ -31,6 +31,11 @@ class Preset:
     depth: int = 0  # of the neighbourhood that is read
     cascade: bool = False  # short-term before long-term, instead of merged by score
 
+    @property
+    def unasked(self) -> bool:
+        """Whether something may be kept of any message, asked for or not."""
+        return self.statements or self.graph or self.questions
+
 
 PRESETS: Mapping[PresetName, Preset] = {
     preset.name: preset

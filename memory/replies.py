@@ -31,6 +31,10 @@ MOST = 20  # memories in a reply
 MOST_SAID = 5  # messages in a reply
 LONGEST = 200  # characters of each
 OFF = "Nothing is remembered: the memory is switched off (ATHENA_MEMORY)."
+ONLY_THIS = (
+    "Only this conversation is remembered, and nothing after it (ATHENA_MEMORY is short_term). To have "
+    "things kept, choose another preset, such as inject."
+)
 ONLY_NAMES = "Only names of what you spoke of are kept. To forget these: athena memory forget --all --yes"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
 SECRETS = (

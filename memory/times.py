@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LEAST_SECONDS = 100_000_000  # of 1973: "2020" is a year, and no time
 DATE_FIX = "Write it as 2026-03-14 or 2026-03-14T09:30."
 
 
@@ -64,20 +66,29 @@ def local_day(seconds: float | None) -> str:
 def read_date(text: str, *, name: str = "date") -> float:
     """The seconds of an ISO date or time: a day means its end; local time unless it says otherwise.
 
-    A bare number is read as seconds since the epoch. Raises `AthenaError`.
+    A number is read as seconds since the epoch, but no small one: that is a year. Raises `AthenaError`.
     """
+    text = text.strip()
     try:
-        if math.isfinite(seconds := float(text)):
-            return round(seconds, 6)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        if len(text.strip()) <= len("2026-03-14"):
+        moment = datetime.fromisoformat(text)
+        if len(text) <= len("2026-03-14"):
             moment += timedelta(days=1, microseconds=-1)
         return in_seconds(moment)
     except (ValueError, OverflowError) as error:  # in the first or last year that there is
+        if (seconds := _number(text)) is not None:
+            return seconds
+        if re.fullmatch(r"\d{4}(?:-\d\d?)?", text):
+            fix = f"Write a day, as {text[:4]}-01-01."
+            raise AthenaError(f"{name} cannot be '{text}': it is no day.", fix) from error
         raise AthenaError(f"{name} cannot be '{text}': it is no date.", DATE_FIX) from error
+
+
+def _number(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return round(seconds, 6) if math.isfinite(seconds) and abs(seconds) >= LEAST_SECONDS else None
 
 
 def in_seconds(moment: datetime) -> float:

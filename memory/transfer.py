@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -37,6 +38,7 @@ from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
+    from memory.indexes import Indexes
 
 FORMAT = 1
 NO_EXPORT = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
@@ -209,6 +211,21 @@ def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
         mentions=tuple(item for item in changes.mentions if item.id not in index.mentions),
         relations=tuple(item for item in changes.relations if item.id not in index.relations),
     )
+
+
+def imported(data: str, *, indexes: Indexes, user: str, now: float) -> int:
+    """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
+    read = read_import(data, user=user, now=now)
+    index = indexes.of(user)
+    with index.lock:
+        read = without_known(read, index)
+    known = {event.id for event in indexes.memories.events(user)}
+    read = replace(
+        read,
+        memories=tuple(indexes.embedded(read.memories)),
+        events=tuple(event for event in read.events if event.id not in known),
+    )
+    return len(indexes.change(user, partial(without_known, read)).memories)
 
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:

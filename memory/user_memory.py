@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
@@ -10,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory import documents, forgetting, graph, recall
-from memory.deciding import Candidate, Deciding, agreed, resolved
+from memory.counting import counts
+from memory.deciding import agreed, resolved
 from memory.extracting import normalised, secrets_in
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
@@ -182,44 +182,24 @@ class UserMemory:
     def history(self, memory_id: str = "") -> Sequence[MemoryEvent]:
         """What was done, oldest first: to one memory, or to all; known of forgotten ones, too."""
         events = self.indexes.memories.events(self.user, memory_id)
-        if memory_id and not events:
-            memory_id = self.get(memory_id).id
-            events = self.indexes.memories.events(self.user, memory_id)
-        return events
+        if events or not memory_id:
+            return events
+        everything = self.indexes.memories.events(self.user)
+        found = {event.memory_id for event in everything if event.memory_id.startswith(memory_id)}
+        if len(found) == 1 and len(memory_id) >= forgetting.SHORT_ID:
+            return [event for event in everything if event.memory_id in found]
+        return self.indexes.memories.events(self.user, self.get(memory_id).id)
 
     def stats(self) -> Mapping[str, Any]:
         """Counts of what is kept."""
-        index = self.index
-        with index.lock:
-            kept = list(index.memories.values())
-            moment = self.moment()
-            live = [memory for memory in kept if moment.sees(memory)]
-            return {
-                "user": self.user,
-                "preset": self.preset.name,
-                "memories": len(live),
-                "history": len(kept) - len(live),
-                "static": len(self.static) + sum(memory.tier == "static" for memory in live),
-                "by_tier": dict(Counter(memory.tier for memory in live)),
-                "by_kind": dict(Counter(memory.kind for memory in live)),
-                "by_category": dict(Counter(memory.category for memory in live)),
-                "pinned": sum(memory.pinned for memory in live),
-                "disputed": sum(bool(memory.disputed) for memory in live),
-                "stale": sum(memory.stale for memory in live),
-                "untrusted": sum(not memory.trusted for memory in live),
-                "entities": len(index.entities),
-                "mentions": len(index.mentions),
-                "relations": len(index.relations),
-                "themes": dict(graph.themes(live)),
-                "threshold": self.threshold,
-            }
+        return counts(self)
 
     # -- changing -----------------------------------------------------------------------------------
 
     def add(self, text: str) -> RememberStep:
         """Keep a text, decided as in a chat: it may replace what it corrects. Raises for a secret."""
         text = well_formed(text).strip()
-        if not text:
+        if not any(map(str.isalnum, text)):
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
         step = self.remembering.added(text)
         if step.secrets:
@@ -231,33 +211,28 @@ class UserMemory:
     def edit(self, memory_id: str, text: str) -> Memory:
         """Say it otherwise; its id stays, its old words are gone. Raises for secrets and static memory."""
         text = well_formed(text).strip()
-        if not text:
+        if not any(map(str.isalnum, text)):
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
         if found := secrets_in(text):
             raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
-        memory, index = self._changeable(memory_id), self.index
-        with index.lock:
-            changes = self.remembering.reworded(known_memory(index, memory.id), text, index)
-            [after] = self.indexes.embedded(changes.memories)
-            kept = {entity.id for entity in changes.entities}
-            kept |= {mention.id for mention in changes.mentions}
-            kept |= {relation.id for relation in changes.relations}
-            kept |= {mention.entity_id for mention in changes.mentions}
-            kept |= {end for item in changes.relations for end in (item.subject_id, item.object_id)}
-            gone = forgetting.named_by(index, [memory]) - kept
+        memory_id = self.changeable(memory_id).id
+
+        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+            memory = known_memory(index, memory_id)  # another process may have forgotten it by now
+            changes = self.remembering.reworded(memory, text, index)
             changes = replace(
                 changes,
-                memories=(after,),
-                events=(self._event("UPDATE", memory.id),),
-                removed=tuple(sorted(gone)),
+                memories=tuple(self.indexes.embedded(changes.memories)),
+                events=(self._event("UPDATE", memory_id),),
+                removed=forgetting.no_longer_named(index, memory, by=changes),
             )
-            self.indexes.memories.forget(self.user, changes)  # no file has the old words
-            self.indexes.forget_index(self.user)
-        return after
+            return changes, ()  # its old words are erased as what is replaced
+
+        return self.indexes.erase(self.user, decide).memories[0]
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
-        return self._replace(self._changeable(memory_id), "PIN", pinned=pinned)
+        return self._replace(self.changeable(memory_id), "PIN", pinned=pinned)
 
     def resolve(self, memory_id: str, *, believe: bool = True) -> None:
         """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
@@ -276,7 +251,7 @@ class UserMemory:
 
     def keep_stale(self, memory_id: str) -> Memory:
         """Keep what its document no longer says: it stands for itself from now on, without that source."""
-        memory = self._changeable(memory_id)
+        memory = self.changeable(memory_id)
         if not memory.stale:
             raise AthenaError(f"Memory '{memory_id}' is not stale.", "There is nothing to decide.")
         sources = tuple(source for source in memory.sources if not source.source)
@@ -288,7 +263,8 @@ class UserMemory:
             raise AthenaError(f"Memory '{memory_id}' is not disputed.", "There is nothing to decide.")
         return memory
 
-    def _changeable(self, memory_id: str) -> Memory:
+    def changeable(self, memory_id: str) -> Memory:
+        """One memory by its id; raises `AthenaError` for static memory, too."""
         memory = self.get(memory_id)
         if memory.tier == "static":
             raise AthenaError(
@@ -333,7 +309,7 @@ class UserMemory:
         if older_than is not None:
             given += forgetting.older_than(index, older_than, now=self.clock())
         if everything:
-            given += list(index.memories)
+            given += [*index.memories, *index.damaged]
         return forgetting.forgetting(index, given)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
@@ -341,17 +317,12 @@ class UserMemory:
 
         With `everything`, the graph goes, too.
         """
-        index = self.index
-        with index.lock:
-            known = [memory.id for memory in forgotten.memories if memory.id in index.memories]
-            left = forgetting.forgetting(index, known)  # with what was made of it since it was shown
-            changes = forgetting.removal(index, left, now=self.clock())
-            if everything:
-                graph_ids = (*index.entities, *index.mentions, *index.relations)
-                changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *graph_ids))))
-            said = left.words if words else ()
-            self.indexes.memories.forget(self.user, changes, words=said)
-            self.indexes.forget_index(self.user)
+
+        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+            left, changes = forgetting.decided(index, forgotten, everything=everything, now=self.clock())
+            return changes, left.words if words else ()
+
+        self.indexes.erase(self.user, decide)
 
     # -- in and out ---------------------------------------------------------------------------------
 
@@ -379,109 +350,45 @@ class UserMemory:
         """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
         from memory import transfer
 
-        read = transfer.read_import(data, user=self.user, now=self.clock())
-        index = self.index
-        with index.lock:
-            read = transfer.without_known(read, index)
-        read = replace(read, memories=tuple(self.indexes.embedded(read.memories)))
-        known = {event.id for event in self.indexes.memories.events(self.user)}
-        events = tuple(event for event in read.events if event.id not in known)
-        changes = self.indexes.change(
-            self.user, lambda index: transfer.without_known(replace(read, events=events), index)
-        )
-        return len(changes.memories)
+        return transfer.imported(data, indexes=self.indexes, user=self.user, now=self.clock())
 
     # -- upkeep -------------------------------------------------------------------------------------
 
     def rate(self, ids: Iterable[str] = ()) -> Sequence[Memory]:
         """Rate memories 1 to 10, all of them or some; those whose rating changed."""
-        from memory.upkeep import rating
+        from memory.upkeep import running
 
-        chosen = [self._changeable(given) for given in ids] or [
-            memory for memory in self.list() if memory.tier != "static"
-        ]
-        found = rating.rated(chosen, now=self.clock(), complete=self.complete)
-        values = {memory.id: memory for memory in found.memories}
-
-        def decide(index: UserIndex) -> MemoryChanges:
-            kept = [
-                replace(index.memories[known], importance=memory.importance, why=memory.why)
-                for known, memory in values.items()
-                if known in index.memories
-            ]
-            return replace(found, memories=tuple(kept)) if kept else MemoryChanges()
-
-        return self.indexes.change(self.user, decide).memories
+        return running.rate(self, ids)
 
     def migrate(self) -> Sequence[Memory]:
         """Move what matters of too many short-term memories to long-term; what moved."""
-        from memory.upkeep import migrating
+        from memory.upkeep import running
 
-        changes = self.indexes.change(self.user, partial(migrating.migrated, now=self.clock()))
-        return [memory for memory in changes.memories if memory.tier == "long_term"]
+        return running.migrate(self)
 
     def reflect(self) -> Sequence[Memory]:
         """Reflect on the latest memories; what came of it."""
-        from memory.upkeep import reflecting
+        from memory.upkeep import running
 
-        made = reflecting.reflect(self.index, complete=self.complete, recall=self._recalled)
-        if made is None:
-            return []
-        return self._made(reflecting.as_memory(made, user=self.user, now=self.clock()))
+        return running.reflect(self)
 
     def plan(self) -> Sequence[Memory]:
         """Plan the rest of the day; the plan takes the place of the one before. Raises without a model."""
-        from memory.upkeep import planning
+        from memory.upkeep import running
 
-        chosen, at = planning.matters_most(self.index), self.clock()
-        if not chosen:
-            raise AthenaError(
-                "There is nothing to plan from.", f"A plan rests on memories above {planning.LEAST}."
-            )
-        goals = planning.make_plan(chosen, complete=self.complete, now=at, zone=self.zone)
-        return self._made(planning.as_memory(goals, chosen, user=self.user, now=at))
+        return running.plan(self)
 
     def summarize(self) -> Sequence[Memory]:
         """Put two lines in the place of the five memories that matter least; the summary, if there is one."""
-        from memory.upkeep import summarizing
+        from memory.upkeep import running
 
-        chosen = summarizing.least_important(self.index)
-        if not chosen:
-            return []
-        text = summarizing.two_lines(chosen, complete=self.complete)
-        changes = summarizing.summarized(chosen, text, now=self.clock(), embed=self.indexes.embedded)
-
-        def decide(index: UserIndex) -> MemoryChanges:
-            same = all(index.memories.get(memory.id) == memory for memory in chosen)
-            return changes if same else MemoryChanges()
-
-        return self.indexes.change(self.user, decide).memories[:1]
+        return running.summarize(self)
 
     def summarize_conversation(self, conversation: Conversation) -> Sequence[Memory]:
         """Keep a past conversation in at most 50 words, its topics as tags; longer again, it is replaced."""
-        from memory.upkeep import summarizing
+        from memory.upkeep import running
 
-        made = summarizing.conversation_summary(
-            conversation, user=self.user, now=self.clock(), complete=self.complete
-        )
-        return self._made(made) if made else []
-
-    def _recalled(self, question: str) -> Sequence[Memory]:
-        return [found.memory for found in self.read(question)[0]]
-
-    def _made(self, memory: Memory) -> Sequence[Memory]:
-        """Keep what was made of other memories, in the place of what was made like it before."""
-        [memory] = self.indexes.embedded([memory])
-
-        def decide(index: UserIndex) -> MemoryChanges:
-            if any(source.memory_id not in {"", *index.memories} for source in memory.sources):
-                return MemoryChanges()  # of something that was forgotten while this was made
-            deciding = Deciding(index, self.clock())
-            deciding.decide(Candidate(memory=memory, single_valued=True))
-            return deciding.changes
-
-        written = self.indexes.change(self.user, decide).memories
-        return [item for item in written if item.id == memory.id]
+        return running.summarize_conversation(self, conversation)
 
     # -- documents and turns ------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -485,7 +486,10 @@ class ChatRecipe:
                 title_of(turn.message), user=self.parts.user, assistant=self.parts.persona.name
             )
             self.conversation_id = begun.info.id
-        turn.turn_id = self.parts.conversations.save_turn(self.conversation_id, turn.outcome)
+        if not turn.turn_id:
+            self._begin(turn, turn.outcome)
+        else:
+            self.parts.conversations.save_turn(self.conversation_id, turn.outcome)
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.conversation_id)
         return turn.outcome
 
@@ -494,9 +498,25 @@ class ChatRecipe:
         try:
             return self._keep(turn, answer)
         except StoreError as error:
+            if self.parts.memory is not None and turn.turn_id:
+                self.parts.memory.give_up(turn.turn_id)
             notices = (*answer.notices, NOT_STORED.format(why=error))
             turn.outcome = replace(turn.finished.answer, notices=notices, turn_id="")
             return turn.outcome
+
+    def _begin(self, turn: RunningTurn, answer: Answer) -> None:
+        """Store a turn for the first time; from before that on the memory knows that it is in hand."""
+        turn_id, memory = str(uuid.uuid4()), self.parts.memory
+        if memory is not None:
+            memory.begin(turn_id)
+        try:
+            turn.turn_id = self.parts.conversations.save_turn(
+                self.conversation_id, replace(answer, turn_id=turn_id)
+            )
+        except BaseException:
+            if memory is not None:
+                memory.give_up(turn_id)
+            raise
 
     def _keep_so_far(self, turn: RunningTurn) -> None:
         """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""

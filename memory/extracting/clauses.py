@@ -33,6 +33,9 @@ _SAME_SUBJECT = re.compile(
     r"|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
     r"|(?:,|;)?\s+(?:and|but)\s+(?:he|she|they)(?=(?:\s+(?:is|are|was|has)|['’](?:s|re))\s)"
 )
+_WHEN_ALONE = re.compile(
+    r"\W*(?:since|from|as of|starting|until|till|in|on|last|next|this)\b[^,;]{1,40}", re.IGNORECASE
+)
 _PLEASE = re.compile(r"[\s,]+(?:please|ok|okay|thanks|thank you)[\s.!?]*$", re.IGNORECASE)
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
@@ -98,7 +101,11 @@ def _split(clause: Clause) -> Iterator[Clause]:
     start = 0
     goes_on = False
     cuts = sorted(
-        [(match.span(), False) for match in _NEXT.finditer(clause.text)]
+        [
+            (match.span(), False)
+            for match in _NEXT.finditer(clause.text)
+            if not _WHEN_ALONE.fullmatch(clause.text, 0, match.start())
+        ]
         + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
     )
     for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:

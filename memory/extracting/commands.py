@@ -7,9 +7,11 @@ A command begins its message ("forget that …"), a question is all of it ("what
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from memory.extracting.clauses import speech
+from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.predicates import statement_data
 from memory.extracting.records import Command, MemoryCommand
@@ -85,51 +87,68 @@ _PATTERNS: tuple[tuple[Command, str], ...] = (
         r"|have you (?:remembered|stored|saved|kept|learned|learnt|noted))"
         r"(?: (?:about|of|from|on) (?:me|myself|us|(?P<query>(?:my|our) .+?)))",
     ),
+    (Command.KNOWN, r"do you (?:still )?(?:remember|recall) (?P<query>my .+?)"),
     (
         Command.KNOWN,
         r"what (?:do you remember|have you (?:remembered|stored|saved|noted)|is in your memory"
-        r"|(?:memories|facts) do you have)"
+        r"|(?:memories|facts|data|information|notes) do you have)"
         rf"{_ABOUT_ME}?|(?:do you (?:know|remember)|who am i|what am i called)(?: (?:me|who i am"
-        rf"|anything about me|my name))?"
+        rf"|anything about me))?"
         rf"|(?:list|print|display|give me)? ?(?:all )?(?:of )?(?:my|your|the) memories(?:{_ABOUT_ME}| of me)?"
         rf"|(?:everything|all|what) you (?:know|remember|have stored){_ABOUT_ME}"
-        r"|(?:do you (?:know|remember)) (?:anything|something)(?: about (?:me|(?P<query>my .+?)))",
+        r"|(?:do you (?:know|remember)|have you (?:remembered|stored|saved|kept)) (?:anything|something)"
+        r"(?: about (?:me|(?P<query>my .+?)))",
     ),
 )  # fmt: skip
 _FORGET = (
     _POLITE + r"(?:forget|(?:delete|erase|remove) (?:the |that |this |my |your |all )*"
-    r"(?:memor(?:y|ies)|notes?|facts?) (?:that|of|about|on|where))"
+    r"(?:memor(?:y|ies)|notes?|facts?) (?:that|of|about|on|where)"
+    r"|(?:delete|erase|remove|drop)(?= what i (?:said|told you|mentioned|wrote)))"
     r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*"
 )
-_OF_THE_SHIP = {"call sign", "callsign", "shift", "units"}
 _CUE = re.compile(
     r"\b(?:remember|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
     r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|i|me|myself|us)\b",
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
+_ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
+_NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
 def asked_of_memory(message: str) -> MemoryCommand | None:
     """The request to the memory that a message is; None for all others, questions to the documents too."""
     text = message.strip()
-    if len(text) > LONGEST or not _CUE.search(text):
+    if len(text) > LONGEST:
         return None
+    spelt = mended(text)
+    command = _asked(spelt.text) if _CUE.search(spelt.text) else None
+    if command is None:
+        return None
+    if not command.query:
+        return command if command.end == 0 else replace(command, start=0, end=0)
     offset = message.find(text)
+    start, end = spelt.place(command.start), spelt.place(command.end)
+    return replace(command, query=text[start:end], start=offset + start, end=offset + end)
+
+
+def _asked(text: str) -> MemoryCommand | None:
+    """The request that a text is, with its places there."""
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
             group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
-            return _command(kind, match, group, offset)
+            if kind is not Command.KNOWN or group is None or not _of_the_ship(match[group]):
+                return _command(kind, match, group)
     if match := _WHAT_IS_MY.fullmatch(text.lower()) or _WHERE_I.fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
         start, end = match.span("query")
-        known = MemoryCommand(Command.KNOWN, text[start:end], offset + start, offset + end)
+        known = MemoryCommand(Command.KNOWN, text[start:end], start, end)
         return known if thing is None or _is_mine(thing) else None
-    return _to_forget(text, offset) or _to_remember(text, offset)
+    return _to_forget(text) or _to_remember(text)
 
 
-def _to_forget(text: str, offset: int) -> MemoryCommand | None:
+def _to_forget(text: str) -> MemoryCommand | None:
     match = _forget().fullmatch(text)
     if not match or reads_as_instruction(text):
         return None
@@ -140,15 +159,15 @@ def _to_forget(text: str, offset: int) -> MemoryCommand | None:
     if asks or _NO_MEMORY.fullmatch(query.lower()) or query.lower().startswith("to "):
         return None
     if _LAST.fullmatch(query.lower()):
-        return MemoryCommand(Command.FORGET, "", offset + start, offset + start)
+        return MemoryCommand(Command.FORGET)
     lead = _ONLY_FOR.match(query.lower())
     cut = lead.end() if lead else 0
     query = query[cut:].rstrip(" ?")
     start += cut
-    return MemoryCommand(Command.FORGET, query, offset + start, offset + start + len(query))
+    return MemoryCommand(Command.FORGET, query, start, start + len(query))
 
 
-def _to_remember(text: str, offset: int) -> MemoryCommand | None:
+def _to_remember(text: str) -> MemoryCommand | None:
     requested = speech()["requested"].match(text)
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0
@@ -157,16 +176,23 @@ def _to_remember(text: str, offset: int) -> MemoryCommand | None:
         return None
     start = begin + match.end()
     query = text[start:].rstrip(" .!?")
-    if not query or re.match(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", query, re.IGNORECASE):
+    said_what = _ANNOUNCED.search(match[0]) is not None  # else "remember when we met" tells nothing
+    if not query or (not said_what and _NO_FACT.match(query)):
         return None
-    return MemoryCommand(Command.REMEMBER, query, offset + start, offset + start + len(query))
+    return MemoryCommand(Command.REMEMBER, query, start, start + len(query))
 
 
-def _command(kind: Command, match: re.Match[str], group: str | None, offset: int) -> MemoryCommand:
+def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCommand:
     if group is None:
         return MemoryCommand(kind)
     start, end = match.span(group)
-    return MemoryCommand(kind, match[group], offset + start, offset + end)
+    return MemoryCommand(kind, match[group], start, end)
+
+
+def _of_the_ship(thing: str) -> bool:
+    """Whether "our …" is something that documents may tell of, and not the user's own."""
+    ours = re.match(r"our (?P<thing>.+)", thing, re.IGNORECASE)
+    return ours is not None and not _is_mine(ours["thing"].lower())
 
 
 @lru_cache(maxsize=1)

@@ -17,13 +17,21 @@ UNKNOWN = 0.0  # since when it was true, of what only says until when it was
 _BEGAN = re.compile(
     r"\b(?:since|as of|starting|moved|moving|move|started|start|began|joined|joining|bought|got|became"
     r"|switched|changed|married|adopted|retired|quit|left|graduated|born|hired|promoted|founded|opened|sold|died"
-    r"|finished|ended|stopped|replaced|installed|upgraded)\b|\b(?:have|has|['’]ve) been\b.*\b(?:past|now)\b"
+    r"|finished|ended|stopped|replaced|installed|upgraded|turned)\b"
+    r"|\b(?:have|has|['’]ve) been\b.*\b(?:past|now)\b"
+    r"|\b(?:have|has|['’]ve|['’]s)\b.*\bfor (?:the (?:past|last) )?(?:[\w ]+ )?"
+    r"(?:days?|weeks?|months?|years?|decades?)\b"
 )
 _FROM = re.compile(r"\bfrom\b")
 _BOUND = re.compile(r"\b(?:until|till|up to|before|by)\b")
 _BETWEEN = r"(?: (?:the|this|next|end|beginning|start|middle|of))*\s*$"
 _BOUND_BEFORE = re.compile(_BOUND.pattern + _BETWEEN)
 _TO = re.compile(r"\s*(?:to|until|till|through|[-–])\s*")
+
+
+def dated(text: str, *, said_at: float, zone: tzinfo = UTC) -> bool:
+    """Whether a text names a date."""
+    return first_interval(text.lower(), datetime.fromtimestamp(said_at, zone)) is not None
 
 
 def validity_of(text: str, *, said_at: float, zone: tzinfo = UTC) -> Validity:

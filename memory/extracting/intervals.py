@@ -28,7 +28,10 @@ _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _SEASON = "|".join(_SEASONS)
 _YEAR = r"(?:19|20)\d\d"
 
-_WILL_BE = re.compile(r"\b(?:will|going to|am|are|is|meet|leave|fly|have|due|until|till|by|next)\b")
+_WILL_BE = re.compile(
+    r"\b(?:will|going to|am|are|is|meet|leave|fly|have|due|until|till|by|next"
+    r"|as of|starting|from)\b"
+)
 _WAS = re.compile(r"\b(?:was|were|did|had|went|saw|got|met|left|flew|read|took|began|[a-z]{3,}ed)\b")
 
 
@@ -179,6 +182,7 @@ _ROWS: tuple[tuple[str, Resolve], ...] = (
     (rf"\bin {_COUNT}(?: from now| time)?\b", _ahead),
     (rf"\b(?:for|over|during|in) the (?:last|past) (?:{_COUNT})\b", _past),
     (rf"\bfor {_COUNT} now\b", _past),
+    (rf"(?<=ve |as )[\w ]*\bfor (?:about |almost |over |more than )?{_COUNT}\b", _past),
     (r"\b(?P<which>last|this|next|current|previous) (?P<unit>week|month|year)\b", _unit),
     (
         r"\b(?P<which>last|next|this|coming|on|since|until|till|by|before|from|starting)(?: on)? "

@@ -28,6 +28,11 @@ _ASIDE = re.compile(r"\([^()\n]{1,60}\)")
 _ASKED = re.compile(r"(?:\A|(?<=[.!?\n]))[ \t]{0,9}(?:please,? )?(?:remember|note|keep in mind) that\s", re.I)
 _DEFINED = re.compile(r"\s*(?:the |an? )?([^\W\d_][\w-]*(?: [a-z][\w-]*){0,2})\s*: +(?=(?:an?|the) |[a-z])")
 _AMOUNT = re.compile(r"(?:about |some |only )?\d[\d.,]*\b")
+_MEASURE = re.compile(
+    r"\d[\d.,]*\s?(?:%|°C|[kMG]?W(?:h)?|[kM]?Pa|[kMG]?Hz|[km]?V|[mk]?A|kg|g|m[²³]?|km|cm|mm|dB\w*|litres?|liters?|l"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|metres?|meters?|degrees?|percent|bytes?|[kKMGT]i?B)"
+    r"(?![\w³²])(?:\s+of\s+(?:the |an? )?)?"
+)
 _GERUND = re.compile(r"(?!ring|string|spring|wing)[a-z]{3,}ing\b")
 _ONLY_IF = re.compile(r"[\s,]*(?:only |just )?(?:if|unless)\b")
 _KINDS = {
@@ -119,10 +124,13 @@ def _verbs(text: str, start: int) -> Iterator[tuple[_Rule, re.Match[str]]]:
 
 def _stated(rule: _Rule, match: re.Match[str], text: str, start: int, last: _Stated | None) -> _Stated | None:
     left = _left(text, start, match.start(), last)
-    right = _clause(text, match.end()) if rule.object == "clause" else _phrase(text, match.end())
+    is_clause = rule.object == "clause"
+    right = _clause(text, match.end()) if is_clause else _measured(text, _phrase(text, match.end()))
     if not left or not right:
         return None
     subject, denied = left
+    if _is_vague(text, subject) or (not is_clause and _is_vague(text, right)):
+        return None
     if _ONLY_IF.match(text, right.end):
         return None
     if rule.object == "thing" and _AMOUNT.match(text, right.start):
@@ -133,6 +141,20 @@ def _stated(rule: _Rule, match: re.Match[str], text: str, start: int, last: _Sta
     if rule.passive:
         subject, right = right, subject
     return _Stated(rule, subject, right, match.start(), match.end(), negated)
+
+
+def _measured(text: str, phrase: _Phrase | None) -> _Phrase | None:
+    """A phrase without the measure it begins with: "58 kg of oxygen" is oxygen, and "58 kg" nothing."""
+    measure = _MEASURE.match(text, phrase.start, phrase.end) if phrase else None
+    if not phrase or not measure:
+        return phrase
+    return _Phrase(measure.end(), phrase.end) if measure.end() < phrase.end else None
+
+
+def _is_vague(text: str, phrase: _Phrase) -> bool:
+    """Whether a phrase names nothing that could be asked for: "a lot of …", "more work"."""
+    head = text[phrase.start : phrase.end].split(" of ")[0].split()[-1]
+    return head.casefold() in grammar()["vague"]
 
 
 # -- phrases -------------------------------------------------------------------------------------------
@@ -179,6 +201,8 @@ def _noun_phrase(tokens: list[re.Match[str]]) -> _Phrase | None:
         tokens = tokens[1:]
     if not tokens or _word(tokens[0]) in words["pronouns"] | words["prepositions"]:
         return None
+    if _GERUND.fullmatch(_word(tokens[0])) and len(tokens) > 1 and _begins_phrase(tokens[1]):
+        return None  # "adding the line": what is done, not a thing
     taken = []
     for token in tokens:
         if _word(token) in words["prepositions"]:
@@ -210,7 +234,7 @@ def _phrase(text: str, start: int) -> _Phrase | None:
         if word in stops | words["verbs"] | words["pronouns"] or not _is_word(token):
             break
         taken.append(token)
-    while taken and _word(taken[-1]) in {"of", "not", "only", "also"} | words["articles"]:
+    while taken and _word(taken[-1]) in {"of", "more", "not", "only", "also"} | words["articles"]:
         taken.pop()
     if not taken or len(taken) > LONGEST_PHRASE or not _has_word(taken) or _word(taken[0]) == "of":
         return None
@@ -255,6 +279,10 @@ def _is_supposed(text: str, start: int, at: int) -> bool:
 
 def _is_named(phrase: _Phrase, names: list[tuple[int, int]]) -> bool:
     return any(start < phrase.end and phrase.start < end for start, end in names)
+
+
+def _begins_phrase(token: re.Match[str]) -> bool:
+    return _word(token) in grammar()["articles"] | {"this", "that", "these"} or token[0].startswith("`")
 
 
 def _is_word(token: re.Match[str]) -> bool:

@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 from functools import lru_cache
 
 from memory.extracting.clauses import Clause, clauses_of, speech
-from memory.extracting.dates import UNKNOWN, validity_of
+from memory.extracting.dates import UNKNOWN, dated, validity_of
 from memory.extracting.entities import entities_in, entity_words
 from memory.extracting.guard import reads_as_instruction, secrets_in
 from memory.extracting.importance import importance_of
@@ -38,7 +38,7 @@ _NOT_THIS = re.compile(
     r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
 )
 _BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
-_DANGLING = re.compile(r"[\s,]+(?:on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
+_DANGLING = re.compile(r"[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
 _VAGUE = re.compile(
     r"(?:it|this|that|them|these|those|him|her|you|us|one|something|anything|nothing|everything|stuff|things"
     r"|there|here|how|what|why|when|where|who|to (?:know|ask|see|understand|find|hear|be able)"
@@ -61,6 +61,48 @@ _OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
 _MEANT = re.compile(r"(?:I meant|make (?:it|that)) ", re.IGNORECASE)
 _TO_DO = re.compile(r"to (?P<object>[a-z].+)")
 _POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
+
+_CALLED = re.compile(r"(?<=\w) [A-Z][\w’'-]+$")
+_ONE_EACH = frozenset(
+    (
+        "wife",
+        "husband",
+        "partner",
+        "girlfriend",
+        "boyfriend",
+        "fiancé",
+        "fiancée",
+        "mother",
+        "father",
+        "mum",
+        "mom",
+    )
+)
+_SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
+_COUNT = (
+    r"(?:about |almost |nearly |over |more than )?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|eleven|twelve|a few|a couple of|several|many)"
+)
+_SO_LONG = re.compile(
+    rf"\s+(?:for {_COUNT} (?:days?|weeks?|months?|years?|decades?)(?: now| already)?"
+    r"|since (?:I|we|he|she|they) (?:was|were|am|are|left|got|became|began|started)\b.*"
+    r"|for (?:a long time|a while|ages|years|as long as .+)|all my life|my whole life|as a child)$"
+)
+_WHEN_FIRST = re.compile(
+    r"(?P<when>(?:since|from|as of|starting|until|till|in|on|last|next|this|yesterday|today|tomorrow|tonight"
+    r"|\w+ (?:days?|weeks?|months?|years?) ago)\b[^,;]{0,40}?),?\s+(?P<rest>(?:I|we|my|our)\b.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IS_NOT_BUT = re.compile(
+    r"(?P<lead>(?:my|our) [^,;]+?) (?:is not|isn['’]t|are not|aren['’]t|was not|wasn['’]t) "
+    r"(?P<wrong>[^,;]+?)[,;] (?:but |rather |it['’]s |it is |they['’]re |they are )+(?P<right>.+)",
+    re.IGNORECASE,
+)
+_APOSTROPHES = {
+    "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
+    "cant": "can't", "havent": "haven't", "hasnt": "hasn't", "wasnt": "wasn't", "arent": "aren't",
+}  # fmt: skip
+_NO_APOSTROPHE = re.compile(rf"\b(?:{'|'.join(_APOSTROPHES)})\b", re.IGNORECASE)
 
 Words = Mapping[str, str | None]
 
@@ -188,19 +230,23 @@ def _tags(text: str, own: tuple[str, ...]) -> tuple[str, ...]:
 def _said(
     clause: Clause, subject: str, before: Statement | None, *, said_at: float, zone: tzinfo
 ) -> _Said | None:
-    text = clause.text
+    text = _spelt_out(clause.text)
     if clause.goes_on and not subject:
         return None
     if clause.by:
         text = f"{clause.by} {text}"
     elif clause.goes_on and not re.match(r"I\b", text):
         text = f"I {text}"
+    text = _date_last(text, said_at=said_at, zone=zone)
     corrects = clause.corrects or bool(_NOT_THIS.match(text) or _MEANT.match(text))
     if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
         return None
     if reads_as_instruction(text) and not clause.asked_for:
         return None
-    said = _by_rule(text, said_at=said_at, zone=zone) or _attribute(text, asked_for=clause.asked_for)
+    undated = _undated(text, said_at=said_at, zone=zone)
+    said = _by_rule(text, said_at=said_at, zone=zone)
+    said = said or (_by_rule(undated, said_at=said_at, zone=zone) if undated != text else None)
+    said = said or _attribute(text, asked_for=clause.asked_for)
     if said and clause.goes_on and said.subject == USER:
         said = replace(said, subject=subject)
     if said:
@@ -208,6 +254,38 @@ def _said(
     if corrects:
         said = _correction(text, before, corrects=clause.corrects)
     return said or (_fact(text) if clause.asked_for else None)
+
+
+def _spelt_out(text: str) -> str:
+    """With the apostrophes that hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
+    text = _NO_APOSTROPHE.sub(lambda match: _APOSTROPHES[match[0].casefold()], text)
+    if match := _IS_NOT_BUT.fullmatch(text):
+        return f"{match['lead']} is {match['right']}, not {match['wrong']}"
+    return text
+
+
+def _date_last(text: str, *, said_at: float, zone: tzinfo) -> str:
+    """With the date after what it is of: "since May I live in Graz" is "I live in Graz since May"."""
+    match = _WHEN_FIRST.fullmatch(text)
+    if not match or not dated(match["when"], said_at=said_at, zone=zone):
+        return text
+    when = match["when"]
+    return f"{match['rest']} {when[0].lower()}{when[1:]}"
+
+
+def _undated(text: str, *, said_at: float, zone: tzinfo) -> str:
+    """Without since when, until when or for how long."""
+    text = _SO_LONG.sub("", text)
+    when = validity_of(text, said_at=said_at, zone=zone)
+    return text if when.start is None or when.end is None else _without(text, when.start, when.end)
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """Without a date, and without the words that led to it."""
+    head = text[:start].rstrip()
+    while (cut := _DANGLING.sub("", head)) != head:
+        head = cut
+    return head + text[end:]
 
 
 def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> _Said | None:
@@ -268,26 +346,31 @@ def _subject(words: Words, text: str) -> str:
     who = words.get("who") or "I"
     if who in ("I", "we", "We") or who.startswith(("every", "Every")):
         return USER
-    if possessed := _POSSESSED.fullmatch(who):
+    called = _CALLED.search(who)
+    if possessed := _POSSESSED.fullmatch(_CALLED.sub("", who)):
         thing = possessed["thing"].casefold()
-        return f"{USER}'s {thing}" if thing in _belongings() else ""
+        if thing not in _belongings():
+            return ""
+        several = called is not None and thing not in _ONE_EACH  # "my friend Ada" is not "my friend Bob"
+        return f"{USER}'s {thing}{called[0].casefold() if called and several else ''}"
     people = [entity for entity in entities_in(text) if entity.kind is EntityKind.PERSON]
     return next((one.normalised for one in people if who in (one.name, one.name.split()[0])), "")
 
 
 def _object(text: str, *, keep_date: bool, said_at: float, zone: tzinfo) -> tuple[str, str, bool]:
     """The object of a statement, what it replaces, and whether it is denied."""
-    text = _CUT.sub("", _ASIDE.sub(r", \1", text))
+    text = _SO_LONG.sub("", _CUT.sub("", _ASIDE.sub(r", \1", text)))
     replaces = ""
     denied = False
     if match := _BUT_THAT.match(text) or _NOT_THIS.match(text):
         text, replaces = match["object"], normal_object(match["replaces"])
     elif text.startswith("not "):
         text, denied = text[4:], True
-    if not keep_date:
-        when = validity_of(text, said_at=said_at, zone=zone)
-        if when.start is not None and when.end is not None and text[: when.start].strip():
-            text = _DANGLING.sub("", text[: when.start] + text[when.end :])
+    when = validity_of(text, said_at=said_at, zone=zone)
+    if when.start is not None and when.end is not None and text[: when.start].strip():
+        led = _SINCE.search(text, 0, when.start) or _SINCE.match(text, when.start)
+        if led or not keep_date:
+            text = _without(text, when.start, when.end)
     return normal_object(text), replaces, denied
 
 

@@ -80,6 +80,12 @@ class ChatMemory(Protocol):
     def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
         """What a message brings to mind."""
 
+    def begin(self, turn_id: str) -> None:
+        """A turn is about to be stored for the first time, while it is answered: it is this process's."""
+
+    def give_up(self, turn_id: str) -> None:
+        """It could not be stored."""
+
     def planned(self, message: str) -> RememberStep:
         """The step that will follow the answer, as far as it is known before."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -103,6 +103,12 @@ class Conversations(Protocol):
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
         Raises `UnknownConversation`, also where it was deleted while the answer was being written.
+        """
+
+    def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
+        """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone.
+
+        It may be called again where somebody else writes meanwhile.
         """
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:

@@ -7,11 +7,11 @@ A store keeps rows and nothing else. What is remembered, recalled, merged or for
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from pipeline.errors import MemoriesChanged
+from pipeline.errors import MemoriesChanged, TurnChanged
 
 Tier = Literal["static", "short_term", "long_term"]
 Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
@@ -147,6 +147,7 @@ class UserMemories:
     entities: tuple[Entity, ...] = ()
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
+    damaged: tuple[str, ...] = ()  # ids of rows that are not as they were written, and left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,15 +160,16 @@ class MemoryChanges:
     relations: tuple[Relation, ...] = ()
     events: tuple[MemoryEvent, ...] = ()
     remembered: tuple[str, ...] = ()  # ids of turns that need not be looked at again
+    rests_on: tuple[tuple[str, str], ...] = ()  # turns that it was read from: ids and questions, as read
     removed: tuple[str, ...] = ()  # ids of memories, entities, mentions and relations
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in self.__slots__)
+        return bool(self.remembered) or self.changes_rows
 
     @property
     def changes_rows(self) -> bool:
         """Whether it does more than to say what was remembered."""
-        return any(getattr(self, name) for name in self.__slots__ if name != "remembered")
+        return any((self.memories, self.entities, self.mentions, self.relations, self.events, self.removed))
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -212,6 +214,9 @@ class Memories(Protocol):
     def users(self) -> list[str]:
         """All users of whom something is remembered, by name."""
 
+    def users_citing(self, sources: Collection[str]) -> list[str]:
+        """The users of whom a memory comes from one of these documents, by name."""
+
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown. Cheap."""
 
@@ -223,13 +228,16 @@ class Memories(Protocol):
 
         Changes that only say what was `remembered` leave the version as it is: no row of the user's changes.
         Raises `MemoriesChanged` where the version is not `expected`: load and decide again. Writing a second
-        live row of the same user, tier and text raises it, too. Raises ValueError for a row of another user.
+        live row of the same user, tier and text raises it, too. Raises `TurnChanged` where a turn that it
+        `rests_on` is gone or has another question by now, ValueError for a row of another user.
         """
 
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
         """What was done, oldest first; of one memory, or of all."""
 
-    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+    def forget(
+        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+    ) -> None:
         """As `apply`, and then no file of the store holds a byte of what was removed.
 
         `words` are overwritten in place in all turns (messages, answers, steps, prompts) and titles of this
@@ -257,3 +265,10 @@ def check_user(user: str, changes: MemoryChanges) -> None:
 def changed_meanwhile(user: str) -> MemoriesChanged:
     """The error for a change that was decided on older rows."""
     return MemoriesChanged(f"The memories of '{user}' were changed by somebody else meanwhile.", "Try again.")
+
+
+def turn_changed() -> TurnChanged:
+    """The error for what was read from a turn that is not as it was read any more."""
+    return TurnChanged(
+        "What was said was deleted or forgotten meanwhile: nothing is kept of it.", "Say it again."
+    )

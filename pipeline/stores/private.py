@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.answer import Answer
@@ -95,6 +95,16 @@ class PrivateConversations:
                 if any(turn.id == turn_id for turn in kept.turns):
                     return id_
         raise unknown_turn(turn_id)
+
+    def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
+        """Keep what `change` makes of a turn's answer; nothing where it is gone."""
+        with self._lock:
+            for id_, kept in self._kept.items():
+                turns = (
+                    replace(turn, answer=change(turn.answer)) if turn.id == turn_id else turn
+                    for turn in kept.turns
+                )
+                self._kept[id_] = replace(kept, turns=tuple(turns))
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.errors import MemoriesChanged
+from pipeline.errors import MemoriesChanged, TurnChanged
 from pipeline.messages import Message
 from pipeline.steps.records import CondenseStep, PromptStep
 from pipeline.stores.conversations import Conversations, answer_json
@@ -254,6 +254,56 @@ def test_a_deleted_conversation_leaves_no_source_that_names_it(stored: Stored) -
     assert loaded.memories[0].sources == (replace(sources[0], turn_id=""), sources[1])
     assert (loaded.mentions[0].turn_id, loaded.relations[0].turn_id) == ("", "")
     assert loaded.version > before
+
+
+def test_what_rests_on_a_turn_is_void_once_that_is_gone_or_says_something_else(stored: Stored) -> None:
+    conversation = stored.conversations.create(user="ann").info.id
+    said = "I live in Bonn. I like tea."
+    turn = stored.conversations.save_turn(conversation, answer(said))
+    changes = adding(memory("I like tea."), rests_on=((turn, said),), remembered=(turn,))
+    with pytest.raises(TurnChanged):  # it is not his
+        stored.memories.apply("bob", adding(memory(user="bob"), rests_on=((turn, said),)))
+    stored.memories.forget("ann", MemoryChanges(), words=["I live in Bonn."])
+    with pytest.raises(TurnChanged):
+        stored.memories.apply("ann", changes)
+    now = stored.conversations.get(conversation).turns[0].question
+    stored.memories.apply("ann", replace(changes, rests_on=((turn, now),), remembered=()))
+    before = stored.memories.version("ann")
+    stored.conversations.delete(conversation)
+    with pytest.raises((TurnChanged, MemoriesChanged)):  # whoever decided before the deletion decides again
+        stored.memories.apply("ann", adding(memory("So."), rests_on=((turn, now),)), expected=before)
+    with pytest.raises(TurnChanged):
+        stored.memories.apply("ann", adding(memory("So."), rests_on=((turn, now),)))
+    assert texts(stored.memories.load("ann")) == ["I like tea."]
+
+
+def test_what_was_decided_on_older_rows_forgets_nothing(memories: Memories) -> None:
+    row = memory("It hums.")
+    version = memories.apply("ann", adding(row))
+    memories.apply("ann", adding(replace(row, text="It rattles.")))
+    with pytest.raises(MemoriesChanged):
+        memories.forget("ann", MemoryChanges(removed=(row.id,)), expected=version)
+    assert texts(memories.load("ann")) == ["It rattles."]
+    memories.forget("ann", MemoryChanges(removed=(row.id,)), expected=version + 1)
+    assert texts(memories.load("ann")) == []
+
+
+def test_who_cites_a_document_is_known_without_the_memories(memories: Memories) -> None:
+    memories.apply("ann", adding(memory("A.", sources=(MemorySource(source="fan.md", quote="It hums."),))))
+    memories.apply("bob", adding(memory("B.", user="bob", sources=(MemorySource(turn_id="t"),))))
+    assert memories.users_citing({"fan.md", "pump.md"}) == ["ann"]
+    assert memories.users_citing({"pump.md"}) == []
+    assert memories.users_citing(()) == []
+    assert memories.users_citing({""}) == []
+
+
+def test_an_answer_is_changed_as_it_is_stored_by_then(stored: Stored) -> None:
+    conversation = stored.conversations.create(user="ann").info.id
+    turn = stored.conversations.save_turn(conversation, answer("What is said?", "It hums."))
+    stored.conversations.change_answer(turn, lambda found: replace(found, notices=(found.text,)))
+    (changed,) = stored.conversations.get(conversation).turns
+    assert (changed.answer.text, changed.answer.notices) == ("It hums.", ("It hums.",))
+    stored.conversations.change_answer("gone", lambda found: found)
 
 
 SECRET = 'the safe of "Zoë" opens\nwith 4711'

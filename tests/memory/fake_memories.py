@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,6 +36,13 @@ class FakeMemories:
     def users(self) -> list[str]:
         return sorted(user for user, known in self.of.items() if known.memories or known.entities)
 
+    def users_citing(self, sources: Collection[str]) -> list[str]:
+        cited = {
+            user: {source.source for row in known.memories for source in row.sources}
+            for user, known in self.of.items()
+        }
+        return sorted(user for user, found in cited.items() if found.intersection(sources))
+
     def version(self, user: str) -> int:
         return self.of[user].version if user in self.of else 0
 
@@ -66,8 +73,10 @@ class FakeMemories:
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
         return [event for event in self.happened if event.user == user and memory_id in ("", event.memory_id)]
 
-    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
-        self.apply(user, changes)
+    def forget(
+        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+    ) -> None:
+        self.apply(user, changes, expected=expected)
         self.overwritten += words
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.remember import Said
+from memory.said import Said
 from memory.user_memory import UserMemory
 from tests.memory.conftest import with_preset
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ import pytest
 from memory.after import AfterAnswers
 from memory.chat import RememberingChat
 from memory.documents import Documents
+from memory.extracting import statements_in
+from memory.in_hand import TurnsInHand
 from memory.indexes import Indexes
 from memory.options import MemoryOptions
-from memory.remember import Remembering, Said
+from memory.remember import Remembering
 from memory.replies import MOST
+from memory.said import Said
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.answering.remembering import filled_in, memories_named, named
@@ -46,12 +49,20 @@ class Talk:
     store: EmbeddedStore
     path: Path
 
-    def chat(self, *, preset: str = "inject", private: bool = False, **given: Any) -> Chat:
+    def chat(
+        self,
+        *,
+        preset: str = "inject",
+        private: bool = False,
+        in_hand: TurnsInHand | None = None,
+        **given: Any,
+    ) -> Chat:
         """A new conversation; `finish` does what is left for after its answers."""
         memory = replace(self.memory, options=self.memory.options.but(memory=preset))
         self.after = AfterAnswers(background=False)
         apart = PrivateConversations() if private else None
-        remembering = RememberingChat(memory, self.conversations, self.after, private=apart)
+        in_hand = in_hand or TurnsInHand()
+        remembering = RememberingChat(memory, self.conversations, self.after, private=apart, in_hand=in_hand)
         return make_chat(self.store, self.conversations, memory=remembering, **given)
 
     def finish(self) -> None:
@@ -71,6 +82,12 @@ def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
     yield Talk(UserMemory(indexes, "local", options=options), conversations, manual, path)
     memories.close()
     conversations.close()
+
+
+def another_process(talk: Talk) -> UserMemory:
+    """The same memory as another process has it: with an index of its own."""
+    encoder = FakeEncoder()
+    return replace(talk.memory, indexes=Indexes(talk.memory.indexes.memories, encoder=lambda: encoder))
 
 
 def test_what_is_recalled_stands_between_history_and_sources_and_is_stored_by_id(talk: Talk) -> None:
@@ -346,19 +363,24 @@ def test_a_note_on_a_turn_brings_no_forgotten_word_back(talk: Talk, monkeypatch:
     chat = talk.chat(preset="agent")
     chat.answer("I live in Bonn.")
     forgetting: list[threading.Thread] = []
-    save = EmbeddedConversations.save_turn
+    change = EmbeddedConversations.change_answer
+    other = another_process(talk)
 
     def forget() -> None:
-        talk.memory.forget(talk.memory.forgetting(everything=True))
+        other.forget(other.forgetting(everything=True))
 
-    def forget_and_save(conversations: EmbeddedConversations, conversation_id: str, answer: Answer) -> str:
-        if not forgetting:
+    def forget_and_change(
+        conversations: EmbeddedConversations, turn_id: str, noted: Callable[[Answer], Answer]
+    ) -> None:
+        def forget_meanwhile(answer: Answer) -> Answer:
             forgetting.append(threading.Thread(target=forget))
             forgetting[0].start()
-            forgetting[0].join(0.5)
-        return save(conversations, conversation_id, answer)
+            forgetting[0].join(0.2)
+            return noted(answer)
 
-    monkeypatch.setattr(EmbeddedConversations, "save_turn", forget_and_save)
+        change(conversations, turn_id, forget_meanwhile)
+
+    monkeypatch.setattr(EmbeddedConversations, "change_answer", forget_and_change)
     talk.finish()
     forgetting[0].join(10)
     assert talk.texts() == []
@@ -413,3 +435,112 @@ def test_only_what_shares_most_words_is_forgotten_by_a_search(talk: Talk) -> Non
         talk.memory.add(f"the probe {number} flies around planet{number}")
     found = talk.memory.forgetting(search="planet2")
     assert [item.text for item in found.memories] == ["the probe 2 flies around planet2"]
+
+
+# -- two processes at once ----------------------------------------------------------------------------
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None]) -> None:
+    """Let something happen once between a decision and its write."""
+    apply, done = EmbeddedMemories.apply, []
+
+    def first_do(memories: EmbeddedMemories, *given: Any, **named: Any) -> int:
+        if not done:
+            done.append(True)
+            do()
+        return apply(memories, *given, **named)
+
+    monkeypatch.setattr(EmbeddedMemories, "apply", first_do)
+
+
+def test_a_conversation_that_is_deleted_while_it_is_read_leaves_nothing(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = talk.chat(preset="graph")
+    chat.answer("I live in Bonn with Clara Weber.")
+    meanwhile(monkeypatch, lambda: talk.conversations.delete(chat.recipe.conversation_id))
+    talk.finish()
+    index = talk.memory.index
+    assert (index.memories, index.entities, index.mentions, index.relations) == ({}, {}, {}, {})
+
+
+def test_words_that_are_forgotten_while_they_are_read_are_not_kept(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = another_process(talk)
+    (known,) = other.add("I live in Bonn.").added
+    chat = talk.chat(preset="agent")
+    chat.answer("I work at Acme. By the way, I live in Bonn.")
+    meanwhile(monkeypatch, lambda: other.forget(other.forgetting([known])))
+    talk.finish()
+    assert not any("Bonn" in text for text in talk.texts())
+    assert any("Acme" in text for text in talk.texts())
+    assert "Bonn" not in repr(chat.turns)
+
+
+def test_a_turn_that_another_process_has_in_hand_is_left_to_it(talk: Talk, tmp_path: Path) -> None:
+    first, second = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
+    talk.chat(preset="agent", in_hand=first).answer("I live in Bonn.")  # and it is not remembered yet
+    (turn,) = talk.conversations.unremembered("local")
+    chat = talk.chat(preset="agent", in_hand=second)
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    talk.finish()
+    assert talk.texts() == []
+    assert talk.conversations.unremembered("local") == [turn]
+    first.leave(turn.id)  # as a process that is killed
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    talk.finish()
+    assert "I live in Bonn" in talk.texts()
+    assert [*(tmp_path / "in_hand").iterdir()] == []
+
+
+def test_a_turn_is_in_hand_from_before_it_is_stored_until_it_is_remembered(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    in_hand, other = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
+    save, tried = EmbeddedConversations.save_turn, []
+
+    def seen(conversations: EmbeddedConversations, conversation_id: str, answer: Answer) -> str:
+        tried.append(other.take(answer.turn_id))
+        return save(conversations, conversation_id, answer)
+
+    monkeypatch.setattr(EmbeddedConversations, "save_turn", seen)
+    answer = talk.chat(preset="agent", in_hand=in_hand).answer("I live in Bonn. What feeds the cabin fan?")
+    assert tried == [False]
+    assert not other.take(answer.turn_id)
+    talk.finish()
+    assert other.take(answer.turn_id)
+
+
+def test_a_message_is_cut_into_statements_once(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk.chat().answer("remember that my callsign is Foxtrot")
+    cut: list[str] = []
+
+    def counted(message: str, **given: Any) -> Any:
+        cut.append(message)
+        return statements_in(message, **given)
+
+    monkeypatch.setattr("memory.remember.statements_in", counted)
+    answer = talk.chat().answer("Tell me what feeds the cabin fan.")
+    assert answer.mode == "quote"
+    assert len(cut) == 1
+    cut.clear()
+    assert talk.chat().answer("Actually, my callsign is Tango.").mode == "memory"
+    assert len(cut) == 1
+
+
+def test_the_same_message_is_read_anew_in_the_next_turn(talk: Talk) -> None:
+    talk.chat().answer("remember that my callsign is Foxtrot")
+    chat = talk.chat()
+    assert chat.answer("My callsign is Tango.").mode == "memory"
+    assert chat.answer("My callsign is Tango.").mode != "memory"
+
+
+@pytest.mark.parametrize(
+    ("preset", "says"), [("none", "switched off"), ("short_term", "Only this conversation")]
+)
+def test_a_preset_that_keeps_nothing_says_which(talk: Talk, preset: str, says: str) -> None:
+    answer = talk.chat(preset=preset).answer("Remember that my callsign is Foxtrot.")
+    assert says in answer.text
+    assert ("switched off" in step_of(answer.steps, RememberStep).detail) == (preset == "none")
+    assert talk.texts() == []

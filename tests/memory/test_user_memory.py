@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
+from memory.indexes import Indexes
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, MemoriesChanged, StoreError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
@@ -313,3 +315,52 @@ def test_what_another_model_embedded_is_found_although_nothing_can_be_written(
     memories.apply("local", MemoryChanges(memories=(Memory(id="a", user="local", text="Rex is a dog."),)))
     memories.before_apply = full
     assert texts(mine, "dog") == ["Rex is a dog."]
+
+
+# -- two processes at once ----------------------------------------------------------------------------
+
+
+def another_process(mine: UserMemory) -> UserMemory:
+    """The same memory with an index of its own."""
+    encoder = mine.indexes.encoder
+    return replace(mine, indexes=Indexes(mine.indexes.memories, encoder=lambda: encoder))
+
+
+def test_an_edit_brings_nothing_back_that_another_process_forgets(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    (known,) = mine.add("My sister Clara plays the cello.").added
+    other = another_process(mine)
+    memories.before_apply = lambda: other.forget(other.forgetting([known]))
+    with pytest.raises(AthenaError, match="No memory"):
+        mine.edit(known, "My sister Clara plays the viola.")
+    assert mine.list() == []
+    assert (memories.of["local"].memories, memories.of["local"].mentions) == ((), ())
+
+
+def test_what_another_process_edits_is_forgotten_as_it_is_then(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    (known,) = mine.add("My sister Clara plays the cello.").added
+    other = another_process(mine)
+    memories.before_apply = lambda: other.edit(known, "Paolo plays the viola.") and None
+    mine.forget(mine.forgetting([known]))
+    assert mine.list() == []
+    assert memories.of["local"].entities == ()
+    assert "Paolo plays the viola." in memories.overwritten
+
+
+@pytest.mark.parametrize("write", ["pin", "used"])
+def test_no_upkeep_brings_back_what_another_process_forgets(
+    mine: UserMemory, memories: FakeMemories, write: str
+) -> None:
+    (known,) = mine.add("My sister Clara plays the cello.").added
+    other = another_process(mine)
+    memories.before_apply = lambda: other.forget(other.forgetting([known]))
+    with suppress(AthenaError):
+        match write:
+            case "pin":
+                mine.pin(known)
+            case "used":
+                mine.used([known])
+    assert mine.list() == []

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, transaction
+from pipeline.stores.embedded.schema import MENTION_CHECKED, RELATION_CHECKED, SOURCE_CHECKED
 from pipeline.words import well_formed
 
 _INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
@@ -37,7 +38,14 @@ _INSERT = """
     INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
 """
 
+
 # Memories outlive the conversation that they come from; what they say of it then names no turn.
+def _still_sound(checked: str) -> str:
+    """A row's checksum once it names no turn; one that was not sound stays so."""
+    left = checked.replace("turn_id", "''")
+    return f"CASE WHEN checksum IS checksum({checked}) THEN checksum({left}) ELSE checksum END"
+
+
 _TURNS_OF = "SELECT id FROM turn WHERE conversation_id = ?1"
 _LEAVE_MEMORIES = (
     f"""
@@ -47,9 +55,14 @@ _LEAVE_MEMORIES = (
         UNION SELECT user FROM relation WHERE turn_id IN ({_TURNS_OF})
     )
     """,
-    f"UPDATE memory_source SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",
-    f"UPDATE mention SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",
-    f"UPDATE relation SET turn_id = '' WHERE turn_id IN ({_TURNS_OF})",
+    *(
+        f"UPDATE {table} SET turn_id = '', checksum = {_still_sound(checked)} WHERE turn_id IN ({_TURNS_OF})"
+        for table, checked in (
+            ("memory_source", SOURCE_CHECKED),
+            ("mention", MENTION_CHECKED),
+            ("relation", RELATION_CHECKED),
+        )
+    ),
 )
 
 
@@ -165,6 +178,14 @@ class EmbeddedConversations:
         if row is None:
             raise unknown_turn(turn_id)
         return str(row[0])
+
+    def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
+        """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone."""
+        with self._pool.borrow() as connection, transaction(connection):
+            row = connection.execute(f"{_TURN} WHERE turn.id = ?", (turn_id,)).fetchone()
+            if row is not None:
+                changed = answer_json(change(_turn(*row).answer))
+                connection.execute("UPDATE turn SET answer = ? WHERE id = ?", (changed, turn_id))
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""

@@ -68,6 +68,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         try:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
+            connection.create_function("checksum", -1, checksum, deterministic=True)
             _migrate(connection, path)
         except BaseException as error:
             connection.close()
@@ -237,7 +238,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the file to the newest version, one transaction a step."""
     if _version(connection, path) == len(MIGRATIONS):
         return
-    connection.create_function("checksum", -1, checksum, deterministic=True)
     with transaction(connection):
         for number in range(_version(connection, path), len(MIGRATIONS)):  # again: now nobody else can
             for statement in MIGRATIONS[number]:

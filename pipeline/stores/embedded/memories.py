@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pipeline.notices import notices
 from pipeline.stores.embedded import erasing
+from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
 from pipeline.stores.embedded.memory_rows import (
     ENTITY,
@@ -19,6 +21,9 @@ from pipeline.stores.embedded.memory_rows import (
     MENTION,
     RELATION,
     SOURCE,
+    STORED,
+    Stored,
+    damaged_text,
     read_entity,
     read_event,
     read_memory,
@@ -26,6 +31,7 @@ from pipeline.stores.embedded.memory_rows import (
     read_relation,
     read_source,
 )
+from pipeline.stores.embedded.schema import SEAL_MEMORIES
 from pipeline.stores.erasing import Erasing, written_forms
 from pipeline.stores.memories import (
     Entity,
@@ -40,9 +46,12 @@ from pipeline.stores.memories import (
     changed_meanwhile,
     check_user,
     text_hash,
+    turn_changed,
 )
+from pipeline.words import counted
 
 _TABLES = ("memory", "entity", "mention", "relation")
+_Row = TypeVar("_Row")
 
 
 def _insert(table: str, columns: Sequence[str], *, or_: str = "ABORT") -> str:
@@ -75,6 +84,15 @@ class EmbeddedMemories:
         with self._pool.borrow() as connection:
             return [name for (name,) in connection.execute(f"{union} ORDER BY user").fetchall()]
 
+    def users_citing(self, sources: Collection[str]) -> list[str]:
+        """The users of whom a memory comes from one of these documents, by name."""
+        query = """
+            SELECT DISTINCT user FROM memory_source
+            WHERE source <> '' AND source IN (SELECT value FROM json_each(?)) ORDER BY user
+        """
+        with self._pool.borrow() as connection:
+            return [name for (name,) in connection.execute(query, (json.dumps([*sources]),)).fetchall()]
+
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
         with self._pool.borrow() as connection:
@@ -82,21 +100,27 @@ class EmbeddedMemories:
 
     def load(self, user: str) -> UserMemories:
         """All rows of a user, history included, as of one moment, the oldest first."""
-        with self._pool.borrow() as connection, snapshot(connection):
+        with self._pool.borrow() as connection, snapshot(connection), damaged_text(connection):
             version = _version(connection, user)
-            sources = _sources(connection, user)
-            memories = connection.execute(_select("memory", MEMORY), (user,)).fetchall()
-            entities = connection.execute(_select("entity", ENTITY), (user,)).fetchall()
-            mentions = connection.execute(_select("mention", MENTION), (user,)).fetchall()
-            relations = connection.execute(_select("relation", RELATION), (user,)).fetchall()
-            return UserMemories(
-                user=user,
-                version=version,
-                memories=_by_time((read_memory(row, sources) for row in memories), "created_at"),
-                entities=_by_time(map(read_entity, entities), "name"),
-                mentions=_by_time((read_mention(row) for row in mentions), "at"),
-                relations=_by_time((read_relation(row) for row in relations), "at"),
-            )
+            reading = _Reading(connection, user)
+            sources = reading.sources()
+            memories = reading.rows("memory", lambda row: read_memory(row, sources))
+            entities = reading.rows("entity", read_entity)
+            mentions = reading.rows("mention", read_mention)
+            relations = reading.rows("relation", read_relation)
+        damaged = tuple(dict.fromkeys(reading.damaged))
+        if damaged:
+            found = counted(len(damaged), "damaged row")
+            notices.warning("Left out of the memories of '%s': %s. Run `athena doctor`.", user, found)
+        return UserMemories(
+            user=user,
+            version=version,
+            memories=_by_time((row for row in memories if row.id not in damaged), "created_at"),
+            entities=_by_time(entities, "name"),
+            mentions=_by_time(mentions, "at"),
+            relations=_by_time(relations, "at"),
+            damaged=damaged,
+        )
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
@@ -111,13 +135,15 @@ class EmbeddedMemories:
             rows = connection.execute(query, (user, memory_id)).fetchall()
             return [read_event(row) for row in rows]
 
-    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+    def forget(
+        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+    ) -> None:
         """As `apply`, and then no file of the store holds a byte of it; raises `ErasureIncomplete`."""
         check_user(user, changes)
         with self._pool.borrow() as connection:
             with _writing(connection, user):
                 gone = [*_texts(connection, user, changes), *written_forms(words)]
-                _write(connection, user, changes, expected=None)
+                _write(connection, user, changes, expected=expected)
                 _overwrite(connection, user, Erasing.of(words))
                 erasing.begin(connection)
             erasing.finish(connection, self._path, gone, wait_s=self._erasing_wait_s)
@@ -147,6 +173,7 @@ def _write(connection: sqlite3.Connection, user: str, changes: MemoryChanges, *,
     version = _version(connection, user)
     if expected is not None and expected != version:
         raise changed_meanwhile(user)
+    _check_turns(connection, user, changes)
     connection.executemany(
         """
         UPDATE turn SET remembered = 1
@@ -163,12 +190,25 @@ def _write(connection: sqlite3.Connection, user: str, changes: MemoryChanges, *,
         connection.executemany(f"DELETE FROM {table} WHERE user = ? AND id = ?", [*replaced, *removed])
     for row in changes.rows:
         _insert_row(connection, row)
+    for table, seal in SEAL_MEMORIES.items():
+        column = "owner" if table == "memory_source" else "id"
+        connection.executemany(f"{seal} WHERE user = ? AND {column} = ?", replaced)
     connection.executemany(
         _insert("memory_event", EVENT, or_="IGNORE"),
         [{name: getattr(event, name) for name in EVENT} for event in changes.events],
     )
     connection.execute("INSERT OR REPLACE INTO memory_user VALUES (?, ?)", (user, version + 1))
     return version + 1
+
+
+def _check_turns(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> None:
+    query = """
+        SELECT question FROM turn JOIN conversation ON conversation.id = conversation_id
+        WHERE turn.id = ? AND user = ?
+    """
+    for turn_id, question in changes.rests_on:
+        if connection.execute(query, (turn_id, user)).fetchone() != (question,):
+            raise turn_changed()
 
 
 _INSERT_MEMORY = _insert("memory", [*MEMORY, "hash"])
@@ -201,13 +241,37 @@ def _source_rows(memory: Memory) -> Iterator[dict[str, Any]]:
         yield place | {name: getattr(source, name) for name in SOURCE}
 
 
-def _sources(connection: sqlite3.Connection, user: str) -> dict[str, list[MemorySource]]:
-    """The sources of all of a user's memories, by memory."""
-    query = f"{_select('memory_source', ['owner', *SOURCE])} ORDER BY owner, position"
-    found: dict[str, list[MemorySource]] = defaultdict(list)
-    for owner, *source in connection.execute(query, (user,)).fetchall():
-        found[owner].append(read_source(source))
-    return found
+class _Reading:
+    """One reading of a user's rows; those that are not as they were written are left out, and noted."""
+
+    def __init__(self, connection: sqlite3.Connection, user: str) -> None:
+        self._connection, self._user = connection, user
+        self.damaged: list[str] = []  # ids
+
+    def rows(self, table: str, read: Callable[[Stored], _Row]) -> list[_Row]:
+        """The sound rows of a table."""
+        found = []
+        for row in self._stored(table):
+            try:
+                found.append(read(row))
+            except Damaged:
+                self.damaged.append(str(row[STORED[table].index("id")]))
+        return found
+
+    def sources(self) -> dict[str, list[MemorySource]]:
+        """The sources of all memories, by memory; a memory with a damaged one is damaged."""
+        found: dict[str, list[MemorySource]] = defaultdict(list)
+        owner = STORED["memory_source"].index("owner")
+        for row in self._stored("memory_source", order=" ORDER BY owner, position"):
+            try:
+                found[row[owner]].append(read_source(row))
+            except Damaged:
+                self.damaged.append(str(row[owner]))
+        return found
+
+    def _stored(self, table: str, *, order: str = "") -> list[Stored]:
+        query = _select(table, STORED[table]) + order
+        return self._connection.execute(query, (self._user,)).fetchall()
 
 
 def _by_time(rows: Iterable[Any], name: str) -> tuple[Any, ...]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import StoreError
-from pipeline.stores.embedded.checksums import checksum
 from pipeline.stores.embedded.conversations import drop_damaged_turns
 from pipeline.stores.embedded.database import (
     BUSY_TIMEOUT_S,
@@ -26,7 +25,12 @@ from pipeline.stores.embedded.database import (
 from pipeline.stores.embedded.examining import damaged_documents
 from pipeline.stores.embedded.memory_rows import drop_damaged_memories
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS, MIGRATIONS
+from pipeline.stores.embedded.schema import (
+    CHECKSUM_COLUMNS,
+    COUNT_TURNS,
+    MEMORY_CHECKSUM_COLUMNS,
+    MIGRATIONS,
+)
 
 _TABLES = """
     SELECT name FROM sqlite_master
@@ -38,7 +42,7 @@ _LOST = """
     WHERE document NOT IN (SELECT number FROM document) AND json_valid(metadata)
           AND json_extract(metadata, '$.source') IS NOT NULL
 """
-_LEFT_BEHIND = ("lexical", "writer.lock", "writer.pid")
+_LEFT_BEHIND = ("lexical", "writer.lock", "writer.pid", "in_hand")
 _LEAP_AFTER = 256  # rows in a row that cannot be read, after which ever more are left out at once
 
 
@@ -91,8 +95,10 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
     with transaction(new):
         for (table,) in new.execute(_TABLES).fetchall():
             _copy_table(damaged, new, table)
-        if damaged.execute("PRAGMA user_version").fetchone()[0] <= MIGRATIONS.index(CHECKSUM_COLUMNS):
-            _add_checksums(new)
+        version = damaged.execute("PRAGMA user_version").fetchone()[0]
+        for migration in (CHECKSUM_COLUMNS, MEMORY_CHECKSUM_COLUMNS):
+            if version <= MIGRATIONS.index(migration):
+                _add_checksums(new, migration)
         lost = _drop_damaged(new)
         _drop_orphans(new)
         drop_damaged_turns(new)
@@ -151,10 +157,9 @@ def _last_number(connection: sqlite3.Connection, table: str) -> int:
         return int(pages * size)
 
 
-def _add_checksums(new: sqlite3.Connection) -> None:
+def _add_checksums(new: sqlite3.Connection, migration: Sequence[str]) -> None:
     """Those of a store from before it had any: its rows are taken as they are."""
-    new.create_function("checksum", -1, checksum, deterministic=True)
-    for statement in CHECKSUM_COLUMNS:
+    for statement in migration:
         if statement.lstrip().startswith("UPDATE"):
             new.execute(statement)
 

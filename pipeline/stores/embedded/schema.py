@@ -302,6 +302,35 @@ MEMORY_TABLES = (
 )
 """What is remembered of each user; a user's `version` rises with each change of their rows."""
 
+MEMORY_CHECKED = (
+    "id, user, text, tier, kind, category, origin, tags, importance, why, subject, predicate, object, "
+    "success, pinned, trusted, stale, disputed, valid_at, invalid_at, created_at, expired_at, accessed_at, "
+    "accesses, hash"
+)
+SOURCE_CHECKED = "user, owner, position, turn_id, source, memory_id, part, start, end, quote, file_hash"
+ENTITY_CHECKED = "id, user, name, type, aliases, attributes"
+MENTION_CHECKED = "id, user, entity_id, at, memory_id, turn_id, source"
+RELATION_CHECKED = "id, user, subject_id, label, object_id, at, memory_id, turn_id, source"
+"""What a row's `checksum` is of, in order; a memory's embedding has its own, as it can be made again."""
+
+SEAL_MEMORIES = {
+    "memory": f"""
+        UPDATE memory SET checksum = checksum({MEMORY_CHECKED}),
+            embedding_checksum = checksum(embedding, embedded_by)
+    """,
+    "memory_source": f"UPDATE memory_source SET checksum = checksum({SOURCE_CHECKED})",
+    "entity": f"UPDATE entity SET checksum = checksum({ENTITY_CHECKED})",
+    "mention": f"UPDATE mention SET checksum = checksum({MENTION_CHECKED})",
+    "relation": f"UPDATE relation SET checksum = checksum({RELATION_CHECKED})",
+}
+"""What gives rows their checksums as they are, by table."""
+
+MEMORY_CHECKSUM_COLUMNS = (
+    *(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER" for table in SEAL_MEMORIES),
+    "ALTER TABLE memory ADD COLUMN embedding_checksum INTEGER",
+    *SEAL_MEMORIES.values(),
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
@@ -310,4 +339,5 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     MEMORY_TABLES,
     SHARED_METADATA,
     CHECKSUM_COLUMNS,
+    MEMORY_CHECKSUM_COLUMNS,
 )

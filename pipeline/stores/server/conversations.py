@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from pipeline.answer import Answer
-from pipeline.errors import UnknownConversation
+from pipeline.errors import StoreError, UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import (
     Conversation,
@@ -30,7 +30,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import of_user, stored_answer
+from pipeline.stores.server.turns import TRIES, of_user, stored_answer
 from pipeline.words import well_formed
 
 # Turns in the order in which they were begun.
@@ -103,8 +103,10 @@ class ServerConversations:
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._servers.mongo.database() as database:
-            found = database["turns"].find({"conversation": conversation_id}, {"_id": 1})
+            record = database["conversations"].find_one({"_id": conversation_id}, {"user": 1})
+            found = [*database["turns"].find({"conversation": conversation_id}, {"remembered": 1})]
             turns = [turn["_id"] for turn in found]
+            unread = [turn["_id"] for turn in found if not turn.get("remembered", True)]
             users = database["memories"].distinct("user", {"turns": {"$in": turns}}) if turns else ()
             for user in users:
                 self._memories.leave_turns(user, turns)
@@ -117,6 +119,8 @@ class ServerConversations:
 
         if self._servers.mongo.atomically(change) == 0:
             raise unknown_conversation(conversation_id)
+        if record is not None and unread:  # somebody may be reading one, to remember it
+            self._memories.leave_turns(_user(record), unread, gone=True)
 
     def save_turn(self, conversation_id: str, answer: Answer) -> str:
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
@@ -135,6 +139,19 @@ class ServerConversations:
         if found is None:
             raise unknown_turn(turn_id)
         return str(found["conversation"])
+
+    def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
+        """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone."""
+        with self._servers.mongo.collection("turns") as turns:
+            for _ in range(TRIES):
+                record = turns.find_one({"_id": turn_id})
+                if record is None:
+                    return
+                changed = answer_json(change(_turn(record).answer))
+                unchanged = {"_id": turn_id, "answer": record["answer"]}
+                if turns.update_one(unchanged, {"$set": {"answer": changed}}).matched_count:
+                    return
+        raise StoreError("An answer is being written all the time.", "Try again.")
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from pymongo.database import Database
@@ -25,7 +25,7 @@ from pipeline.stores.server.memory_changes import check_live, commit, settle, se
 from pipeline.stores.server.memory_records import event_of, row_of, user_memories, without_turns
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import mark_remembered
+from pipeline.stores.server.turns import check_turns, mark_remembered
 
 TRIES = 50  # of a write or a read that others' changes get in the way of
 
@@ -52,6 +52,15 @@ class ServerMemories:
         """All users of whom something is remembered, by name."""
         with self._database() as database:
             return sorted(database["memories"].distinct("user", {"gone": False}))
+
+    def users_citing(self, sources: Collection[str]) -> list[str]:
+        """The users of whom a memory comes from one of these documents, by name."""
+        found: set[str] = set()
+        with self._database() as database:
+            for some in chunks([source for source in sources if source]):
+                where = {"gone": False, "row.sources.source": {"$in": some}}
+                found.update(database["memories"].distinct("user", where))
+        return sorted(found)
 
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
@@ -81,16 +90,22 @@ class ServerMemories:
         records.sort(key=lambda record: (record["at"], record["version"], record["number"]))
         return [event_of(record) for record in records]
 
-    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+    def forget(
+        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+    ) -> None:
         """As `apply`, and then no record has a byte of it; what MongoDB's journal keeps is its own affair."""
-        self._write(user, changes, words=words)
+        self._write(user, changes, expected=expected, words=words)
 
-    def leave_turns(self, user: str, turns: Sequence[str]) -> None:
-        """Let no row name these turns: their conversation is about to be deleted."""
+    def leave_turns(self, user: str, turns: Sequence[str], *, gone: bool = False) -> None:
+        """Let no row name these turns: their conversation is about to be deleted.
+
+        Once they are `gone`, it makes a version even where no row names them: whoever has read one of them
+        and has not written yet decides again, and finds it gone.
+        """
         for some in chunks(turns):
             for _ in range(TRIES):
                 try:
-                    self._leave(user, some)
+                    self._leave(user, some, always=gone)
                     break
                 except MemoriesChanged:
                     continue
@@ -101,7 +116,7 @@ class ServerMemories:
         """Give up the connections; the last one in the process to do so closes them."""
         self._servers.close()
 
-    def _leave(self, user: str, turns: Sequence[str]) -> None:
+    def _leave(self, user: str, turns: Sequence[str], *, always: bool) -> None:
         with self._database() as database:
             version = settle(database, user)
             named = {"user": user, "gone": False, "turns": {"$in": [*turns]}}
@@ -111,10 +126,16 @@ class ServerMemories:
             mentions=tuple(row for row in rows if isinstance(row, Mention)),
             relations=tuple(row for row in rows if isinstance(row, Relation)),
         )
-        self._write(user, changes, expected=version)
+        self._write(user, changes, expected=version, always=always)
 
     def _write(
-        self, user: str, changes: MemoryChanges, *, expected: int | None = None, words: Sequence[str] = ()
+        self,
+        user: str,
+        changes: MemoryChanges,
+        *,
+        expected: int | None = None,
+        words: Sequence[str] = (),
+        always: bool = False,
     ) -> int:
         check_user(user, changes)
         self._servers.mongo.ensure_indexes()
@@ -123,7 +144,8 @@ class ServerMemories:
                 version = settle(database, user)
                 if expected not in (None, version):
                     raise changed_meanwhile(user)
-                if not (changes.changes_rows or words):
+                check_turns(database, user, changes.rests_on)
+                if not (changes.changes_rows or words or always):
                     mark_remembered(database, user, [*changes.remembered])
                     return version
                 check_live(database, user, changes)

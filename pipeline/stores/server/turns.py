@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 from pymongo.database import Database
 
 from pipeline.options import DEFAULT_USER
 from pipeline.stores.erasing import Erasing
+from pipeline.stores.memories import turn_changed
 from pipeline.stores.server.mongo import Document, chunks
 
 TRIES = 5  # for a turn that is written meanwhile
@@ -36,6 +38,17 @@ def mark_remembered(database: Database[Document], user: str, turns: list[str]) -
         ids = [turn["_id"] for turn in found if turn["conversation"] in own]
         if ids:
             database["turns"].update_many({"_id": {"$in": ids}}, {"$set": {"remembered": True}})
+
+
+def check_turns(database: Database[Document], user: str, read: Sequence[tuple[str, str]]) -> None:
+    """Raise `TurnChanged` where one of a user's turns is gone, or has another question than was read."""
+    for turn_id, question in read:
+        turn = database["turns"].find_one({"_id": turn_id}, {"question": 1, "conversation": 1})
+        if turn is None or turn["question"] != question:
+            raise turn_changed()
+        asked_in = {"_id": turn["conversation"], **of_user(user)}
+        if database["conversations"].find_one(asked_in, {"_id": 1}) is None:
+            raise turn_changed()
 
 
 def overwrite(database: Database[Document], user: str, words: Erasing) -> None:

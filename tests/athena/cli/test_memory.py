@@ -108,6 +108,22 @@ def test_an_export_is_imported_as_it_was(run: Run) -> None:
     [
         (("list", "--as-of", "someday"), "it is no date"),
         (("search", "tea", "--known-at", "2026-13-01"), "it is no date"),
+        (("list", "--as-of", "2020"), "it is no day. Write a day, as 2020-01-01."),
+        (("list", "--known-at", "2020-05"), "it is no day"),
+        (("list", "--as-of", ""), "it is no date"),
+        (("list", "--known-at", "nan"), "it is no date"),
+        (("search", "???"), "nothing to search for"),
+        (("search", "tea", "--limit", "0"), "greater than or equal to 1"),
+        (("edit", "unknown", ""), "cannot be empty"),
+        (("resolve", "unknown"), "No memory 'unknown'"),
+        (("resolve", "unknown", "--both", "--wrong"), "either one side is wrong"),
+        (("rate", "unknown"), "No memory 'unknown'"),
+        (("forget", "--older-than", "-1"), "greater than or equal to 0"),
+        (("forget", "--search", "?", "--yes"), "nothing to forget"),
+        (("import", "no.json"), "not UTF-8"),
+        (("import", "list.json"), "no export of memories"),
+        (("export", "no/such/folder.json"), "Cannot write"),
+        (("add", "..."), "nothing to remember"),
         (("edit", "unknown", "x"), "No memory 'unknown'"),
         (("pin", "unknown"), "No memory 'unknown'"),
         (("forget", "unknown", "--yes"), "No memory 'unknown'"),
@@ -125,10 +141,57 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
     run: Run, arguments: tuple[str, ...], says: str
 ) -> None:
     Path("bad.json").write_text("{}", encoding="utf-8")
+    Path("list.json").write_text("[1]", encoding="utf-8")
+    Path("no.json").write_bytes(b"\xff\xfe")
     run("memory", "add", "I live in Berlin.")
     before = run("memory", "list", "--json")
     assert says in " ".join(run("memory", *arguments, fails=True).split())
     assert run("memory", "list", "--json") == before
+
+
+def test_the_memory_of_somebody_else_is_unknown(run: Run) -> None:
+    theirs = run("memory", "add", "I live in Rome.", "--user", "zoe", "--json")["id"]
+    for command in (
+        ("edit", theirs, "I live in Ulm."),
+        ("pin", theirs),
+        ("resolve", theirs, "--both"),
+        ("forget", theirs, "--yes"),
+        ("history", theirs),
+        ("rate", theirs),
+    ):
+        assert f"No memory '{theirs}' is kept of 'local'" in run("memory", *command, fails=True)
+    assert [item["text"] for item in run("memory", "list", "--user", "zoe", "--json")] == ["I live in Rome."]
+
+
+def test_all_sides_of_a_dispute_may_be_right(run: Run) -> None:
+    first = run("memory", "add", "The staging server of the team listens on port 8443.", "--json")["id"]
+    run("memory", "add", "The staging server of the team listens on port 9443.")
+    assert [item["disputed"] for item in run("memory", "list", "--json")] == [True, True]
+    assert not run("memory", "resolve", first, "--both", "--json")["disputed"]
+    assert [item["disputed"] for item in run("memory", "list", "--json")] == [False, False]
+    assert "is not disputed" in run("memory", "resolve", first, "--both", fails=True)
+
+
+def test_the_history_of_what_is_forgotten_says_that_it_is(run: Run) -> None:
+    known = run("memory", "add", "I live in Rome.", "--json")["id"]
+    assert "forgotten" not in run("memory", "history", known)
+    run("memory", "forget", known, "--yes")
+    for given in (known, known[:8]):
+        shown = run("memory", "history", given)
+        assert "delete" in shown
+        assert "It was forgotten: what it said is gone." in shown
+        assert "Rome" not in shown
+
+
+def test_an_import_counts_what_is_new(run: Run) -> None:
+    run("memory", "add", "I live in Berlin.")
+    run("memory", "add", "Clara plays the cello.")
+    run("memory", "export", "all.json")
+    assert "0 imported: all of it is there already." in run("memory", "import", "all.json")
+    run("memory", "forget", "--search", "Clara", "--yes")
+    assert run("memory", "import", "all.json", "--json") == {"imported": 1}
+    assert run("memory", "import", "all.json", "--user", "tom", "--json") == {"imported": 2}
+    assert run("memory", "import", "all.json", "--user", "tom", "--json") == {"imported": 0}
 
 
 def test_upkeep_and_counts(run: Run) -> None:

@@ -36,6 +36,23 @@ def test_labels(text: str, expected: tuple[str, str, str]) -> None:
     assert stated(text) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The tank T-1 holds 58 kg of oxygen each at 6150 kPa.", [("tank T-1", "contains", "oxygen")]),
+        ("The tank T-1 holds 60 litres.", []),
+        ("Adding the line causes an alarm.", []),
+        ("The rule has two consequences.", []),
+        ("The function we've wrapped returns a value.", []),
+        ("We read the file and then just include the header.", []),
+        ("Its heaters are part of its 80 W.", []),
+        ("The valve V-2 holds the pressure at 12 kPa.", [("valve V-2", "controls", "pressure")]),
+    ],
+)
+def test_measures_deeds_and_vague_words_are_no_ends(text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert stated(text) == expected
+
+
 @pytest.mark.parametrize("asked", ["Remember that ", "Thanks. Please remember that ", "note that "])
 def test_what_is_asked_to_be_remembered_states_what_it_states(asked: str) -> None:
     text = f"{asked}the pump P-301 is powered by motor M-12."

@@ -289,3 +289,9 @@ def test_which_predicates_have_one_value() -> None:
         assert not single_valued(predicate), predicate
     assert said("I live in Porto")[0].single_valued
     assert not said("I like tea")[0].single_valued
+
+
+def test_two_friends_are_two_people_and_a_wife_is_one() -> None:
+    friends = [said(f"My friend {name} likes chess.")[0].subject for name in ("Ada", "Bob")]
+    assert friends == ["user's friend ada", "user's friend bob"]
+    assert said("My wife Ada likes chess.")[0].subject == said("My wife likes tea.")[0].subject

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import StoreDamaged, StoreError
+from pipeline.errors import AthenaError, StoreDamaged, StoreError
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
 from pipeline.stores.base import SearchRequest
@@ -19,12 +19,19 @@ from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import FILE_NAME
 from pipeline.stores.embedded.lexical import CURRENT
+from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.embedded.salvage import salvage
-from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, MIGRATIONS
+from pipeline.stores.embedded.schema import (
+    CHECKSUM_COLUMNS,
+    MEMORY_CHECKSUM_COLUMNS,
+    MIGRATIONS,
+    SEAL_MEMORIES,
+)
 from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, search_index
-from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource
+from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource, Mention, Relation
 from tests.contracts.memories import memory
+from tests.contracts.test_conversations import answer
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import FILES
@@ -56,6 +63,13 @@ def open_store(folder: Path, *, embeds: bool = True) -> EmbeddedStore:
 def sql(folder: Path, statement: str, *given: object) -> None:
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
         connection.execute(statement, given)
+
+
+def drop_checksums_of_memories(folder: Path) -> None:
+    """The tables as they were before memories had any."""
+    for table in SEAL_MEMORIES:
+        sql(folder, f"ALTER TABLE {table} DROP COLUMN checksum")
+    sql(folder, "ALTER TABLE memory DROP COLUMN embedding_checksum")
 
 
 @pytest.fixture
@@ -268,48 +282,112 @@ def test_a_damaged_turn_is_an_error_of_its_conversation(tmp_path: Path, damage: 
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "left_out"),
     [
-        "memory SET text = CAST('x' AS BLOB) WHERE id = 'bad'",
-        "memory SET tags = '[' WHERE id = 'bad'",
-        "memory SET tags = '{}' WHERE id = 'bad'",
-        "memory SET created_at = 'x' WHERE id = 'bad'",
-        "memory_source SET start = 'x' WHERE owner = 'bad'",
-        "entity SET aliases = '['",
-        "memory_event SET at = 'x' WHERE memory_id = 'bad'",
+        ("memory SET text = 'It hums, too.' WHERE id = 'bad'", ("bad",)),
+        ("memory SET text = CAST('x' AS BLOB) WHERE id = 'bad'", ("bad",)),
+        ("memory SET text = CAST(x'ff41' AS TEXT) WHERE id = 'bad'", ("bad",)),
+        ("memory SET tags = '[' WHERE id = 'bad'", ("bad",)),
+        ("memory SET valid_at = 5.0 WHERE id = 'bad'", ("bad",)),
+        ("memory SET hash = x'00' WHERE id = 'bad'", ("bad",)),
+        ("memory_source SET start = 1 WHERE owner = 'bad'", ("bad",)),
+        ("memory_source SET quote = 'It sings' WHERE owner = 'bad'", ("bad",)),
+        ("entity SET name = 'pump'", ("e",)),
+        ("mention SET at = 2.0", ("m",)),
+        ("relation SET label = 'feeds'", ("r",)),
     ],
 )
-def test_a_damaged_memory_is_an_error_and_what_is_whole_is_saved(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_memory_is_left_out_and_what_is_whole_is_saved(
+    tmp_path: Path, told: list[str], damage: str, left_out: tuple[str, ...]
+) -> None:
     with closing(open_data(tmp_path)) as athena:
         rows = memory("It hums.", id="good"), memory("It rattles.", id="bad", sources=(MemorySource(end=2),))
-        entity = Entity(id="e", user="ann", name="fan")
         events = [MemoryEvent(id=row.id, user="ann", memory_id=row.id, action="ADD", at=1.0) for row in rows]
-        changes = MemoryChanges(memories=rows, entities=(entity,), events=tuple(events))
+        changes = MemoryChanges(
+            memories=rows,
+            entities=(Entity(id="e", user="ann", name="fan"),),
+            mentions=(Mention(id="m", user="ann", entity_id="e", at=1.0),),
+            relations=(Relation(id="r", user="ann", subject_id="e", label="in", object_id="e", at=1.0),),
+            events=tuple(events),
+        )
         athena.memories.apply("ann", changes)
+        assert athena.memories.load("ann").damaged == ()
         sql(tmp_path / "data", f"UPDATE {damage}")
-        with pytest.raises(StoreDamaged, match="--salvage"):
-            athena.memories.load("ann")
-            athena.memories.events("ann")
+        loaded = athena.memories.load("ann")
+        assert loaded.damaged == left_out
+        assert told == ["Left out of the memories of 'ann': 1 damaged row. Run `athena doctor`."]
+        kept = {row.id for row in (*loaded.memories, *loaded.entities, *loaded.mentions, *loaded.relations)}
+        assert kept == {"good", "bad", "e", "m", "r"} - {*left_out}
+        assert [event.action for event in athena.memories.events("ann")] == ["ADD", "ADD"]
     saved = salvage(tmp_path / "data", tmp_path / "saved" / "data")
-    assert saved.memories in (1, 2)
+    assert saved.memories == 2 - damage.startswith("memory SET")  # a source alone is not missed
     with closing(open_data(tmp_path / "saved")) as athena:
-        kept = {row.id for row in athena.memories.load("ann").memories}
-        assert "good" in kept
-        assert len(kept) == saved.memories
-        athena.memories.events("ann")
+        assert athena.memories.load("ann").damaged == ()
+        assert "good" in {row.id for row in athena.memories.load("ann").memories}
 
 
-def test_damaged_memories_are_named_by_doctor_and_in_the_way_of_no_ingest(tmp_path: Path) -> None:
+def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path) -> None:
     prepare(tmp_path)
     with closing(open_data(tmp_path)) as athena:
-        athena.memories.apply("ann", MemoryChanges(memories=(memory("It hums."),)))
+        bad, good = (athena.memory.add(text).added[0] for text in ("The fan hums.", "Clara plays the cello."))
         assert athena.diagnose().ok
-        sql(tmp_path / "data", "UPDATE memory SET tags = '['")
+    sql(tmp_path / "data", f"UPDATE memory SET text = 'The fan sings.' WHERE id = '{bad}'")
+    with closing(open_data(tmp_path)) as athena:
+        assert [item.id for item in athena.memory.list()] == [good]
+        assert [item.memory.id for item in athena.memory.search("cello")] == [good]
+        [check] = [check for check in athena.diagnose().checks if check.name == "memories"]
+        assert (check.ok, check.detail) == (False, f"damaged, and left out: {bad} of local")
+        assert "memory forget" in check.fix
+        with pytest.raises(AthenaError, match="damaged"):
+            athena.memory.get(bad)
         (tmp_path / "manual" / "new.md").write_text("# New\n\nIt is new.\n")
         assert athena.ingest([tmp_path / "manual"]).added == ("new.md",)
-        [check] = [check for check in athena.diagnose().checks if check.name == "memories"]
-    assert (check.ok, check.detail) == (False, "cannot be read: those of ann")
-    assert "--salvage" in check.fix
+        athena.memory.forget(athena.memory.forgetting([bad]))
+        assert athena.diagnose().ok
+        assert [item.id for item in athena.memory.list()] == [good]
+
+
+def test_a_damaged_embedding_is_made_again(tmp_path: Path) -> None:
+    with closing(open_data(tmp_path)) as athena:
+        (known,) = athena.memory.add("The fan hums.").added
+    sql(tmp_path / "data", "UPDATE memory SET embedding = x'00'")
+    with closing(open_data(tmp_path)) as athena:
+        assert athena.memories.load("local").memories[0].embedding == b""
+        assert [item.memory.id for item in athena.memory.search("the fan")] == [known]
+        assert athena.memories.load("local").memories[0].embedding
+
+
+def test_a_conversation_that_is_deleted_leaves_sound_memories(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(EmbeddedConversations(path)) as conversations, closing(EmbeddedMemories(path)) as memories:
+        conversation = conversations.create(user="ann").info.id
+        turn = conversations.save_turn(conversation, answer())
+        rows = (
+            memory("It hums.", id="good", sources=(MemorySource(turn_id=turn, quote="Why"),)),
+            memory("It rattles.", id="bad", sources=(MemorySource(turn_id=turn, quote="So"),)),
+        )
+        mention = Mention(id="m", user="ann", entity_id="e", at=1.0, turn_id=turn)
+        memories.apply("ann", MemoryChanges(memories=rows, mentions=(mention,)))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE memory_source SET quote = 'No' WHERE owner = 'bad'")
+        conversations.delete(conversation)
+        loaded = memories.load("ann")
+    assert loaded.damaged == ("bad",)
+    assert loaded.memories[0].sources[0].turn_id == loaded.mentions[0].turn_id == ""
+
+
+def test_memories_from_before_checksums_get_them(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    row = memory("It hums.", id="good", importance=0.5, pinned=True, sources=(MemorySource(end=2),))
+    with closing(EmbeddedMemories(path)) as memories:
+        memories.apply(
+            "ann", MemoryChanges(memories=(row,), entities=(Entity(id="e", user="ann", name="fan"),))
+        )
+        before = memories.load("ann")
+    drop_checksums_of_memories(tmp_path)
+    sql(tmp_path, f"PRAGMA user_version = {MIGRATIONS.index(MEMORY_CHECKSUM_COLUMNS)}")
+    with closing(EmbeddedMemories(path)) as memories:
+        assert memories.load("ann") == before
 
 
 # -- salvage ------------------------------------------------------------------------------------------
@@ -378,6 +456,7 @@ def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
     added = {"document": "checksum", "section": "checksum", "sentence": "checksum", "embedding": "checksum"}
     for table, column in (*added.items(), ("document", "text_checksum"), ("document", "metadata_checksum")):
         sql(folder, f"ALTER TABLE {table} DROP COLUMN {column}")
+    drop_checksums_of_memories(folder)
     sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
     with closing(open_store(folder)) as store:
         found = store.examine()

@@ -25,6 +25,8 @@ ADDED = {
     "section": ("checksum",),
     "sentence": ("checksum",),
     "embedding": ("checksum",),
+    "memory": ("checksum", "embedding_checksum"),
+    **dict.fromkeys(("memory_source", "entity", "mention", "relation"), ("checksum",)),
 }
 LONG = "overpressure " * 20
 TEXT = (

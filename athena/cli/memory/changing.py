@@ -1,0 +1,131 @@
+"""What is remembered, changed: `add`, `edit`, `pin`, `resolve`, `forget`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from athena.cli.memory.options import MemoryId, memory_of, some
+from athena.cli.memory.texts import added_text, memories_text, would_forget_text
+from athena.cli.options import AsJson, DataDir, Llm, User
+from athena.cli.running import show
+
+if TYPE_CHECKING:
+    from pipeline.steps.records import RememberStep
+
+
+def add(
+    text: Annotated[str, typer.Argument(help="What to remember.")],
+    llm: Llm = None,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remember something; it replaces what it corrects."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir, llm=llm) as memory:
+        step = memory.add(text)
+        kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
+        shapes = [memory_shape(item) for item in kept]
+        shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": _done(step)}
+        show(as_json, shape, lambda: added_text(step, kept))
+
+
+def edit(
+    memory_id: MemoryId,
+    text: Annotated[str, typer.Argument(help="What it is to say.")],
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a memory say something else; its id stays, its old words are gone."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir) as memory:
+        edited = memory.edit(memory_id, text)
+        show(as_json, memory_shape(edited), lambda: memories_text([edited]))
+
+
+def pin(
+    memory_id: MemoryId,
+    unpin: Annotated[bool, typer.Option("--unpin", help="Let it go again.")] = False,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a memory from being summarised or forgotten by age."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir) as memory:
+        pinned = memory.pin(memory_id, pinned=not unpin)
+        show(as_json, memory_shape(pinned), lambda: memories_text([pinned]))
+
+
+def resolve(
+    memory_id: MemoryId,
+    wrong: Annotated[bool, typer.Option("--wrong", help="This one is wrong, not the others.")] = False,
+    both: Annotated[bool, typer.Option("--both", help="All sides are right.")] = False,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide a dispute: this memory is right, and what contradicts it is not."""
+    from memory.shapes import memory_shape
+
+    if both and wrong:
+        raise typer.BadParameter("either one side is wrong (--wrong) or all are right (--both).")
+    with memory_of(user, data_dir) as memory:
+        memory_id = memory.get(memory_id).id
+        if both:
+            memory.keep_both(memory_id)
+        else:
+            memory.resolve(memory_id, believe=not wrong)
+        decided = memory.get(memory_id)
+        show(as_json, memory_shape(decided), lambda: memories_text([decided]))
+
+
+def forget(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Ids of memories.")] = None,
+    search: Annotated[str | None, typer.Option(help="All that this search finds.")] = None,
+    older_than: Annotated[
+        float | None, typer.Option(min=0, metavar="DAYS", help="All that is older; pinned ones stay.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of it, and the graph.")] = False,
+    keep_words: Annotated[
+        bool, typer.Option("--keep-words", help="Leave the words in the conversations that they came from.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it; without it, only what would go is shown.")
+    ] = False,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget memories, and what was made of them."""
+    from memory.shapes import memory_shape
+
+    given = sum([bool(ids), search is not None, older_than is not None, everything])
+    if given != 1:
+        raise typer.BadParameter("say what: ids, --search QUERY, --older-than DAYS or --all.")
+    if search is not None:
+        some(search, "forget")
+    with memory_of(user, data_dir) as memory:
+        forgotten = memory.forgetting(
+            ids or (), search=search or "", older_than=older_than, everything=everything
+        )
+        gone = [memory_shape(item) for item in forgotten.memories]
+        if not yes:
+            gone += [{"id": damaged, "damaged": True} for damaged in forgotten.damaged]
+            show(as_json, {"would_forget": gone}, lambda: would_forget_text(forgotten))
+            return
+        memory.forget(forgotten, words=not keep_words, everything=everything)
+        ids_gone = list(forgotten.ids)
+        show(as_json, {"forgotten": ids_gone}, lambda: f"{len(ids_gone)} forgotten.")
+
+
+def _done(step: RememberStep) -> dict[str, Any]:
+    names = ("added", "known", "touched", "replaced", "disputed", "untrusted")
+    return {name: value for name, value in asdict(step).items() if name in names}

@@ -1,0 +1,123 @@
+"""Memories, counts and events as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from athena.cli.running import out
+
+if TYPE_CHECKING:
+    from memory.forgetting import Forgetting
+    from memory.recall import Found
+    from pipeline.steps.records import RememberStep
+    from pipeline.stores.memories import Memory, MemoryEvent
+
+
+def memories_text(memories: Sequence[Memory], *, nothing: str = "Nothing is remembered.") -> RenderableType:
+    """Memories as lines: what it says, since when, and what is to be known of it."""
+    if not memories:
+        return Text(nothing, style="dim")
+    table = _table("id", "memory", "since", "")
+    for memory in memories:
+        table.add_row(memory.id[:8], Text(memory.text), _day(memory), Text(", ".join(_notes(memory)), "dim"))
+    return table
+
+
+def found_text(found: Sequence[Found]) -> RenderableType:
+    """Memories that were found, with their scores."""
+    if not found:
+        return Text("Nothing is remembered about that.", style="dim")
+    table = _table("score", "relevance", "id", "memory", "")
+    for item in found:
+        notes = Text(", ".join(_notes(item.memory)), "dim")
+        scores = f"{item.score:.2f}", f"{item.relevance:.2f}"
+        table.add_row(*scores, item.memory.id[:8], Text(item.memory.text), notes)
+    return table
+
+
+def added_text(step: RememberStep, kept: Sequence[Memory]) -> RenderableType:
+    """What was kept, and what that changed."""
+    if not step.added:
+        return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")
+    lines = [f"Remembered: {memory.text}" for memory in kept]
+    if step.replaced:
+        lines.append("It takes the place of what contradicted it; `athena memory list --history` has both.")
+    if step.disputed:
+        lines.append("It contradicts something: decide with `athena memory resolve ID`.")
+    if step.untrusted:
+        lines.append("It reads like an instruction: kept, and never acted on.")
+    return Text("\n".join(lines))
+
+
+def would_forget_text(forgotten: Forgetting) -> RenderableType:
+    """What would be forgotten, and how to go on."""
+    if not forgotten.ids:
+        return Text("There is nothing to forget.", style="dim")
+    if forgotten.memories:
+        out.print(memories_text(forgotten.memories))
+    if forgotten.damaged:
+        out.print(f"damaged, and not to be read: {', '.join(forgotten.damaged)}")
+    return Text("Nothing is forgotten yet: add --yes.", style="yellow")
+
+
+def events_text(events: Sequence[MemoryEvent], *, memory_id: str = "") -> RenderableType:
+    """What was done and when: to all, or to one memory."""
+    from memory.times import local
+
+    if not events:
+        return Text("Nothing was done yet.", style="dim")
+    table = _table("at", "", "id", "other")
+    for event in events:
+        table.add_row(
+            f"{local(event.at):%Y-%m-%d %H:%M:%S}",
+            event.action.lower(),
+            event.memory_id[:8],
+            event.other_id[:8],
+        )
+    if memory_id and events[-1].action == "DELETE":
+        return Group(table, Text("It was forgotten: what it said is gone.", style="dim"))
+    return table
+
+
+def stats_text(counts: Any) -> RenderableType:
+    """Counts, a line each."""
+    table = _table("", "")
+    for name, value in counts.items():
+        text = (
+            ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
+        )
+        table.add_row(name.replace("_", " "), str(text))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE, show_header=any(columns))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _day(memory: Memory) -> str:
+    from memory.times import local_day
+
+    since = memory.created_at if memory.valid_at is None else memory.valid_at
+    until = f" to {local_day(memory.invalid_at)}" if memory.invalid_at is not None else ""
+    return f"{local_day(since)}{until}"
+
+
+def _notes(memory: Memory) -> list[str]:
+    notes = {
+        memory.tier.replace("_", "-"): memory.tier != "long_term",
+        memory.kind: memory.kind != "fact",
+        "pinned": memory.pinned,
+        "disputed": bool(memory.disputed),
+        "stale": memory.stale,
+        "not trusted": not memory.trusted,
+    }
+    return [name for name, holds in notes.items() if holds]

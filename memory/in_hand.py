@@ -1,0 +1,65 @@
+"""Which turns this machine's processes have in hand: from when they are stored until they are remembered.
+
+Whoever catches up on what an earlier process left undone leaves those alone. A lock on a file says so, which
+the system lets go of where a process is killed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from memory.ids import id_of
+
+logger = logging.getLogger(__name__)
+
+
+class TurnsInHand:
+    """Those of one process, as locks in a folder; safe to use from several threads.
+
+    Without a folder, nobody else knows of them.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._guard = threading.Lock()
+        self._held: dict[str, FileLock | None] = {}
+
+    def take(self, turn_id: str) -> bool:
+        """Have a turn in hand; False where this or another process has it already."""
+        with self._guard:
+            if turn_id in self._held:
+                return False
+            lock = (
+                None
+                if self._folder is None
+                else FileLock(self._file(self._folder, turn_id), thread_local=False)
+            )
+            try:
+                if lock is not None:
+                    lock.acquire(timeout=0)
+            except Timeout:
+                return False
+            except OSError as error:  # a file system without locks: nobody else can be told
+                logger.warning("others may answer the same turn: %s", error)
+                lock = None
+            self._held[turn_id] = lock
+            return True
+
+    def leave(self, turn_id: str) -> None:
+        """Have it in hand no longer; nothing happens where nobody has."""
+        with self._guard:
+            lock = self._held.pop(turn_id, None)
+        if lock is not None:
+            lock.release()
+            with suppress(OSError):  # another process has taken it since: the file is theirs
+                Path(lock.lock_file).unlink(missing_ok=True)
+
+    @staticmethod
+    def _file(folder: Path, turn_id: str) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{id_of(turn_id)}.lock"
