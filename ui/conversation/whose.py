@@ -15,6 +15,8 @@ from ui.shared import process, state
 from ui.shared.state import entered, kept
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.stores.conversations import Conversations, Turn
 
 ADDRESS = "u"
@@ -92,14 +94,16 @@ def set_private(*, on: bool) -> None:
     state.open_conversation("")
 
 
-def begin(title: str, *, assistant: str) -> str:
-    """Begin a conversation of this session's user; its id."""
-    if not is_private():
-        made = process.athena().conversations.create(title, user=user(), assistant=assistant)
-        return made.info.id
-    made = process.athena().private_conversations.create(title, user=user(), assistant=assistant)
-    kept(Whose).begun.append(made.info.id)
-    return made.info.id
+def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
+    """Begin a conversation of this session's user, with what it asks of the documents; its id."""
+    athena, private = process.athena(), is_private()
+    store: Conversations = athena.private_conversations if private else athena.conversations
+    made = store.create(title, user=user(), assistant=assistant).info.id
+    if scope:
+        store.set_scope(made, scope)
+    if private:
+        kept(Whose).begun.append(made)
+    return made
 
 
 def branch(conversation_id: str, *, before: int, title: str) -> str:
@@ -113,6 +117,8 @@ def branch(conversation_id: str, *, before: int, title: str) -> str:
     turns = tuple(_copied(turn, made.id) for turn in found.turns[:before])
     if turns:
         store.restore(Conversation(replace(made, turns=len(turns)), turns))
+    if found.info.scope:
+        store.set_scope(made.id, found.info.scope)
     if is_kept_here(conversation_id):
         kept(Whose).begun.append(made.id)
     return made.id

@@ -302,6 +302,9 @@ MEMORY_TABLES = (
 )
 """What is remembered of each user; a user's `version` rises with each change of their rows."""
 
+SCOPE_COLUMN = ("ALTER TABLE conversation ADD COLUMN scope TEXT NOT NULL DEFAULT '[]'",)
+"""The globs of the documents that a conversation asks, as JSON; none for all."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
@@ -310,4 +313,5 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     MEMORY_TABLES,
     SHARED_METADATA,
     CHECKSUM_COLUMNS,
+    SCOPE_COLUMN,
 )
