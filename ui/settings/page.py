@@ -13,10 +13,9 @@ from athena.chosen import can_be_written, read_chosen
 from pipeline.errors import AthenaError
 from pipeline.models.cross_encoder_files import ABOUT_MB
 from ui.conversation.model_picker import look_for_models, models
-from ui.pages import PAGES
 from ui.settings import fields
 from ui.settings.trial import what_if
-from ui.shared import components, messages, process, reranker, style
+from ui.shared import components, links, messages, process, reranker, style
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
@@ -58,7 +57,7 @@ def _said() -> None:
 def _theme() -> None:
     st.subheader("Theme", anchor=False)
     with st.container(key="setting-theme", gap="xsmall"):
-        components.theme(key="theme", data={"pages": ["", *(entry.key for entry in PAGES)]})
+        components.theme(key="theme", data={"pages": links.addresses()})
         st.markdown("How the pages look in this browser; the system's own choice by default.")
         st.caption("Kept in this browser. The page is loaded again with it.")
 
