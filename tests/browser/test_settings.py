@@ -73,7 +73,7 @@ def test_a_model_is_connected_tested_and_used_in_another_tab(address: str, open_
         ollama.reply_with(Reply(("ready",)))
         expect(app.page.get_by_text(f"→ {ollama.url}")).to_be_visible()
         app.page.get_by_role("button", name="Test connection").click()
-        expect(app.page.get_by_text("ollama/llama3.2 answers, by Ollama")).to_be_visible()
+        expect(app.page.get_by_text("ollama/llama3.2:latest answers, by Ollama")).to_be_visible()
         save(app)
         ollama.answer = lambda _: Reply(("The switch is off [1].",))
         other.ask(LN2)

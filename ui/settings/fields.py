@@ -115,7 +115,7 @@ def origin_of(item: Field, settings: Settings, chosen: Chosen) -> str:
         return f"Set by `{item.variable}`: it cannot be changed here."
     if item.name not in changeable(settings):
         return f"Belongs to the key that `ATHENA_{KEY.upper()}` sets: it cannot be changed here."
-    return "Chosen here." if item.name in chosen else f"Default: {_default(item)}."
+    return "Chosen here." if item.name in chosen else f"Default: `{_default(item)}`."
 
 
 def _default(item: Field) -> str:

@@ -39,8 +39,9 @@ def page() -> None:
     style.apply()
     with st.container(key="page"), st.container(key="settings"):
         st.header("Settings", anchor=False)
-        messages.show_notice()
-        _said()
+        with st.container(key="said"):  # always there: what stands below it stays as it is
+            messages.show_notice()
+            _said()
         _theme()
         changes = _for_everybody()
         _saving(changes)
@@ -72,7 +73,8 @@ def _for_everybody() -> dict[str, Any]:
     if not can_write:
         st.warning(plain(READ_ONLY.format(settings.data_dir)), icon=":material/lock:")
     changes = fields.field(fields.MODEL, shown)
-    with st.expander("Servers and key", icon=":material/dns:", expanded="openai_api_key" in shown.chosen):
+    chosen = any(item.name in shown.chosen for item in fields.SERVERS)
+    with st.expander("Servers and key", icon=":material/dns:", expanded=chosen):
         for item in fields.SERVERS:
             changes |= fields.field(item, shown)
     _connection(changes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from athena.changing import drafted
+from pipeline.answering.replies import without_model_note
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import as_globs
@@ -91,5 +92,6 @@ def _side_by_side(before: Answer, after: Answer) -> None:
     ):
         with column, st.container(border=True, key=f"trial-{key}"):
             st.markdown(f"**{title}**")
-            view = stored_view(replace(answer, recalled=()), turn_id="") | ONLY_SHOWN
+            said = replace(answer, recalled=(), notices=without_model_note(answer.notices))
+            view = stored_view(said, turn_id="") | ONLY_SHOWN
             components.turn(key=f"trial-answer-{key}", data=view)

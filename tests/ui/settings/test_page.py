@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena, load_settings, open_athena
 from athena.chosen import FILE_NAME, read_chosen
 from tests.servers import OpenAIServer
-from tests.ui.conftest import CREW, VALVES
+from tests.ui.conftest import VALVES
 from tests.ui.test_pages import component_data, texts
 
 Run = Callable[..., AppTest]
@@ -26,7 +26,7 @@ def open_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     manuals = tmp_path / "manuals"
     manuals.mkdir()
     (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
-    (manuals / "crew.md").write_text(CREW, encoding="utf-8")
+    (manuals / "tanks.md").write_text("# Tanks\n\nA cold LN2 tank may show OFFLINE, too.\n", encoding="utf-8")
     opened = open_athena(load_settings(data_dir=tmp_path / "data", connect_timeout_s=1))
     opened.ingest([manuals])
     yield opened
@@ -48,7 +48,7 @@ def test_what_is_set_from_outside_cannot_be_changed(open_to_change: Athena, run_
     assert control(app, "text_input", "ollama_url").disabled
     assert "Set by `ATHENA_OLLAMA_URL`: it cannot be changed here." in words(app)
     assert not control(app, "number_input", "quotes").disabled
-    assert "Default: 5." in words(app)
+    assert "Default: `5`." in words(app)
 
 
 def test_a_value_is_saved_used_and_reset(open_to_change: Athena, run_app: Run) -> None:
@@ -99,7 +99,6 @@ def test_a_connection_is_tried_before_it_is_saved(open_to_change: Athena, run_ap
     with OpenAIServer(key="right-key-1") as server:
         app = run_app(open_to_change, page="settings")
         control(app, "text_input", "openai_base_url").set_value(server.base_url).run()
-        control(app, "selectbox", "llm").set_value("openai/small-chat").run()
         app.button(key="test-connection").click().run()
         assert "refused the key" in words(app)
         control(app, "text_input", "openai_api_key").set_value("right-key-1").run()
@@ -121,7 +120,8 @@ def test_the_last_question_is_asked_again_before_anything_is_saved(
     control(app, "number_input", "quotes").set_value(1).run()
     app.button(key="try").click().run()
     before, after = component_data(app, "turn")
-    assert [len(view["citations"]) for view in (before, after)] == [2, 1]
+    assert len(before["citations"]) > len(after["citations"]) == 1
+    assert not after["notices"]
     assert open_to_change.settings.quotes == 5
     assert len(open_to_change.conversations.list()) == 1
     control(app, "number_input", "quotes").set_value(2).run()
