@@ -25,6 +25,7 @@ ADDED = {
     "section": ("checksum",),
     "sentence": ("checksum",),
     "embedding": ("checksum",),
+    "conversation": ("scope",),
 }
 LONG = "overpressure " * 20
 TEXT = (
