@@ -23,6 +23,7 @@ from pipeline.errors import AthenaError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
+from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ class Athena:
         self.serving = False  # whether the process goes on for many answers
         self._models = Models(settings)
         self._caught_up: set[str] = set()  # users whose unremembered turns were looked for
+
+    def use(self, settings: Settings) -> None:
+        """Go on with other settings for models, search and persona, from the next question on.
+
+        The index stays open, and answers that are being written end as they began. Where the data is, and
+        with which model it is embedded, stays as it was.
+        """
+        with self.lock:
+            self.settings = settings
+            self._models.use(settings)
+            self.__dict__.pop("persona", None)
 
     # -- what is indexed ----------------------------------------------------------------------------
 
@@ -244,10 +256,10 @@ class Athena:
             admission=self._admission,
         )
 
-    def search(self, query: str, *, paths: str | None = None) -> Retrieval:
+    def search(self, query: str, *, paths: Globs | None = None) -> Retrieval:
         """Passages for a query, as many as `top_k` says whatever their length; its steps have all ranks."""
         stores.require_index(self.settings, self.store)
-        options = self.options.but(paths=paths and well_formed(paths), context_tokens=searching.NO_BUDGET)
+        options = self.options.but(paths=_well_formed(paths), context_tokens=searching.NO_BUDGET)
         return self.hybrid_search.search(query, options=options, ranks=None)
 
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
@@ -294,13 +306,15 @@ class Athena:
         conversation_id: str | None = None,
         llm: str | None = None,
         options: RetrievalOptions | None = None,
-        paths: str | None = None,
+        paths: Globs | None = None,
         persona: Persona | None = None,
         user: str | None = None,
         private: bool = False,
     ) -> ChatRecipe:
         """A chat bound to one conversation, or to a new one, with another persona or user on request.
 
+        Without `paths` it asks the documents that the conversation's scope means; a new one gets its scope
+        from them.
         A `private` one is kept in this process alone, and nothing of it is remembered.
         """
         from pipeline.chat import ChatParts, ChatRecipe
@@ -311,7 +325,7 @@ class Athena:
         user = user or self.settings.user
         parts = ChatParts(
             hybrid_search=self.hybrid_search_over(self.store, model),
-            options=(options or self.options).but(paths=paths and well_formed(paths)),
+            options=_within(options or self.options, paths),
             llm=model,
             choice=choice,
             conversations=self.private_conversations if private else self.conversations,
@@ -323,6 +337,15 @@ class Athena:
             kept=private or stores.keeps_conversations(self.settings),
         )
         return ChatRecipe(parts, conversation_id)
+
+    def try_out(self, settings: Settings, question: str, *, paths: Globs | None = None) -> Answer:
+        """What a question is answered with other settings, over the same index; nothing of it is kept.
+
+        Raises what ends an answer.
+        """
+        from athena.changing import try_out
+
+        return try_out(self, settings, question, admission=self._admission, paths=paths)
 
     def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
         """Keep what the reader thought of an answer, 1, -1 or None, and say it in the answer's trace.
@@ -471,3 +494,11 @@ class Athena:
         for name in ("conversations", "memories", "store", "tracer"):
             if self.__dict__.get(name) is not None:
                 self.__dict__[name].close()
+
+
+def _within(options: RetrievalOptions, paths: Globs | None) -> RetrievalOptions:
+    return options.but(paths=_well_formed(paths)) if paths else options
+
+
+def _well_formed(paths: Globs | None) -> Globs | None:
+    return as_globs(well_formed(glob) for glob in as_scope(paths))

@@ -1,26 +1,62 @@
-"""Settings of the environment, and the parts of them that the pipeline takes."""
+"""Settings of flags, the environment, `.env` and the Settings page, and the parts that the pipeline takes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from athena.chosen import CHANGEABLE, chosen_file, read_chosen
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from pipeline.given_files import check_given
 from pipeline.options import Options
+from pipeline.redaction import heard, hide
 
 Part = TypeVar("Part", bound=Options)
 
+CORRECT_IT = "Correct it in the environment, in .env or on the command line."
+KEY, KEYS_SERVER = "openai_api_key", "openai_base_url"
+
 
 def load_settings(**given: Any) -> Settings:
-    """The settings of the environment and `.env`, with those given on top; raises `ConfigurationError`."""
+    """The settings of the environment and `.env`, with those given on top and the page's choices below.
+
+    Raises `ConfigurationError`.
+    """
+    settings = _without_nul(_made(given, CORRECT_IT))
+    chosen = read_chosen(settings.data_dir)
+    return with_chosen(settings, chosen) if chosen else settings
+
+
+def with_chosen(settings: Settings, chosen: Mapping[str, Any], *, fix: str = "") -> Settings:
+    """The settings with these choices of the Settings page, and no others, wherever nothing else is set.
+
+    What flags, the environment and `.env` set stays, and stays `model_fields_set`. A key that they set is
+    sent to no server but the one that they name. Raises `ConfigurationError`, with another `fix` on request.
+    """
+    free = {name: value for name, value in chosen.items() if name in changeable(settings)}
+    defaults = {name: Settings.model_fields[name].default for name in changeable(settings)}
+    fix = fix or f"Correct or delete it in '{chosen_file(settings.data_dir)}'."
+    made = _without_nul(_made(dict(settings) | defaults | free, fix))
+    return Settings.model_construct(_fields_set=set(settings.model_fields_set), **dict(made))
+
+
+def changeable(settings: Settings) -> frozenset[str]:
+    """The settings that the page may change: those that neither flags nor environment nor `.env` set."""
+    fixed = set(settings.model_fields_set)
+    if KEY in fixed:
+        fixed.add(KEYS_SERVER)
+    return frozenset(CHANGEABLE) - fixed
+
+
+def _made(given: Mapping[str, Any], fix: str) -> Settings:
     try:
         _check_env_file()
-        return _without_nul(Settings(**given))
+        return Settings(**given)
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
@@ -33,10 +69,9 @@ def load_settings(**given: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
-        raise ConfigurationError(
-            f"{name} cannot be {first['input']!r:.80}: {first['msg'][0].lower()}{first['msg'][1:]}.",
-            "Correct it in the environment, in .env or on the command line.",
-        ) from error
+        hide({name: str(first["input"])})
+        said = f"{name} cannot be {first['input']!r:.80}: {first['msg'][0].lower()}{first['msg'][1:]}."
+        raise ConfigurationError(heard(said), fix) from error
 
 
 def _check_env_file() -> None:

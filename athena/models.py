@@ -26,6 +26,16 @@ class Models:
         self._settings = settings
         self._cross_encoder: tuple[CrossEncoder | None, ModelChoice] | None = None
 
+    def use(self, settings: Settings) -> None:
+        """Go on with other settings: what they change is made again at its next use, and nothing else."""
+        with self.lock:
+            before, self._settings = self._settings, settings
+            same_server = part(before, EncoderOptions) == part(settings, EncoderOptions)
+            if before.embedding_model != settings.embedding_model or not (same_server or self._encodes_here):
+                self.__dict__.pop("encoder", None)
+            if (before.cross_encoder, before.model_cache) != (settings.cross_encoder, settings.model_cache):
+                self._cross_encoder = None
+
     @made_once
     def encoder(self) -> tuple[Encoder, ModelChoice]:
         """The embedding model and why."""
@@ -37,6 +47,11 @@ class Models:
     def embeds_here(self) -> bool:
         """True where this process computes the embeddings."""
         return self.encoder[1].provider in LOCAL_EMBEDDINGS
+
+    @property
+    def _encodes_here(self) -> bool:
+        """The same, without making an embedding model."""
+        return "encoder" not in self.__dict__ or self.embeds_here
 
     def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
         """The cross-encoder and why; None where it is not on disk."""

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit
 from pipeline.finding.why import Why
 from pipeline.steps.records import RecallStep, Step, step_of
+from pipeline.stores.conversations import scope_of
 
 Shape = dict[str, Any]
 NOTHING_RECALLED: Mapping[str, str] = {}
@@ -85,6 +86,7 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED,
         "notices": list(answer.notices),
         "steps": steps_shape(answer.steps),
         "seconds": round(answer.seconds, 3),
+        "scope": list(scope_of(answer)),
         "conversation_id": answer.conversation_id,
         "turn_id": answer.turn_id,
     }

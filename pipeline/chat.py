@@ -66,6 +66,7 @@ from pipeline.steps.records import (
 )
 from pipeline.steps.trace import RunningStep
 from pipeline.stores.conversations import not_of, title_of
+from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import CLOSEST, well_formed
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOT_STORED = "This answer is not stored: {why}"
 NOT_RECALLED = "Nothing was recalled: {why}."
+NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 
@@ -129,9 +131,12 @@ class ChatRecipe:
     """
 
     def __init__(self, parts: ChatParts, conversation_id: str | None = None) -> None:
-        self.parts = parts
         self.conversation_id = conversation_id or ""
-        self.history = History.of(self._begun())
+        self.parts = parts
+        begun = self._begun()
+        if begun is not None and begun.info.scope and parts.options.paths is None:
+            self.parts = replace(parts, options=parts.options.but(paths=as_globs(begun.info.scope)))
+        self.history = History.of(begun)
 
     def _begun(self) -> Conversation | None:
         """The conversation that it goes on with; raises `UnknownConversation`, also where it is another's."""
@@ -193,6 +198,9 @@ class ChatRecipe:
             turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
         known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}
+        scope = as_scope(self.parts.options.paths)
+        if scope and not any(matches(source, scope) for source in known):
+            turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
         sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
         turn.file_hashes = {source: known.get(source, "") for source in sources}
 
@@ -486,6 +494,8 @@ class ChatRecipe:
                 title_of(turn.message), user=self.parts.user, assistant=self.parts.persona.name
             )
             self.conversation_id = begun.info.id
+            if scope := as_scope(self.parts.options.paths):
+                self.parts.conversations.set_scope(self.conversation_id, scope)
         if not turn.turn_id:
             self._begin(turn, turn.outcome)
         else:

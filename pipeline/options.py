@@ -147,7 +147,9 @@ class RetrievalOptions(SearchOptions):
     """Every option of one search; the settings' `hyde` has a third value, auto."""
 
     hyde: bool = Field(False, description="search with a hypothetical answer, where a model writes one")
-    paths: str | None = Field(None, description="search only in sources that match this glob")
+    paths: str | tuple[str, ...] | None = Field(
+        None, description="search only in sources that match this glob, or one of several"
+    )
 
 
 class ChatOptions(GenerationOptions):

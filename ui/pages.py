@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PageKey = Literal["chat", "mission", "inspector", "documents", "memory"]
+PageKey = Literal["chat", "mission", "inspector", "documents", "memory", "settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +24,5 @@ PAGES = (
     PageEntry("inspector", "Inspector", ":material/account_tree:", "ui.inspector.page:page"),
     PageEntry("documents", "Documents", ":material/library_books:", "ui.documents.page:page"),
     PageEntry("memory", "Memory", ":material/psychology:", "ui.memory.page:page"),
+    PageEntry("settings", "Settings", ":material/tune:", "ui.settings.page:page"),
 )

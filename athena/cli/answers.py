@@ -17,6 +17,8 @@ from pipeline.answering.excerpts import shown
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
+from pipeline.stores.conversations import scope_of
+from pipeline.stores.globs import only_in
 from pipeline.words import CLOSEST, counted
 
 if TYPE_CHECKING:
@@ -152,7 +154,8 @@ def plain_answer(answer: Answer) -> str:
 def _by(answer: Answer) -> str:
     closest = answer.verdict == "closest" and answer.mode == "quote"
     by = "closest passages" if closest else answer.model or "no model: quotes"
-    return ", ".join(filter(None, [by, how_many_unsupported(answer.support), f"{answer.seconds:.1f} s"]))
+    parts = [only_in(scope_of(answer)), by, how_many_unsupported(answer.support), f"{answer.seconds:.1f} s"]
+    return ", ".join(filter(None, parts))
 
 
 def _unsupported(answer: Answer, support: Support) -> Line:

@@ -12,19 +12,20 @@ from athena.cli.options import (
     DataDir,
     Hyde,
     Llm,
-    PathGlob,
+    PathGlobs,
     Private,
     Rerank,
     User,
     Verbatim,
 )
 from athena.cli.running import as_set, check_private, err, flush, opened, print_json, show
+from pipeline.stores.globs import as_globs
 
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     conversation: Conversation = None,
-    path: PathGlob = None,
+    path: PathGlobs = None,
     llm: Llm = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
@@ -44,7 +45,7 @@ def ask(
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        chat = athena.chat(conversation_id=conversation, paths=path, private=private)
+        chat = athena.chat(conversation_id=conversation, paths=as_globs(path), private=private)
         try:
             answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
         except Unanswered as failed:

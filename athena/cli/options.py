@@ -10,7 +10,10 @@ import typer
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the index and conversations.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Conversation = Annotated[str | None, typer.Option(help="Go on with this conversation, by id.")]
-PathGlob = Annotated[str | None, typer.Option("--path", help="Search only in sources that match this glob.")]
+PathGlobs = Annotated[
+    list[str] | None,
+    typer.Option("--path", help="Search only in sources that match this glob, or one of several: repeat it."),
+]
 Alpha = Annotated[float | None, typer.Option(min=0, max=1, help="0 = BM25 only, 1 = dense only.")]
 Candidates = Annotated[int | None, typer.Option(min=1, help="Length of each candidate list.")]
 Hyde = Annotated[bool | None, typer.Option("--hyde/--no-hyde", help="Search with a hypothetical answer")]

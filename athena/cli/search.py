@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from athena.cli.answers import showing_results
-from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
+from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlobs, Rerank, Verbatim
 from athena.cli.running import as_set, opened, show
+from pipeline.stores.globs import as_globs
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval, Verdict
@@ -30,7 +31,7 @@ EXCERPT = 240  # characters of a passage shown in a list of results
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     top_k: Annotated[int | None, typer.Option("--top-k", min=1, help="How many passages.")] = None,
-    path: PathGlob = None,
+    path: PathGlobs = None,
     why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: what became of this section?")] = None,
     alpha: Alpha = None,
     candidates: Candidates = None,
@@ -61,7 +62,7 @@ def search(
     }
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        retrieval = athena.search(query, paths=path)
+        retrieval = athena.search(query, paths=as_globs(path))
         reason = athena.why(retrieval, *_section(why)) if why else None
     shape = search_shape(retrieval) | ({"why": why_shape(reason)} if reason else {})
     show(as_json, shape, lambda: why_text(reason) if reason else search_text(retrieval))

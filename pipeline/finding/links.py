@@ -17,7 +17,7 @@ from pipeline.finding.tree import Branch, Path, Trees, heading_path, standing_fo
 from pipeline.nodes import Node, ScoredNode
 from pipeline.steps.records import Led
 from pipeline.stores.base import DocumentStore, SearchRequest, Vector
-from pipeline.stores.globs import matches
+from pipeline.stores.globs import Globs, matches
 from pipeline.terms import content_terms, leaf_terms
 
 # Chosen on the questions of `evals/data/alarms` and on the halves of the others that one may look at; those
@@ -63,7 +63,7 @@ def follow(
     store: DocumentStore,
     trees: Trees,
     vector: Vector | None,
-    paths: str | None,
+    paths: Globs | None,
 ) -> tuple[list[Passage], tuple[Led, ...]]:
     """The passages with those that the first ones name among them, by score; and what was brought.
 
@@ -157,7 +157,7 @@ def _codes(text: str, passage: Passage, coverage: float) -> Iterator[Name]:
 # -- what the names mean ------------------------------------------------------------------------------------
 
 
-def _linked(names: Iterable[Name], trees: Trees, paths: str | None) -> Iterator[Found]:
+def _linked(names: Iterable[Name], trees: Trees, paths: Globs | None) -> Iterator[Found]:
     """The branches of the headings that links mean, of a link without an anchor the whole document."""
     for name in names:
         if not name.source or (paths and not matches(name.source, paths)):
@@ -169,7 +169,7 @@ def _linked(names: Iterable[Name], trees: Trees, paths: str | None) -> Iterator[
             yield Found(name, branch)
 
 
-def _coded(names: Iterable[Name], store: DocumentStore, trees: Trees, paths: str | None) -> Iterator[Found]:
+def _coded(names: Iterable[Name], store: DocumentStore, trees: Trees, paths: Globs | None) -> Iterator[Found]:
     """The branches whose heading begins with a code: found by one search for all codes."""
     coded = {name.text: name for name in reversed([*names]) if not name.source}
     if not coded:

@@ -22,7 +22,7 @@ from pipeline.steps.records import (
     step_of,
 )
 from pipeline.stores.base import SectionStore
-from pipeline.stores.globs import matches
+from pipeline.stores.globs import as_scope, matches, written
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
@@ -200,5 +200,7 @@ def _verdict(section: Node, places: Places, search: SearchStep, select: SelectSt
 
 def _not_found(source: str, searched: SearchStep) -> str:
     if searched.paths and not matches(source, searched.paths):
-        return f"Only sources that match '{searched.paths}' were searched."
+        return (
+            f"Only sources that match '{' or '.join(map(written, as_scope(searched.paths)))}' were searched."
+        )
     return f"None of the four lists has it among its candidates ({searched.candidates} sections each)."

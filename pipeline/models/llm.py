@@ -48,21 +48,26 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> tuple[
     A missing server or model is not an error here: the choice says what is missing and which command
     fixes it. Raises `ConfigurationError` for other names.
     """
+    require_model_name(name)
     provider, _, model = name.partition("/")
-    match provider, model:
-        case "none", "":
+    match provider:
+        case "none":
             return _none("switched off (ATHENA_LLM is none)", "Set ATHENA_LLM=auto to look for a model.")
-        case "auto", "":
+        case "auto":
             return _auto(options)
-        case "ollama", str() if model:
+        case "ollama":
             return _named_ollama(model, options)
-        case "openai", str() if model:
-            return _named_openai(model, options)
         case _:
-            raise ConfigurationError(
-                f"ATHENA_LLM is '{name}', which names no model.",
-                "Use auto, none, ollama/NAME or openai/NAME.",
-            )
+            return _named_openai(model, options)
+
+
+def require_model_name(name: str) -> None:
+    """Nothing; raises `ConfigurationError` for what names no model, without asking any server."""
+    provider, _, model = name.partition("/")
+    if provider not in (("ollama", "openai") if model else ("auto", "none")):
+        raise ConfigurationError(
+            f"ATHENA_LLM is '{name}', which names no model.", "Use auto, none, ollama/NAME or openai/NAME."
+        )
 
 
 def list_language_models(*, options: LanguageModelOptions) -> list[str]:

@@ -186,7 +186,7 @@ class SearchStep(Step):
     beside_share: float = 0.0  # of each list, 0..1
     alpha: float = 0.0
     candidates: int = 0
-    paths: str | None = None
+    paths: str | tuple[str, ...] | None = None
     sentences: int = 0  # searched
     hits: int = 0  # of all four lists
     bm25_sections: tuple[Hit, ...] = ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from pipeline.errors import StoreError
 from pipeline.nodes import Node, StoredNode
+from pipeline.stores.globs import Globs
 
 if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
     import numpy as np
@@ -123,7 +124,7 @@ class SearchRequest:
     text: str | None
     vector: Vector | None
     top_k: int
-    paths: str | None = None  # a glob over sources
+    paths: Globs | None = None  # over sources; None for all
 
 
 @dataclass(frozen=True, slots=True)

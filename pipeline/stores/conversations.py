@@ -16,6 +16,7 @@ from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
 from pipeline.steps.stored import read_steps
+from pipeline.stores.globs import as_scope, written
 
 TITLE_CHARACTERS = 60
 
@@ -24,7 +25,8 @@ TITLE_CHARACTERS = 60
 class ConversationInfo:
     """One conversation in a list; times in seconds since the epoch.
 
-    It belongs to a user and to an assistant, whose persona's name it was begun with; "" is not known.
+    It belongs to a user and to an assistant, whose persona's name it was begun with; "" is not known. Its
+    `scope` has globs: only the documents that one of them means are asked in it; without any, all are.
     """
 
     id: str
@@ -34,6 +36,7 @@ class ConversationInfo:
     turns: int
     user: str = DEFAULT_USER
     assistant: str = ""
+    scope: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,9 @@ class Conversations(Protocol):
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
+
+    def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
+        """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
@@ -180,7 +186,19 @@ def _exported_turn(turn: Turn, number: int) -> list[str]:
     ]
     status = [] if answer.status == "complete" else [f"*This answer was {answer.status}.*"]
     quoted = "\n".join(f"> {line}" for line in turn.question.splitlines())
-    return [f"## Question {number}", quoted, text or "*No answer.*", *status, *notes]
+    asked = [f"Only in: {_in_code(scope)}"] if (scope := scope_of(answer)) else []
+    return [f"## Question {number}", quoted, *asked, text or "*No answer.*", *status, *notes]
+
+
+def scope_of(answer: Answer) -> tuple[str, ...]:
+    """The globs that an answer was searched in; () for all documents."""
+    kept = answer.settings.get("paths")
+    return as_scope(kept) if isinstance(kept, str | tuple | list) else ()
+
+
+def _in_code(scope: Sequence[str]) -> str:
+    """Names as Markdown that shows them as they are."""
+    return ", ".join(f"`{written(glob)}`" for glob in scope)
 
 
 def unknown_conversation(conversation_id: str) -> UnknownConversation:

@@ -1,27 +1,69 @@
 """Which sources a glob means: `systems/*.md`, `**/alarms.md`, or just the name of a folder.
 
-Names are matched one by one with `fnmatch`, whose patterns never backtrack: no glob makes a search hang.
+A *scope* is several of them: those of a conversation that asks only some folders and files. Names are matched
+one by one with `fnmatch`, whose patterns never backtrack: no glob makes a search hang.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from pipeline.errors import ConfigurationError
 
+Globs = str | tuple[str, ...]
+"""One glob or several, of which any may match; as options and stored answers have them."""
+
 _CLASS = re.compile(r"\[!?(\]?[^\]]*)\]")
 _RANGE = re.compile(r"(.)-(.)", re.DOTALL)
+_SPECIAL = re.compile(r"[\[*?]")
+_LITERAL = re.compile(r"\[([\[*?])\]")
 _FOLDERS = "**"
 
 
-def matches(source: str, glob: str) -> bool:
-    """True where `source` is what the glob means, or lies in a folder that it means.
+def as_globs(given: str | Iterable[str] | None) -> Globs | None:
+    """Globs as options have them: None for none, one as itself, several as a tuple."""
+    several = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given or ()))
+    found = tuple(glob for glob in several if glob)
+    return (found if len(found) > 1 else found[0]) if found else None
+
+
+def as_scope(globs: Globs | Sequence[str] | None) -> tuple[str, ...]:
+    """The same, one by one."""
+    return (globs,) if isinstance(globs, str) else tuple(globs or ())
+
+
+def literal(path: str) -> str:
+    """The glob that means one folder or file, whatever characters its name has."""
+    return _SPECIAL.sub(r"[\g<0>]", path)
+
+
+def written(glob: str) -> str:
+    """A glob as people read it: what `literal` made of a name is the name again."""
+    return _LITERAL.sub(r"\1", glob)
+
+
+def only_in(globs: Globs | Sequence[str] | None, *, most: int = 2) -> str:
+    """A scope in words, "only in engines/ and 3 more"; "" for none. It names `most` of its globs."""
+    names = [written(glob) for glob in as_scope(globs)]
+    if not names:
+        return ""
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"only in {', '.join(names[:most])}{rest}"
+
+
+def matches(source: str, globs: Globs) -> bool:
+    """True where `source` is what one of the globs means, or lies in a folder that it means.
 
     `*` and `?` stay within a name, `**` in front of a name or for it crosses folders, `[ab]` and `[!ab]` are
     classes. Raises `ConfigurationError` for a glob that cannot mean anything.
     """
+    return any(_matches(source, glob) for glob in as_scope(globs))
+
+
+def _matches(source: str, glob: str) -> bool:
     names = source.split("/")
     reached = {0}  # the numbers of names that the patterns so far may stand for
     for pattern in _patterns(glob):

@@ -68,6 +68,12 @@ class PrivateConversations:
             kept = self.get(conversation_id)
             self._kept[conversation_id] = replace(kept, info=replace(kept.info, title=title.strip()))
 
+    def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
+        """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
+        with self._lock:
+            kept = self.get(conversation_id)
+            self._kept[conversation_id] = replace(kept, info=replace(kept.info, scope=tuple(scope)))
+
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._lock:

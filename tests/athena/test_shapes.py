@@ -76,7 +76,7 @@ def test_answer() -> None:
         "support": [
             {"start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"]}
         ],
-        "recalled": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
+        "recalled": [], "scope": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
         "conversation_id": "c", "turn_id": "t",
     }  # fmt: skip
 

@@ -110,6 +110,7 @@ class TestConversations:
             lambda: conversations.delete("x"),
             lambda: conversations.save_turn("x", answer()),
             lambda: conversations.set_feedback("x", 1),
+            lambda: conversations.set_scope("x", ()),
         ):
             with pytest.raises(UnknownConversation, match="'x'"):
                 call()
@@ -188,6 +189,31 @@ class TestConversations:
         conversations.delete(mine.id)
         conversations.restore(kept)
         assert conversations.get(mine.id).info == mine
+
+
+def test_each_has_a_scope_of_its_own(conversations: Conversations) -> None:
+    one, other = conversations.create("One").info.id, conversations.create("Other").info.id
+    assert conversations.get(one).info.scope == ()
+    scope = ("engines/", "a[[]1].md", "\u00e9 \u201cq\u201d")
+    conversations.set_scope(one, scope)
+    conversations.save_turn(one, answer())
+    assert {info.id: info.scope for info in conversations.list()} == {one: scope, other: ()}
+    kept = conversations.get(one)
+    assert kept.info.scope == scope
+    conversations.delete(one)
+    conversations.restore(kept)  # as a migration copies it
+    assert conversations.get(one).info.scope == scope
+    conversations.set_scope(one, ())
+    assert conversations.get(one).info.scope == ()
+
+
+def test_export_says_what_was_asked_alone(conversations: Conversations) -> None:
+    id_ = conversations.create("Fans").info.id
+    conversations.save_turn(id_, answer(settings={"paths": ["engines/", "a[[]1].md"]}))
+    conversations.save_turn(id_, answer("And?", settings={"paths": None}))
+    text = conversations.get(id_).as_markdown()
+    assert "> Why?\n\nOnly in: `engines/`, `a[1].md`\n\nSo" in text
+    assert text.count("Only in") == 1
 
 
 def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversations) -> None:

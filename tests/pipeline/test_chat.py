@@ -689,6 +689,40 @@ def test_options_reach_the_search(new_chat: NewChat) -> None:
     assert {passage.section.metadata["source"] for passage in found.passages} == {"comms.md"}
 
 
+def test_a_scope_is_kept_with_its_conversation_and_used_by_the_next_question(
+    new_chat: NewChat, conversations: EmbeddedConversations
+) -> None:
+    first = new_chat(options=RetrievalOptions(paths=("comms.md", "systems/power.md")))
+    first.answer("Which antenna points at Earth?")
+    assert conversations.get(first.recipe.conversation_id).info.scope == ("comms.md", "systems/power.md")
+    again = new_chat(conversation_id=first.recipe.conversation_id)
+    events = again.ask("What does the cabin fan do?")
+    (found,) = [event.retrieval for event in events if isinstance(event, SourcesFound)]
+    assert {p.section.metadata["source"] for p in found.passages} <= {"comms.md", "systems/power.md"}
+    assert again.turns[-1].answer.settings["paths"] == ["comms.md", "systems/power.md"]
+    conversations.set_scope(first.recipe.conversation_id, ())
+    whole = new_chat(conversation_id=first.recipe.conversation_id)
+    assert whole.answer("What does the cabin fan do?").citations[0].source == "systems/ecs.md"
+
+
+def test_a_question_may_have_another_scope_than_its_conversation(
+    new_chat: NewChat, conversations: EmbeddedConversations
+) -> None:
+    kept = conversations.create("Fans").info.id
+    conversations.set_scope(kept, ("comms.md",))
+    once = new_chat(conversation_id=kept, options=RetrievalOptions(paths="systems"))
+    assert once.answer("What does the cabin fan do?").citations[0].source == "systems/ecs.md"
+    assert conversations.get(kept).info.scope == ("comms.md",)
+
+
+def test_a_scope_in_which_nothing_is_says_so(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+    kept = conversations.create("Engines").info.id
+    conversations.set_scope(kept, ("engines/",))
+    answer = new_chat(conversation_id=kept).answer(QUESTION)
+    assert answer.abstained
+    assert "You asked only in engines/, and no document that is indexed is there." in answer.notices
+
+
 # -- killed ---------------------------------------------------------------------------------------------
 
 WRITING = """

@@ -14,6 +14,7 @@ from ui.chat.welcome import connection, welcome
 from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
+from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import messages, process, state, style
 
@@ -36,6 +37,7 @@ def page() -> None:
     working = run is not None and run.working
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
         current = conversation.info.id if conversation else ""
+        scope_bar(conversation.info if conversation else None)
         question_field(ASK, key="question", conversation_id=current, working=working, on_ask=ask)
     with st.container(key="chat"):
         messages.show_notice()
@@ -67,7 +69,9 @@ def ask(question: str, *, verbatim: bool = False) -> None:
     conversation = state.conversation_id()
     try:
         if not conversation:
-            conversation = whose.begin(title_of(question), assistant=process.persona().name)
+            conversation = whose.begin(
+                title_of(question), assistant=process.persona().name, scope=take_scope()
+            )
             state.open_conversation(conversation)
         start_answer(question, conversation_id=conversation, verbatim=verbatim)
     except AthenaError as error:

@@ -38,8 +38,7 @@ CONNECT = """\
 
 **With OpenAI, or a server that speaks its protocol**
 
-Set `ATHENA_OPENAI_API_KEY` (and `ATHENA_OPENAI_BASE_URL` for another server) in `.env`,
-and start Athena again.
+Enter its key, and the address of another server, on the *Settings* page.
 """
 
 

@@ -9,6 +9,8 @@ from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.remembering import FORGOTTEN
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.steps.events import RunFailed
+from pipeline.stores.conversations import scope_of
+from pipeline.stores.globs import only_in
 from pipeline.words import CLOSEST, counted
 from ui.conversation.copying import answer_markdown
 from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups
@@ -222,6 +224,7 @@ def meta(answer: Answer) -> list[str]:
     sources = len({(c.source, c.heading_path) for c in answer.citations})
     line = [counted(sources, "section")] if sources else []
     line += filter(None, [how_many_unsupported(answer.support)])
+    line += filter(None, [only_in(scope_of(answer))])
     line.append(_by(answer))
     if answer.seconds:
         line.append(f"{answer.seconds:.1f} s")

@@ -15,6 +15,8 @@ from ui.shared import messages, process, state
 from ui.shared.state import entered, kept
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.stores.conversations import Conversations, Turn
 
 ADDRESS = "u"
@@ -93,17 +95,27 @@ def set_private(*, on: bool) -> None:
     state.open_conversation("")
 
 
-def begin(title: str, *, assistant: str) -> str:
-    """Begin a conversation of this session's user; its id. Where it cannot be stored, it is a private one."""
+def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
+    """Begin a conversation of this session's user, with what it asks of the documents; its id.
+
+    Where it cannot be stored, it is a private one.
+    """
+    athena = process.athena()
     if not is_private():
         try:
-            made = process.athena().conversations.create(title, user=user(), assistant=assistant)
-            return made.info.id
+            return _begun(athena.conversations, title, assistant=assistant, scope=scope)
         except StoreError as error:
             messages.notify(f"{error} {KEPT_HERE}")
-    made = process.athena().private_conversations.create(title, user=user(), assistant=assistant)
-    kept(Whose).begun.append(made.info.id)
-    return made.info.id
+    made = _begun(athena.private_conversations, title, assistant=assistant, scope=scope)
+    kept(Whose).begun.append(made)
+    return made
+
+
+def _begun(store: Conversations, title: str, *, assistant: str, scope: Sequence[str]) -> str:
+    made = store.create(title, user=user(), assistant=assistant).info.id
+    if scope:
+        store.set_scope(made, scope)
+    return made
 
 
 def branch(conversation_id: str, *, before: int, title: str) -> str:
@@ -117,6 +129,8 @@ def branch(conversation_id: str, *, before: int, title: str) -> str:
     turns = tuple(_copied(turn, made.id) for turn in found.turns[:before])
     if turns:
         store.restore(Conversation(replace(made, turns=len(turns)), turns))
+    if found.info.scope:
+        store.set_scope(made.id, found.info.scope)
     if is_kept_here(conversation_id):
         kept(Whose).begun.append(made.id)
     return made.id

@@ -10,8 +10,8 @@ import streamlit as st
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import AthenaError
 from pipeline.steps.records import HydeStep, SearchStep, step_of
-from ui.inspector import flow, reranker
-from ui.shared import components, process
+from ui.inspector import flow
+from ui.shared import components, process, reranker
 from ui.shared.state import kept
 from ui.shared.words import plain
 

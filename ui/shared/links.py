@@ -24,6 +24,11 @@ def offer(pages: Mapping[PageKey, Page]) -> None:
     kept(OfferedPages).pages = pages
 
 
+def addresses() -> list[str]:
+    """The addresses of the pages below that of the app, which shows the first of them itself."""
+    return ["", *kept(OfferedPages).pages]
+
+
 def link(key: PageKey, label: str, *, icon: str) -> None:
     """Draw a link to a page."""
     st.page_link(kept(OfferedPages).pages[key], label=label, icon=icon)

@@ -14,6 +14,7 @@ from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from athena import Athena
+    from athena.changing import Changes
 
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with
 
@@ -28,6 +29,18 @@ class GivenAthena:
 def use_settings(settings: Settings) -> None:
     """Serve with these settings instead of those of the environment."""
     _served_with[:] = [settings]
+
+
+def change_settings(changes: Changes) -> None:
+    """Keep and use changed settings in every session of this process, from the next question on.
+
+    Raises `ConfigurationError`.
+    """
+    from athena.changing import change
+
+    changed = change(athena(), changes)
+    if _served_with:
+        use_settings(changed)
 
 
 def athena() -> Athena:

@@ -29,13 +29,14 @@ from pipeline.stores.embedded.database import ConnectionPool, transaction
 from pipeline.stores.embedded.schema import MENTION_CHECKED, RELATION_CHECKED, SOURCE_CHECKED
 from pipeline.words import well_formed
 
-_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
+_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, scope FROM conversation"
 _TURN = """
     SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
 """
 _TURNS = f"{_TURN} WHERE conversation_id = ? ORDER BY position"
 _INSERT = """
-    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant, scope)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -77,7 +78,7 @@ class EmbeddedConversations:
         now, title = time.time(), well_formed(title)
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._pool.borrow() as connection:
-            connection.execute(_INSERT, (info.id, title, now, now, user, assistant))
+            connection.execute(_INSERT, _row_of(info))
         return Conversation(info, ())
 
     def list(
@@ -124,6 +125,15 @@ class EmbeddedConversations:
             done = connection.execute(
                 "UPDATE conversation SET title = ? WHERE id = ?",
                 (well_formed(title.strip()), conversation_id),
+            )
+            if done.rowcount == 0:
+                raise unknown_conversation(conversation_id)
+
+    def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
+        """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            done = connection.execute(
+                "UPDATE conversation SET scope = ? WHERE id = ?", (_scope_json(scope), conversation_id)
             )
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -202,9 +212,7 @@ class EmbeddedConversations:
         info = conversation.info
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
-            connection.execute(
-                _INSERT, (info.id, info.title, info.created_at, info.updated_at, info.user, info.assistant)
-            )
+            connection.execute(_INSERT, _row_of(info))
             connection.executemany(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
@@ -231,10 +239,30 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
                 connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
 
 
+def _row_of(info: ConversationInfo) -> tuple[str | float, ...]:
+    times = info.created_at, info.updated_at
+    return info.id, info.title, *times, info.user, info.assistant, _scope_json(info.scope)
+
+
+def _scope_json(scope: Sequence[str]) -> str:
+    return json.dumps([well_formed(glob) for glob in scope], ensure_ascii=False)
+
+
 def _info(*row: Any) -> ConversationInfo:
-    if [type(value) for value in row] != [str, str, float, float, int, str, str]:
+    *plain, scope = row
+    if [type(value) for value in row] != [str, str, float, float, int, str, str, str]:
         raise Damaged("a row of the table 'conversation' is not as it was written")
-    return ConversationInfo(*row)
+    return ConversationInfo(*plain, _scope_from(scope))
+
+
+def _scope_from(stored: str) -> tuple[str, ...]:
+    try:
+        scope = json.loads(stored)
+    except ValueError:
+        scope = None
+    if not isinstance(scope, list) or not all(isinstance(glob, str) for glob in scope):
+        raise Damaged("the scope of a conversation is not as it was written")
+    return tuple(scope)
 
 
 def _turn(

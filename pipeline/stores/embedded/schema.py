@@ -331,6 +331,9 @@ MEMORY_CHECKSUM_COLUMNS = (
     *SEAL_MEMORIES.values(),
 )
 
+SCOPE_COLUMN = ("ALTER TABLE conversation ADD COLUMN scope TEXT NOT NULL DEFAULT '[]'",)
+"""The globs of the documents that a conversation asks, as JSON; none for all."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
@@ -340,4 +343,5 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     SHARED_METADATA,
     CHECKSUM_COLUMNS,
     MEMORY_CHECKSUM_COLUMNS,
+    SCOPE_COLUMN,
 )

@@ -32,7 +32,7 @@ from pipeline.stores.embedded.node_rows import (
 )
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged
 from pipeline.stores.embedded.vectors import VectorIndex, vectors_of
-from pipeline.stores.globs import matches
+from pipeline.stores.globs import Globs, matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.vocabulary import KeptVocabulary
 
@@ -226,9 +226,9 @@ def _row_of(number: int, stored: SectionVectors, rows: NDArray[np.float16]) -> V
     return vector
 
 
-def _documents(connection: sqlite3.Connection, state: State, glob: str | None) -> frozenset[int] | None:
-    """The numbers of the documents that a glob means; None for all."""
-    if glob is None:
+def _documents(connection: sqlite3.Connection, state: State, globs: Globs | None) -> frozenset[int] | None:
+    """The numbers of the documents that globs mean; None for all."""
+    if globs is None:
         return None
     rows = connection.execute("SELECT number, source FROM document WHERE build = ?", (state.visible,))
-    return frozenset(number for number, source in rows if matches(source, glob))
+    return frozenset(number for number, source in rows if matches(source, globs))

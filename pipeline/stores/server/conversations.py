@@ -100,6 +100,14 @@ class ServerConversations:
         if done.matched_count == 0:
             raise unknown_conversation(conversation_id)
 
+    def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
+        """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
+        globs = [well_formed(glob) for glob in scope]
+        with self._servers.mongo.collection("conversations") as conversations:
+            done = conversations.update_one({"_id": conversation_id}, {"$set": {"scope": globs}})
+        if done.matched_count == 0:
+            raise unknown_conversation(conversation_id)
+
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._servers.mongo.database() as database:
@@ -273,6 +281,7 @@ def _kept(info: ConversationInfo) -> Document:
         "updated_at": info.updated_at,
         "user": info.user,
         "assistant": info.assistant,
+        "scope": list(info.scope),
     }
 
 
@@ -285,6 +294,7 @@ def _info(record: Document, turns: int) -> ConversationInfo:
         turns=turns,
         user=_user(record),
         assistant=record.get("assistant", ""),
+        scope=tuple(record.get("scope", ())),
     )
 
 

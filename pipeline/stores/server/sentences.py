@@ -21,7 +21,7 @@ from pipeline.stores.base import (
     SearchResponse,
     Vector,
 )
-from pipeline.stores.globs import matches
+from pipeline.stores.globs import Globs, matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.metadata import read_sentence
 from pipeline.stores.server.objects import NodeObjects, Wanted
@@ -217,11 +217,11 @@ class ServerSentences:
         )
 
 
-def _versions(snapshot: Snapshot, glob: str | None) -> list[str] | None:
-    """The versions of the documents that a glob means; None for all."""
-    if glob is None:
+def _versions(snapshot: Snapshot, globs: Globs | None) -> list[str] | None:
+    """The versions of the documents that globs mean; None for all."""
+    if globs is None:
         return None
-    meant = [version for version, info in snapshot.documents.items() if matches(info.source, glob)]
+    meant = [version for version, info in snapshot.documents.items() if matches(info.source, globs)]
     return None if len(meant) == len(snapshot.documents) else meant
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.errors import ConfigurationError
-from pipeline.stores.globs import matches
+from pipeline.stores.globs import as_globs, as_scope, literal, matches, only_in, written
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,30 @@ def test_a_class_in_which_nothing_lies_is_refused() -> None:
     for glob in ("[z-a].md", "systems/[!9-0]*"):
         with pytest.raises(ConfigurationError, match=r"Write it as '(a-z|0-9)'"):
             matches("ecs.md", glob)
+
+
+def test_any_of_several_globs_may_match() -> None:
+    assert matches("systems/ecs.md", ("power", "systems/"))
+    assert not matches("crew.md", ("power", "systems/"))
+    assert not matches("crew.md", ())
+
+
+@pytest.mark.parametrize("name", ["a[1].md", "what?.md", "*", "**/x.md", "[", "[!a]/b.md", "plain/", "]"])
+def test_a_name_as_a_glob_means_itself_alone(name: str) -> None:
+    assert matches(name.rstrip("/"), literal(name))
+    assert written(literal(name)) == name
+    assert not matches("a1.md", literal(name))
+    assert not matches("whatx.md", literal(name))
+
+
+def test_globs_as_options_have_them() -> None:
+    assert [as_globs(given) for given in (None, "", (), "a", ["a"], ["a", "b", "a"])] == [
+        None, None, None, "a", "a", ("a", "b"),
+    ]  # fmt: skip
+    assert [as_scope(given) for given in (None, "a", ("a", "b"))] == [(), ("a",), ("a", "b")]
+
+
+def test_a_scope_in_words() -> None:
+    assert only_in(()) == ""
+    assert only_in("engines/") == "only in engines/"
+    assert only_in([literal("a[1].md"), "b", "c"]) == "only in a[1].md, b and 1 more"

@@ -457,6 +457,7 @@ def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
     for table, column in (*added.items(), ("document", "text_checksum"), ("document", "metadata_checksum")):
         sql(folder, f"ALTER TABLE {table} DROP COLUMN {column}")
     drop_checksums_of_memories(folder)
+    sql(folder, "ALTER TABLE conversation DROP COLUMN scope")
     sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
     with closing(open_store(folder)) as store:
         found = store.examine()

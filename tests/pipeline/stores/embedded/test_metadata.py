@@ -27,6 +27,7 @@ ADDED = {
     "embedding": ("checksum",),
     "memory": ("checksum", "embedding_checksum"),
     **dict.fromkeys(("memory_source", "entity", "mention", "relation"), ("checksum",)),
+    "conversation": ("scope",),
 }
 LONG = "overpressure " * 20
 TEXT = (

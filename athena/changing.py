@@ -1,0 +1,132 @@
+"""Settings that are changed while Athena runs: checked, tried before they are kept, kept, and used.
+
+For the Settings page. The index stays open all the while.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from athena import searching
+from athena.chosen import Chosen, read_chosen, write_chosen
+from athena.loading import KEY, KEYS_SERVER, part, with_chosen
+from athena.models import Models
+from athena.settings import Settings
+from pipeline.answering.persona import load_persona
+from pipeline.errors import AthenaError, ModelError
+from pipeline.models.llm import require_model_name
+from pipeline.options import ChatOptions
+from pipeline.steps.events import AnswerFinished, RunFailed
+from pipeline.stores.private import PrivateConversations
+
+if TYPE_CHECKING:
+    from athena.assistant import Athena
+    from pipeline.answer import Answer
+    from pipeline.finding.admission import Admission
+    from pipeline.stores.globs import Globs
+
+Changes = Mapping[str, Any]
+"""New values by the settings' names; None takes a choice back."""
+
+CHOOSE_OTHERWISE = "Choose another value, or reset it."
+WORD = "Answer with the one word: ready"
+WORD_TIMEOUT_S = 60.0  # a model may have to be loaded first
+
+_one_at_a_time = threading.Lock()  # a change reads the file, and writes it
+
+
+def drafted(settings: Settings, changes: Changes) -> Settings:
+    """The settings with some choices changed, checked as those of the environment are.
+
+    Raises `ConfigurationError`.
+    """
+    return _drafted(settings, _chosen_after(settings, changes))
+
+
+def change(athena: Athena, changes: Changes) -> Settings:
+    """Keep changed choices in the data folder, and use them from the next question on.
+
+    Raises `ConfigurationError`, also where the data folder can only be read; then nothing has changed.
+    """
+    with _one_at_a_time:
+        chosen = _chosen_after(athena.settings, changes)
+        settings = _drafted(athena.settings, chosen)
+        write_chosen(settings.data_dir, chosen)
+        athena.use(settings)
+    return settings
+
+
+def _chosen_after(settings: Settings, changes: Changes) -> Chosen:
+    """The choices after a change; a key goes to no other server than the one that it was chosen for."""
+    before = read_chosen(settings.data_dir)
+    chosen = {**before, **changes}
+    if KEY not in changes and chosen.get(KEYS_SERVER) != before.get(KEYS_SERVER):
+        chosen.pop(KEY, None)
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _drafted(settings: Settings, chosen: Chosen) -> Settings:
+    made = with_chosen(settings, chosen, fix=CHOOSE_OTHERWISE)
+    require_model_name(made.llm)
+    load_persona(made.persona)
+    return made
+
+
+def try_out(
+    athena: Athena,
+    settings: Settings,
+    question: str,
+    *,
+    admission: Admission,
+    paths: Globs | None = None,
+) -> Answer:
+    """The answer over the index of an `athena`, without memory or history; nothing of it is kept.
+
+    Raises what ends an answer.
+    """
+    from pipeline.chat import ChatParts, ChatRecipe
+
+    llm, choice = Models(settings).language_model()
+    search = searching.make_search(
+        settings,
+        store=athena.store,
+        encoder=athena.encoder,
+        cross_encoder=athena.cross_encoder()[0] if settings.rerank else None,
+        llm=llm,
+        admission=admission,
+    )
+    parts = ChatParts(
+        hybrid_search=search,
+        options=searching.retrieval_options(settings).but(paths=paths),
+        llm=llm,
+        choice=choice,
+        conversations=PrivateConversations(),
+        persona=load_persona(settings.persona),
+        limits=part(settings, ChatOptions),
+    )
+    for event in ChatRecipe(parts).run(question):
+        if isinstance(event, AnswerFinished):
+            return event.answer
+        if isinstance(event, RunFailed):
+            raise event.error or AthenaError(event.message, event.fix)
+    raise AthenaError("The answer ended unexpectedly.", "Ask again.")
+
+
+def try_connection(settings: Settings) -> str:
+    """What the language model of the settings is, and how soon it answered; raises what keeps it from that.
+
+    It is asked for one word: a list of models is no proof that a key is good.
+    """
+    llm, choice = Models(settings).language_model()
+    if llm is None:
+        raise ModelError(choice.detail, choice.fix)
+    from pipeline.models.generation import complete
+
+    begun = time.monotonic()
+    said = complete(llm, WORD, timeout_s=WORD_TIMEOUT_S, stop=threading.Event())
+    if not said.strip():
+        raise ModelError(f"{choice.name} answered nothing.", "Choose another model.")
+    return f"{choice.name} answers, {choice.detail}, in {time.monotonic() - begun:.1f} s."

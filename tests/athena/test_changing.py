@@ -1,0 +1,106 @@
+"""Settings that change while Athena runs: the index stays open, and only what they concern is made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from athena import Athena, load_settings, open_athena
+from athena.changing import change, drafted, try_connection
+from athena.chosen import read_chosen
+from pipeline.errors import ConfigurationError, ModelError
+from tests.servers import OllamaServer, OpenAIServer, Reply
+from tests.ui.conftest import VALVES
+
+QUESTION = "When does the LN2 tank show OFFLINE?"
+
+
+@pytest.fixture
+def athena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Athena]:
+    """Athena over two files; its settings leave open what the page may change."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ATHENA_OLLAMA_URL")
+    manuals = tmp_path / "manuals"
+    manuals.mkdir()
+    (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
+    (manuals / "tanks.md").write_text("# Tanks\n\nA cold LN2 tank may show OFFLINE, too.\n", encoding="utf-8")
+    opened = open_athena(load_settings(data_dir=tmp_path / "data", connect_timeout_s=1))
+    change(opened, {"ollama_url": "http://127.0.0.1:9"})
+    opened.ingest([manuals])
+    yield opened
+    opened.close()
+
+
+def test_a_change_is_kept_and_used_while_the_index_stays_open(athena: Athena, tmp_path: Path) -> None:
+    store, encoder = athena.store, athena.encoder
+    chat = athena.chat()
+    (tmp_path / "persona.toml").write_text('name = "Selene"\n', encoding="utf-8")
+    assert athena.persona.name == "Athena"
+    change(athena, {"quotes": 1, "hyde": "off", "persona": str(tmp_path / "persona.toml")})
+    assert (athena.settings.quotes, athena.persona.name, athena.options.hyde) == (1, "Selene", False)
+    assert chat.parts.limits.quotes == 5  # what has begun ends as it began
+    *_, before = chat.run(QUESTION)
+    *_, last = athena.chat().run(QUESTION)
+    assert len(before.answer.citations) > 1  # type: ignore[union-attr]
+    assert len(last.answer.citations) == 1  # type: ignore[union-attr]
+    assert (athena.store, athena.encoder) == (store, encoder)
+    assert load_settings(data_dir=athena.settings.data_dir).quotes == 1
+    change(athena, {"quotes": None})
+    assert athena.settings.quotes == 5
+    assert "quotes" not in read_chosen(athena.settings.data_dir)
+
+
+def test_a_bad_value_changes_nothing(athena: Athena) -> None:
+    before = athena.settings
+    with pytest.raises(ConfigurationError):
+        change(athena, {"quotes": -1})
+    with pytest.raises(ConfigurationError):
+        change(athena, {"quotes": 3, "persona": "nowhere.toml"})
+    assert athena.settings == before
+    assert "quotes" not in read_chosen(before.data_dir)
+
+
+def test_a_model_is_connected_and_its_key_used_without_a_restart(athena: Athena) -> None:
+    assert athena.language_model()[0] is None
+    with OpenAIServer(key="sk-1234567") as server:
+        address = {"openai_base_url": server.base_url, "llm": "openai/small-chat"}
+        change(athena, {**address, "openai_api_key": "sk-1234567"})
+        assert athena.language_model()[1].name == "openai/small-chat"
+        change(athena, {"openai_api_key": None})
+        assert athena.settings.openai_api_key == ""
+
+
+def test_what_would_be_answered_is_kept_nowhere(athena: Athena) -> None:
+    other = drafted(athena.settings, {"quotes": 1})
+    answer = athena.try_out(other, QUESTION)
+    assert len(answer.citations) == 1
+    assert athena.settings.quotes == 5
+    assert athena.conversations.list() == []
+    assert athena.private_conversations.list() == []
+    within = athena.try_out(other, QUESTION, paths="tanks.md")
+    assert {citation.source for citation in (*within.citations, *within.nearest)} <= {"tanks.md"}
+
+
+def test_a_connection_is_tried_by_a_word(athena: Athena) -> None:
+    with OllamaServer() as server:
+        server.reply_with(Reply(("ready",)))
+        said = try_connection(drafted(athena.settings, {"ollama_url": server.url}))
+        assert said.startswith("ollama/llama3.2:latest answers, by Ollama at ")
+        with pytest.raises(ModelError, match="does not have the model 'other'"):
+            try_connection(drafted(athena.settings, {"ollama_url": server.url, "llm": "ollama/other"}))
+    with pytest.raises(ModelError, match=r"Cannot reach Ollama|Ollama"):
+        try_connection(athena.settings)
+
+
+def test_a_wrong_key_is_told_and_not_shown(athena: Athena) -> None:
+    with OpenAIServer(key="right") as server:
+        changes = {
+            "openai_base_url": server.base_url,
+            "openai_api_key": "sk-wrong-99",
+            "llm": "openai/small-chat",
+        }
+        with pytest.raises(ModelError, match="refused the key") as caught:
+            try_connection(drafted(athena.settings, changes))
+    assert "sk-wrong-99" not in str(caught.value)

@@ -1,0 +1,108 @@
+"""Asking only some folders and files: chosen, used, kept, removed, all by the keyboard."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from athena import open_athena
+from athena.settings import Settings
+from tests.browser.conftest import Opener, serving
+from tests.browser.pages import App
+from tests.contrast import LEAST_CONTRAST, contrast
+
+LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+
+
+@pytest.fixture(scope="module")
+def data_dir(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copied = tmp_path_factory.mktemp("scope") / "data"
+    shutil.copytree(indexed, copied)
+    return copied
+
+
+@pytest.fixture(scope="module")
+def address(data_dir: Path) -> Iterator[str]:
+    with serving(data_dir, llm="none") as served:
+        yield served
+
+
+def chips(app: App) -> Locator:
+    return app.page.locator(".scope .chip .name")
+
+
+def sources(turn: Locator) -> set[str]:
+    return {text.split("/")[0] for text in turn.locator(".crumbs span:first-child").all_inner_texts()}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
+    address: str, open_app: Opener, width: int
+) -> None:
+    app = open_app(address, width=width, height=844)
+    only = app.page.get_by_role("button", name="Only …")
+    only.focus()
+    app.page.keyboard.press("Enter")
+    search = app.page.get_by_role("combobox", name="Search folders and files")
+    expect(search).to_be_focused()
+    app.page.keyboard.type("refer")
+    expect(app.page.get_by_role("option").first).to_contain_text("reference/")
+    app.page.keyboard.press("Enter")
+    expect(chips(app)).to_have_text(["reference/"])
+    expect(search).to_be_focused()
+    app.page.keyboard.type("environment.md")
+    expect(app.page.get_by_role("option")).to_have_count(1)
+    app.page.keyboard.press("Enter")
+    expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
+    app.page.keyboard.press("Escape")
+    expect(app.page.get_by_role("button", name="Add …")).to_be_focused()
+    expect(search).to_be_hidden()
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= width
+
+    app.ask(LN2)
+    turn = app.answered(1)
+    expect(turn.locator(".meta")).to_contain_text("only in reference/, procedures/environment.md")
+    assert sources(turn) <= {"reference", "procedures"}
+    app.page.reload()
+    app.answered(1)
+    expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
+    app.turn(1).get_by_label("Ask again").click()
+    expect(app.answered(2).locator(".meta")).to_contain_text("only in reference/")
+
+    app.page.get_by_label("Remove procedures/environment.md").press("Enter")
+    expect(chips(app)).to_have_text(["reference/"])
+    expect(app.page.get_by_label("Remove reference/")).to_be_focused()
+    app.page.keyboard.press("Enter")
+    expect(chips(app)).to_have_count(0)
+    expect(only).to_be_focused()
+    app.ask(LN2)
+    expect(app.answered(3).locator(".meta")).not_to_contain_text("only in")
+    app.page.get_by_role("button", name="New conversation").first.dispatch_event("click")
+    expect(chips(app)).to_have_count(0)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_scope_whose_documents_are_gone_says_so_and_is_cleared(
+    address: str, data_dir: Path, open_app: Opener, dark: bool
+) -> None:
+    athena = open_athena(Settings(data_dir=data_dir, llm="none", cross_encoder="none"))
+    kept = athena.conversations.create("Engines").info.id
+    athena.conversations.set_scope(kept, ("engines/",))
+    athena.close()
+    app = open_app(address, path=f"/?c={kept}", dark=dark)
+    note = app.page.get_by_text("No document that is indexed is there. Clear it to ask all documents.")
+    expect(note).to_be_visible()
+    colour = note.evaluate("node => getComputedStyle(node).color")
+    assert contrast(colour, "#12161b" if dark else "#fbfaf8") >= LEAST_CONTRAST
+    app.ask(LN2)
+    expect(app.answered(1)).to_contain_text(
+        "You asked only in engines/, and no document that is indexed is there."
+    )
+    app.page.get_by_role("button", name="Clear", exact=True).click()
+    expect(note).to_have_count(0)
+    app.ask(LN2)
+    expect(app.answered(2).locator(".quote").first).to_be_visible()

@@ -1,0 +1,112 @@
+"""Journeys on the settings page: the theme of a browser, a model without a restart, two tabs, what if."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opener, serving
+from tests.browser.pages import App
+from tests.contrast import LEAST_CONTRAST, contrast
+from tests.servers import OllamaServer, Reply
+
+LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+LIGHT, DARK = "rgb(251, 250, 248)", "rgb(18, 22, 27)"
+
+
+@pytest.fixture(scope="module")
+def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data_dir = tmp_path_factory.mktemp("settings") / "data"
+    shutil.copytree(indexed, data_dir)
+    with serving(data_dir) as served:
+        yield served
+
+
+def background(app: App) -> str:
+    app.ready()
+    return str(app.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor"))
+
+
+def save(app: App) -> None:
+    button = app.page.get_by_role("button", name="Save")
+    expect(button).to_be_enabled()
+    button.click()
+    expect(app.page.get_by_text("Saved. It holds from the next question on.")).to_be_visible()
+
+
+def test_the_theme_is_this_browsers_on_every_page(address: str, open_app: Opener) -> None:
+    app = open_app(address, path="/settings")
+    assert background(app) == LIGHT
+    with app.page.expect_navigation():
+        app.page.get_by_role("radio", name="Dark").click()
+    assert background(app) == DARK
+    expect(app.page.get_by_role("radio", name="Dark")).to_be_checked()
+    for path in ("/", "/documents", "/chat"):
+        app.open(path)
+        assert background(app) == DARK
+    assert background(open_app(address)) == LIGHT  # another browser
+    app.open("/settings")
+    app.page.get_by_role("radio", name="Dark").focus()
+    app.page.keyboard.press("ArrowRight")
+    with app.page.expect_navigation():
+        app.page.keyboard.press("Enter")
+    assert background(app) == LIGHT
+
+
+def test_a_model_is_connected_tested_and_used_in_another_tab(address: str, open_app: Opener) -> None:
+    with OllamaServer() as ollama:
+        other = open_app(address)
+        expect(other.page.get_by_text("No language model is connected")).to_be_visible()
+        app = open_app(address, path="/settings")
+        app.page.get_by_text("Servers and key").click()
+        app.page.get_by_label("Ollama's address").fill("http://127.0.0.1:9")
+        app.page.keyboard.press("Enter")
+        expect(app.page.get_by_text("Not saved yet: Ollama's address")).to_be_visible()
+        app.page.get_by_role("button", name="Test connection").click()
+        expect(app.page.get_by_role("alert").first).to_contain_text("Ollama at http://127.0.0.1:9")
+        app.page.get_by_label("Ollama's address").fill(ollama.url)
+        app.page.keyboard.press("Enter")
+        ollama.reply_with(Reply(("ready",)))
+        expect(app.page.get_by_text(f"→ {ollama.url}")).to_be_visible()
+        app.page.get_by_role("button", name="Test connection").click()
+        expect(app.page.get_by_text("ollama/llama3.2:latest answers, by Ollama")).to_be_visible()
+        save(app)
+        ollama.answer = lambda _: Reply(("The switch is off [1].",))
+        other.ask(LN2)
+        expect(other.answered(1).locator(".meta")).to_contain_text("llama3.2")
+        app.page.get_by_role("button", name="Reset to the default").first.click()
+        expect(app.page.get_by_text("Saved. It holds from the next question on.")).to_be_visible()
+        other.ask(LN2)
+        expect(other.answered(2).locator(".meta")).to_contain_text("no model")
+
+
+def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_app: Opener) -> None:
+    app = open_app(address)
+    app.ask(LN2)
+    app.answered(1)
+    app.page.get_by_role("link", name="Settings").click()
+    quotes = app.page.get_by_role("spinbutton", name="Quotes")
+    expect(quotes).to_have_value("5")
+    quotes.fill("1")
+    quotes.press("Enter")
+    app.page.get_by_role("button", name="Ask it again with these values").click()
+    expect(app.page.locator(".turn")).to_have_count(2)
+    chips = [app.page.locator(f".st-key-trial-{which} .quote").count() for which in ("before", "after")]
+    assert chips[0] > chips[1] == 1
+    app.page.reload()
+    expect(quotes).to_have_value("5")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_fits_and_can_be_read(address: str, open_app: Opener, width: int, dark: bool) -> None:
+    app = open_app(address, path="/settings", width=width, height=844, dark=dark)
+    expect(app.page.get_by_role("button", name="Test connection")).to_be_visible()
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= width
+    words = app.page.get_by_role("radio", name="Like the system")
+    colour = words.evaluate("node => getComputedStyle(node).color")
+    assert contrast(colour, DARK if dark else LIGHT) >= LEAST_CONTRAST

@@ -1,0 +1,144 @@
+"""The settings page as Streamlit runs it: what is offered, kept, taken back and tried."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from athena import Athena, load_settings, open_athena
+from athena.chosen import FILE_NAME, read_chosen
+from tests.servers import OpenAIServer
+from tests.ui.conftest import VALVES
+from tests.ui.test_pages import component_data, texts
+
+Run = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Athena]:
+    """Athena over two files, of whose settings only the servers' addresses are set from outside."""
+    monkeypatch.chdir(tmp_path)
+    manuals = tmp_path / "manuals"
+    manuals.mkdir()
+    (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
+    (manuals / "tanks.md").write_text("# Tanks\n\nA cold LN2 tank may show OFFLINE, too.\n", encoding="utf-8")
+    opened = open_athena(load_settings(data_dir=tmp_path / "data", connect_timeout_s=1))
+    opened.ingest([manuals])
+    yield opened
+    opened.close()
+
+
+def control(app: AppTest, kind: str, name: str) -> Any:
+    """The control of a setting: its key ends in what the value was."""
+    (found,) = [item for item in getattr(app, kind) if str(item.key).startswith(f"{name}-")]
+    return found
+
+
+def words(app: AppTest) -> str:
+    return texts(app).replace("\\", "")
+
+
+def test_what_is_set_from_outside_cannot_be_changed(open_to_change: Athena, run_app: Run) -> None:
+    app = run_app(open_to_change, page="settings")
+    assert control(app, "text_input", "ollama_url").disabled
+    assert "Set by `ATHENA_OLLAMA_URL`: it cannot be changed here." in words(app)
+    assert not control(app, "number_input", "quotes").disabled
+    assert "Default: `5`." in words(app)
+
+
+def test_a_value_is_saved_used_and_reset(open_to_change: Athena, run_app: Run) -> None:
+    app = run_app(open_to_change, page="settings")
+    assert app.button(key="save").disabled
+    control(app, "number_input", "quotes").set_value(3).run()
+    assert "Not saved yet: Quotes (5 → 3)" in words(app)
+    assert open_to_change.settings.quotes == 5
+    app.button(key="save").click().run()
+    assert open_to_change.settings.quotes == 3
+    assert read_chosen(open_to_change.settings.data_dir) == {"quotes": 3}
+    assert "Chosen here." in words(app)
+    other = run_app(open_to_change, page="settings")  # another tab
+    assert control(other, "number_input", "quotes").value == 3
+    app.button(key="reset-quotes").click().run()
+    assert open_to_change.settings.quotes == 5
+    assert control(app, "number_input", "quotes").value == 5
+    other.run()
+    assert control(other, "number_input", "quotes").value == 5
+
+
+def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> None:
+    app = run_app(open_to_change, page="settings")
+    assert control(app, "text_input", "openai_api_key").placeholder == "No key is set"
+    control(app, "text_input", "openai_api_key").set_value("sk-161803398").run()
+    assert "161803398" not in words(app)
+    app.button(key="save").click().run()
+    assert open_to_change.settings.openai_api_key == "sk-161803398"
+    field = control(app, "text_input", "openai_api_key")
+    assert (field.value, field.placeholder) == ("", "A key is set")
+    assert "161803398" not in str(app._tree)
+    path = open_to_change.settings.data_dir / FILE_NAME
+    assert path.stat().st_mode & 0o077 == 0
+    app.button(key="reset-openai_api_key").click().run()
+    assert open_to_change.settings.openai_api_key == ""
+    assert "161803398" not in path.read_text()
+
+
+def test_a_bad_value_is_told_as_of_the_environment(open_to_change: Athena, run_app: Run) -> None:
+    app = run_app(open_to_change, page="settings")
+    control(app, "text_input", "persona").set_value("nowhere.toml").run()
+    app.button(key="save").click().run()
+    assert "ATHENA_PERSONA: cannot read 'nowhere.toml'" in words(app)
+    assert open_to_change.settings.persona is None
+
+
+def test_a_connection_is_tried_before_it_is_saved(open_to_change: Athena, run_app: Run) -> None:
+    with OpenAIServer(key="right-key-1") as server:
+        app = run_app(open_to_change, page="settings")
+        control(app, "text_input", "openai_base_url").set_value(server.base_url).run()
+        app.button(key="test-connection").click().run()
+        assert "refused the key" in words(app)
+        control(app, "text_input", "openai_api_key").set_value("right-key-1").run()
+        app.button(key="test-connection").click().run()
+        assert "openai/small-chat answers, by http://127.0.0.1" in "\n".join(
+            item.value for item in app.success
+        ).replace("\\", "")
+    assert open_to_change.settings.openai_base_url == ""
+
+
+def test_the_last_question_is_asked_again_before_anything_is_saved(
+    open_to_change: Athena, run_app: Run
+) -> None:
+    app = run_app(open_to_change, page="settings")
+    assert "Ask a question first" in words(app)
+    list(open_to_change.chat().run("When does the LN2 tank show OFFLINE?"))
+    app.run()
+    assert app.button(key="try").disabled
+    control(app, "number_input", "quotes").set_value(1).run()
+    app.button(key="try").click().run()
+    before, after = component_data(app, "turn")
+    assert len(before["citations"]) > len(after["citations"]) == 1
+    assert not after["notices"]
+    assert open_to_change.settings.quotes == 5
+    assert len(open_to_change.conversations.list()) == 1
+    control(app, "number_input", "quotes").set_value(2).run()
+    assert not component_data(app, "turn")  # of other values nothing is known yet
+
+
+def test_a_folder_that_can_only_be_read_says_so(
+    open_to_change: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed = os.access
+    folder = open_to_change.settings.data_dir
+
+    def access(path: Any, mode: int, **given: Any) -> bool:
+        return (mode != os.W_OK or Path(path) != folder) and allowed(path, mode, **given)
+
+    monkeypatch.setattr(os, "access", access)
+    app = run_app(open_to_change, page="settings")
+    assert "can only be read: nothing can be changed here." in words(app)
+    assert control(app, "number_input", "quotes").disabled
+    assert control(app, "selectbox", "llm").disabled

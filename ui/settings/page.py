@@ -1,0 +1,147 @@
+"""Settings: what can be changed while Athena runs, where each value comes from, and what it would change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from athena.changing import drafted, try_connection
+from athena.chosen import can_be_written, read_chosen
+from pipeline.errors import AthenaError
+from pipeline.models.cross_encoder_files import ABOUT_MB
+from ui.conversation.model_picker import look_for_models, models
+from ui.settings import fields
+from ui.settings.trial import what_if
+from ui.shared import components, links, messages, process, reranker, style
+from ui.shared.state import kept
+from ui.shared.words import plain, with_code
+
+FOR_EVERYBODY = (
+    "For everybody who uses this server, from the next question on. Flags, the environment and `.env` win "
+    "over what is chosen here; every command reads it, too."
+)
+READ_ONLY = "The data folder '{}' can only be read: nothing can be changed here."
+SAVED = "Saved. It holds from the next question on."
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the last click came to, until the page is drawn: said once."""
+
+    saved: bool = False
+
+
+def page() -> None:
+    """Draw the page."""
+    style.apply()
+    with st.container(key="page"), st.container(key="settings"):
+        st.header("Settings", anchor=False)
+        with st.container(key="said"):  # always there: what stands below it stays as it is
+            messages.show_notice()
+            _said()
+        _theme()
+        changes = _for_everybody()
+        _saving(changes)
+        what_if(changes)
+
+
+def _said() -> None:
+    outcome = kept(Outcome)
+    if outcome.saved:
+        st.success(SAVED, icon=":material/check_circle:")
+    outcome.saved = False
+
+
+def _theme() -> None:
+    st.subheader("Theme", anchor=False)
+    with st.container(key="setting-theme", gap="xsmall"):
+        components.theme(key="theme", data={"pages": links.addresses()})
+        st.markdown("How the pages look in this browser; the system's own choice by default.")
+        st.caption("Kept in this browser. The page is loaded again with it.")
+
+
+def _for_everybody() -> dict[str, Any]:
+    """Draw the settings of the server; what was changed of them."""
+    settings = process.settings()
+    can_write = can_be_written(settings.data_dir)
+    shown = fields.Shown(settings, read_chosen(settings.data_dir), can_write, models()[1], _reset)
+    st.subheader("This server", anchor=False)
+    st.markdown(with_code(FOR_EVERYBODY))
+    if not can_write:
+        st.warning(plain(READ_ONLY.format(settings.data_dir)), icon=":material/lock:")
+    changes = fields.field(fields.MODEL, shown)
+    chosen = any(item.name in shown.chosen for item in fields.SERVERS)
+    with st.expander("Servers and key", icon=":material/dns:", expanded=chosen):
+        for item in fields.SERVERS:
+            changes |= fields.field(item, shown)
+    _connection(changes)
+    rerank, hyde = fields.SEARCH
+    changes |= fields.field(rerank, shown)
+    _cross_encoder()
+    for item in (hyde, *fields.ANSWERS):
+        changes |= fields.field(item, shown)
+    return changes
+
+
+def _connection(changes: Mapping[str, Any]) -> None:
+    """Draw the button that asks the language model for a word, with what is not kept yet."""
+    if not st.button("Test connection", key="test-connection", icon=":material/network_check:"):
+        return
+    try:
+        with st.spinner("Asking the model for a word …"):
+            found = try_connection(drafted(process.settings(), changes))
+    except AthenaError as error:
+        messages.show_error(error.problem, error.fix)
+    else:
+        st.success(plain(found), icon=":material/check_circle:")
+
+
+def _cross_encoder() -> None:
+    """Draw whether the cross-encoder is there, or the button that fetches it."""
+    athena = process.athena()
+    name, (found, choice) = athena.settings.cross_encoder, athena.cross_encoder()
+    with st.container(key="cross-encoder", gap="xsmall"):
+        if found is not None:
+            size = f", {ABOUT_MB[name]} MB" if name in ABOUT_MB else ""
+            st.caption(with_code(f"On disk: `{choice.name}`{size}."))
+        elif name in ("", "none"):
+            st.caption(with_code("No cross-encoder is named: `ATHENA_CROSS_ENCODER` is none."))
+        else:
+            st.caption(with_code(f"Not on disk: `{name}`. Until it is, nothing is reranked."))
+            reranker.offer()
+
+
+def _saving(changes: Mapping[str, Any]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="saving"):
+        if st.button("Save", type="primary", key="save", disabled=not changes, icon=":material/save:"):
+            _save(changes)
+        if changes:
+            st.caption(f"Not saved yet: {fields.in_words(dict(changes), process.settings())}")
+
+
+def _save(changes: Mapping[str, Any]) -> None:
+    try:
+        _change(changes)
+    except AthenaError as error:
+        messages.show_error(error.problem, error.fix)
+        return
+    kept(Outcome).saved = True
+    st.rerun()
+
+
+def _reset(name: str) -> None:
+    try:
+        _change({name: None})
+    except AthenaError as error:
+        messages.notify(str(error))
+    else:
+        kept(Outcome).saved = True
+
+
+def _change(changes: Mapping[str, Any]) -> None:
+    process.change_settings(changes)
+    kept(fields.Edited).times += 1
+    look_for_models()
