@@ -28,13 +28,19 @@ from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, transaction
 from pipeline.words import well_formed
 
-_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant FROM conversation"
+_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, pinned FROM conversation"
 _TURN = """
     SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
 """
 _TURNS = f"{_TURN} WHERE conversation_id = ? ORDER BY position"
 _INSERT = """
-    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant) VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant, pinned)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_HAS_WORD = """
+    (instr(casefold(title), ?) OR EXISTS (
+        SELECT 1 FROM said WHERE conversation_id = conversation.id AND instr(casefold(said.text), ?)
+    ))
 """
 
 # Memories outlive the conversation that they come from; what they say of it then names no turn.
@@ -64,11 +70,17 @@ class EmbeddedConversations:
         now, title = time.time(), well_formed(title)
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
         with self._pool.borrow() as connection:
-            connection.execute(_INSERT, (info.id, title, now, now, user, assistant))
+            connection.execute(_INSERT, (info.id, title, now, now, user, assistant, 0))
         return Conversation(info, ())
 
     def list(
-        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+        self,
+        *,
+        user: str | None = None,
+        limit: int | None = None,
+        before: ConversationInfo | None = None,
+        pinned: bool | None = None,
+        words: str = "",
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         where: Sequence[str] = ["1"]
@@ -77,8 +89,13 @@ class EmbeddedConversations:
             where, given = [*where, "user = ?"], [user]
         if before is not None:
             where, given = [*where, "(updated_at, id) < (?, ?)"], [*given, before.updated_at, before.id]
+        if pinned is not None:
+            where = [*where, f"pinned = {int(pinned)}"]
+        for word in words.casefold().split():
+            where, given = [*where, _HAS_WORD], [*given, word, word]
         listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
+            connection.create_function("casefold", 1, str.casefold, deterministic=True)
             rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
             return [_info(*row) for row in rows]
 
@@ -111,6 +128,15 @@ class EmbeddedConversations:
             done = connection.execute(
                 "UPDATE conversation SET title = ? WHERE id = ?",
                 (well_formed(title.strip()), conversation_id),
+            )
+            if done.rowcount == 0:
+                raise unknown_conversation(conversation_id)
+
+    def pin(self, conversation_id: str, *, pinned: bool) -> None:
+        """Pin it, or take that back; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            done = connection.execute(
+                "UPDATE conversation SET pinned = ? WHERE id = ?", (int(pinned), conversation_id)
             )
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -181,9 +207,8 @@ class EmbeddedConversations:
         info = conversation.info
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
-            connection.execute(
-                _INSERT, (info.id, info.title, info.created_at, info.updated_at, info.user, info.assistant)
-            )
+            known = info.id, info.title, info.created_at, info.updated_at, info.user, info.assistant
+            connection.execute(_INSERT, (*known, int(info.pinned)))
             connection.executemany(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
@@ -211,9 +236,10 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
 
 
 def _info(*row: Any) -> ConversationInfo:
-    if [type(value) for value in row] != [str, str, float, float, int, str, str]:
+    *known, pinned = row
+    if [type(value) for value in known] != [str, str, float, float, int, str, str] or pinned not in (0, 1):
         raise Damaged("a row of the table 'conversation' is not as it was written")
-    return ConversationInfo(*row)
+    return ConversationInfo(*known, pinned=bool(pinned))
 
 
 def _turn(

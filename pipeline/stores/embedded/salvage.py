@@ -26,7 +26,7 @@ from pipeline.stores.embedded.database import (
 from pipeline.stores.embedded.examining import damaged_documents
 from pipeline.stores.embedded.memory_rows import drop_damaged_memories
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS, MIGRATIONS
+from pipeline.stores.embedded.schema import CHECKSUM_COLUMNS, COUNT_TURNS, MIGRATIONS, SAID_IN_TURNS
 
 _TABLES = """
     SELECT name FROM sqlite_master
@@ -97,7 +97,8 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         _drop_orphans(new)
         drop_damaged_turns(new)
         drop_damaged_memories(new)
-        new.execute(COUNT_TURNS)
+        for statement in (COUNT_TURNS, *SAID_IN_TURNS):
+            new.execute(statement)
         _mend_state(new)
     documents, conversations, turns, memories = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

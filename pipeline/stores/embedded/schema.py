@@ -302,6 +302,31 @@ MEMORY_TABLES = (
 )
 """What is remembered of each user; a user's `version` rises with each change of their rows."""
 
+_SAID = (
+    "{turn}.id, {turn}.conversation_id, coalesce({turn}.question, '') || char(10) || "
+    "CASE WHEN json_valid({turn}.answer) THEN coalesce(json_extract({turn}.answer, '$.text'), '') ELSE '' END"
+)
+SAID_IN_TURNS = ("DELETE FROM said", f"INSERT INTO said SELECT {_SAID.format(turn='turn')} FROM turn")
+PINS_AND_WORDS = (
+    "ALTER TABLE conversation ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))",
+    "CREATE INDEX conversation_pinned ON conversation (user, updated_at, id) WHERE pinned = 1",
+    "CREATE TABLE said (turn_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, text TEXT NOT NULL)",
+    "CREATE INDEX said_conversation ON said (conversation_id)",
+    *SAID_IN_TURNS,
+    f"""
+    CREATE TRIGGER said_first AFTER INSERT ON turn BEGIN
+        INSERT OR REPLACE INTO said SELECT {_SAID.format(turn="NEW")};
+    END
+    """,
+    f"""
+    CREATE TRIGGER said_since AFTER UPDATE OF question, answer ON turn BEGIN
+        INSERT OR REPLACE INTO said SELECT {_SAID.format(turn="NEW")};
+    END
+    """,
+    "CREATE TRIGGER said_no_more AFTER DELETE ON turn BEGIN DELETE FROM said WHERE turn_id = OLD.id; END",
+)
+"""Pinned conversations, and what their turns say, apart from the answers: these are long, and JSON."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
@@ -310,4 +335,5 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     MEMORY_TABLES,
     SHARED_METADATA,
     CHECKSUM_COLUMNS,
+    PINS_AND_WORDS,
 )
