@@ -212,6 +212,7 @@ def _left_out(steps: Sequence[Step]) -> Mapping[str, str]:
         for parent in step_of(steps, MergeUpStep).parents
         if parent.section_id in select.selected and parent.heading_path
         for member in parent.members
+        if member not in select.selected
     }
     return dropped | merged
 
@@ -245,12 +246,10 @@ def _row(found: Ranks, section_id: str, *, kept: bool, change: str = "") -> View
     places = [found.rank(name, section_id) for name in found.columns]
     if places[-1] is None and not change:
         change = "merged" if found.left_out.get(section_id, "").startswith("part of") else "dropped"
-    told = story(list(found.columns), places)
+    told, name = story(list(found.columns), places), found.name(section_id)
     return {
         "id": section_id,
-        "label": f"{shortened(found.name(section_id), LABEL)}  {change}"
-        if change
-        else found.name(section_id),
+        "label": f"{shortened(name, LABEL)}  {change}" if change else name,
         "where": found.where(section_id),
         "ranks": places,
         "kept": kept,

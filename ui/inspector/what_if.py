@@ -110,9 +110,7 @@ def refusal(before: Retrieval, after: Retrieval) -> str:
     if would:
         again = "too, " if was else ""
         return f"**Your settings would refuse this question**, {again}as {_how_likely(after)}."
-    return (
-        f"**Your settings would answer**; as it was, it is refused, as {_how_likely(before)}." if was else ""
-    )
+    return f"**Your settings would answer**: before, it is refused, as {_how_likely(before)}." if was else ""
 
 
 def _is_refused(found: Retrieval) -> bool:

@@ -95,7 +95,8 @@ class EmbeddedConversations:
             where, given = [*where, _HAS_WORD], [*given, word, word]
         listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
-            connection.create_function("casefold", 1, str.casefold, deterministic=True)
+            if words:
+                connection.create_function("casefold", 1, str.casefold, deterministic=True)
             rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
             return [_info(*row) for row in rows]
 
