@@ -1,4 +1,4 @@
-"""Every page as an accessibility checker sees it, in both themes and sizes; and what opens stays in the window."""
+"""Each page as an accessibility checker sees it, in both themes and sizes; what opens stays in the window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.browser.conftest import Opener, serving
 from tests.browser.pages import App
 from tests.ui.conftest import answered
 
-AXE = files("axe_core_python").joinpath("axe.min.js")
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 SIZES = ((1280, 800), (390, 844))
 SERIOUS = ("serious", "critical")

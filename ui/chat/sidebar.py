@@ -118,7 +118,7 @@ def _row(info: ConversationInfo, time: str, *, current: bool) -> None:
     ):
         _opener(info, time)
         with st.popover(
-            "", icon=":material/more_horiz:", help="Rename, pin, export, delete", type="tertiary"
+            "Manage", icon=":material/more_horiz:", help="Rename, pin, export, delete", type="tertiary"
         ):
             _manage(info)
 
