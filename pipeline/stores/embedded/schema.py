@@ -315,12 +315,14 @@ PINS_AND_WORDS = (
     *SAID_IN_TURNS,
     f"""
     CREATE TRIGGER said_first AFTER INSERT ON turn BEGIN
-        INSERT OR REPLACE INTO said SELECT {_SAID.format(turn="NEW")};
+        DELETE FROM said WHERE turn_id = NEW.id;
+        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
     END
     """,
     f"""
     CREATE TRIGGER said_since AFTER UPDATE OF question, answer ON turn BEGIN
-        INSERT OR REPLACE INTO said SELECT {_SAID.format(turn="NEW")};
+        DELETE FROM said WHERE turn_id = NEW.id;
+        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
     END
     """,
     "CREATE TRIGGER said_no_more AFTER DELETE ON turn BEGIN DELETE FROM said WHERE turn_id = OLD.id; END",

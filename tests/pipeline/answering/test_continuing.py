@@ -32,7 +32,7 @@ def test_the_rest_is_joined_to_whole_words(said: str, more: str, joined: str) ->
 
 def test_markers_become_the_numbers_of_the_sources() -> None:
     cited = replace(citing("The fan hums."), marker=1, section_id="b")
-    gone = replace(citing("It is gone."), marker=2, section_id="x")
+    gone = replace(citing("Call the ground."), marker=2, section_id="x")
     answer = replace(ANSWER, text="It hums [1]. It went [2].", citations=(cited, gone))
     sources = [_source(1, "a"), _source(2, "b")]
     assert continuing.begun(answer, sources) == "It hums [2]. It went ."
