@@ -495,7 +495,7 @@ def test_a_stopped_answer_goes_on_in_its_place(new_chat: NewChat) -> None:
     (stopped,) = chat.turns
     events = list(chat.recipe.go_on(stopped.id))
     pieces = "".join(event.text for event in events if isinstance(event, TokenArrived))
-    assert pieces.startswith("It hums at 4000 rpm [1]. word word ")
+    assert pieces.startswith("It hums at 4000 rpm [1]. word ")
     (turn,) = chat.turns
     assert (turn.id, turn.answer.status, turn.question) == (stopped.id, "complete", QUESTION)
     assert re.fullmatch(
