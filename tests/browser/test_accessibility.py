@@ -107,7 +107,7 @@ def test_what_opens_stays_in_the_window_however_many_conversations(
     expect(listed.locator("button").first).to_contain_text("Conversation 7")
     sidebar = app.page.get_by_test_id("stSidebar")
     for opener in (
-        listed.get_by_test_id("stPopoverButton"),
+        listed.get_by_test_id("stPopoverButton").first,
         sidebar.get_by_text("local", exact=True),
         sidebar.get_by_text("Export all"),
     ):

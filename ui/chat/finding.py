@@ -25,14 +25,16 @@ def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[Day]:
     return [Day(_day_name(day, today), tuple(group)) for day, group in grouped]
 
 
-def times(infos: Iterable[ConversationInfo], *, dated: bool = False) -> Mapping[str, str]:
+def times(
+    infos: Iterable[ConversationInfo], *, beside: Iterable[ConversationInfo] | None = None
+) -> Mapping[str, str]:
     """When they were used, by id, of those that share their title; to the second where they share the minute.
 
-    `dated`: with the day, as the list is not of one.
+    With the day where they are not of one: then they are told from those `beside` them, too.
     """
     listed = list(infos)
-    titles = Counter(info.title for info in listed)
-    to_the_minute = "%Y-%m-%d %H:%M" if dated else "%H:%M"
+    titles = Counter(info.title for info in (*listed, *(beside or ())))
+    to_the_minute = "%H:%M" if beside is None else "%Y-%m-%d %H:%M"
     minutes = Counter((info.title, _used(info).strftime(to_the_minute)) for info in listed)
 
     def time(info: ConversationInfo) -> str:

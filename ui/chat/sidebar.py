@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -80,17 +80,17 @@ def _conversations() -> None:
         if not (pinned or others):
             st.caption(NONE_FOUND if words else NONE_YET)
         if pinned:
-            _listed(Day("Pinned", tuple(pinned)), dated=True)
+            _listed(Day("Pinned", tuple(pinned)), times(pinned, beside=others))
         for day in by_day(others[:shown], today=datetime.now().astimezone().date()):
-            _listed(day)
+            _listed(day, times(day.infos))
         if len(others) > shown:
             st.button("Older conversations", type="tertiary", width="stretch", on_click=_show_more)
     if pinned or others:
         _export_all()
 
 
-def _listed(day: Day, *, dated: bool = False) -> None:
-    current, used = state.conversation_id(), times(day.infos, dated=dated)
+def _listed(day: Day, used: Mapping[str, str]) -> None:
+    current = state.conversation_id()
     st.caption(day.name)
     for info in day.infos:
         time = f"{used[info.id]} · " if info.id in used else ""

@@ -23,4 +23,4 @@ def test_days_have_names() -> None:
 def test_those_of_one_title_are_told_apart_by_time() -> None:
     infos = [used("Sleep", 0), used("Sleep", -60), used("Sleep", -65), used("Alone", 0)]
     assert times(infos) == {"Sleep0": "12:30", "Sleep-60": "12:29:10", "Sleep-65": "12:29:05"}
-    assert times(infos[:2], dated=True)["Sleep0"] == "2026-05-04 12:30"
+    assert times(infos[:1], beside=infos[1:]) == {"Sleep0": "2026-05-04 12:30"}
