@@ -116,6 +116,7 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     quoting: str, open_app: Opener, width: int, height: int
 ) -> None:
     app = open_app(quoting, width=width, height=height)
+    expect(app.page.locator("html[data-keys=on]")).to_be_attached()
     keys = app.page.keyboard
     keys.press("/")
     keys.type(LN2)
