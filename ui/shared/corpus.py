@@ -53,7 +53,7 @@ def _title_of_index(documents: Sequence[DocumentInfo], folder: PurePosixPath) ->
     found = {
         page.stem.lower(): info.title
         for info in documents
-        if (page := PurePosixPath(info.source)).parent == folder and info.title
+        if (page := PurePosixPath(info.source)).parent == folder and info.title != page.name
     }
     titles = (found.get(name, "").strip() for name in INDEX_PAGES)
     return next((title for title in titles if title and title.lower() not in WORDLESS), "")

@@ -28,6 +28,7 @@ def documents(root: str, **titles: str) -> list[DocumentInfo]:
     [
         (documents("/books/rust", src_SUMMARY="The Rust Book", src_a="A"), "The Rust Book"),
         (documents("/d", README="About the repo", index="User guides", a_b="B"), "User guides"),
+        (documents("/d", README="About the repo", index="index.md"), "About the repo"),
         (documents("/d/Pumps", README="README", a_index="Deep"), "Pumps"),
         (documents("/d/pumps/docs", a="A", b="B"), "pumps"),
         (documents("/d/pumps", docs_a="A", docs_b="B"), "pumps"),
