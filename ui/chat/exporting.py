@@ -65,6 +65,7 @@ def _shape(athena: Athena, conversation: Conversation) -> dict[str, Any]:
         "assistant": info.assistant,
         "created_at": info.created_at,
         "updated_at": info.updated_at,
+        "pinned": info.pinned,
         "turns": [_turn_shape(athena, turn, user=info.user) for turn in conversation.turns],
     }
 
