@@ -119,7 +119,9 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     expect(app.page.locator("html[data-keys=on]")).to_be_attached()
     keys = app.page.keyboard
     keys.press("/")
+    expect(app.question).to_be_focused()
     keys.type(LN2)
+    expect(app.question).to_have_value(LN2)
     keys.press("Enter")
     app.answered(1)
     expect(app.question).to_be_focused()
