@@ -154,7 +154,7 @@ class TestConversations:
     def test_5000_are_searched_to_the_last_one(self, conversations: Conversations) -> None:
         oldest = conversations.create("An old one").info
         conversations.save_turn(oldest.id, answer("Where is the sextant?"))
-        number = 5000 if isinstance(conversations, EmbeddedConversations | PrivateConversations) else 1100
+        number = 5000
         infos = [ConversationInfo(f"c{at}", f"No. {at}", 1e10, 1e10 + at, 0) for at in range(number - 1)]
         fill(conversations, infos)
         assert [info.id for info in conversations.list(words="sextant", limit=60)] == [oldest.id]
@@ -283,3 +283,17 @@ def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversa
     assert [turn.id for turn in conversations.unremembered("ann")] == [second]
     conversations.save_turn(mine, answer("One?", "More [1].", turn_id=first))
     assert conversations.get(mine).turns[0].remembered  # also once it is written over
+
+
+@pytest.mark.server
+def test_turns_of_earlier_versions_are_found_by_their_words() -> None:
+    from pipeline.stores.server.conversations import ServerConversations
+
+    with server_addresses() as addresses:
+        conversations = ServerConversations(addresses)
+        id_ = conversations.create(user="ann").info.id
+        conversations.save_turn(id_, answer("Is it empty?", "Nein."))
+        with conversations._servers.mongo.collection("turns") as turns:
+            turns.update_many({}, {"$unset": {"said": ""}})
+        assert [info.id for info in conversations.list(user="ann", words="NEIN")] == [id_]
+        conversations.close()

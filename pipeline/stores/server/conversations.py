@@ -30,7 +30,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import having, of_user, said_folded, stored_answer
+from pipeline.stores.server.turns import fold_earlier, having, of_user, said_folded, stored_answer
 from pipeline.words import well_formed
 
 # Turns in the order in which they were begun.
@@ -46,6 +46,7 @@ class ServerConversations:
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
         self._memories = ServerMemories(addresses)
+        self._folded: set[str | None] = set()  # users of whom no turn is left as earlier versions stored it
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
@@ -71,6 +72,9 @@ class ServerConversations:
         where = of_user(user) | _used_before(before) | _pinned(pinned)
         wanted = words.casefold().split()
         with self._servers.mongo.database() as database:
+            if wanted and user not in self._folded:
+                fold_earlier(database, user)
+                self._folded.add(user)
             found = database["conversations"].find(where).sort(_LATEST).limit(0 if wanted else limit or 0)
             records = having(database, [*found], wanted)
         return [_info(record, self._turns_of(record)) for record in records[:limit]]

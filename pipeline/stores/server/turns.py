@@ -14,6 +14,7 @@ from pipeline.stores.conversations import said_in
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.server.mongo import Document, chunks
 
+CONVERSATIONS_A_QUERY = 10_000
 TRIES = 5  # for a turn that is written meanwhile
 
 
@@ -37,23 +38,24 @@ def said_folded(question: str, text: str) -> str:
 
 def having(database: Database[Document], records: list[Document], words: Sequence[str]) -> list[Document]:
     """The conversations that have all the words, which are folded, in their order."""
-    for some in chunks(record["_id"] for record in records) if words else ():
-        _fold_earlier(database, some)
     for word in words:
         titled = {record["_id"] for record in records if word in record["title"].casefold()}
         said: set[str] = set()
-        for some in chunks(record["_id"] for record in records if record["_id"] not in titled):
+        others = (record["_id"] for record in records if record["_id"] not in titled)
+        for some in chunks(others, CONVERSATIONS_A_QUERY):
             where = {"conversation": {"$in": some}, "said": {"$regex": re.escape(word)}}
             said |= {*database["turns"].distinct("conversation", where)}
         records = [record for record in records if record["_id"] in titled | said]
     return records
 
 
-def _fold_earlier(database: Database[Document], conversations: list[str]) -> None:
-    """Store what the turns of earlier versions say."""
-    for turn in [*database["turns"].find({"conversation": {"$in": conversations}, "said": None})]:
-        unchanged = {"_id": turn["_id"], "answer": turn["answer"]}
-        database["turns"].update_one(unchanged, {"$set": {"said": _said(turn)}})
+def fold_earlier(database: Database[Document], user: str | None) -> None:
+    """Store what a user's turns of earlier versions say."""
+    found = [record["_id"] for record in database["conversations"].find(of_user(user), {"_id": 1})]
+    for some in chunks(found, CONVERSATIONS_A_QUERY):
+        for turn in [*database["turns"].find({"conversation": {"$in": some}, "said": None})]:
+            unchanged = {"_id": turn["_id"], "answer": turn["answer"]}
+            database["turns"].update_one(unchanged, {"$set": {"said": _said(turn)}})
 
 
 def _said(turn: Document) -> str:
