@@ -151,6 +151,7 @@ class TestConversations:
         conversations.delete(tank)
         assert found("hums") == []
 
+    @pytest.mark.slow
     def test_5000_are_searched_to_the_last_one(self, conversations: Conversations) -> None:
         oldest = conversations.create("An old one").info
         conversations.save_turn(oldest.id, answer("Where is the sextant?"))
