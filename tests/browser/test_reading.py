@@ -118,6 +118,7 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     app = open_app(quoting, width=width, height=height)
     expect(app.page.locator("html[data-keys=on]")).to_be_attached()
     keys = app.page.keyboard
+    expect(app.question).to_be_enabled()
     keys.press("/")
     expect(app.question).to_be_focused()
     keys.type(LN2)
