@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
-from pipeline.answering import condensing
+from pipeline.answering import condensing, continuing
 from pipeline.answering.arranged import Arranged, arranged
 from pipeline.answering.checking import check
 from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, count_tokens, fitting_history
@@ -37,7 +37,7 @@ from pipeline.answering.replies import (
 from pipeline.answering.turn import Listener, RunningTurn
 from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
-from pipeline.errors import AthenaError, ModelError, StoreError
+from pipeline.errors import AthenaError, ModelError, ModelUnavailable, StoreError
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.served import invocation_of
 from pipeline.options import DEFAULT_USER, ChatOptions
@@ -61,11 +61,12 @@ from pipeline.steps.records import (
     QuoteStep,
     RecalledId,
     RecallStep,
+    SearchStep,
     VerifyStep,
     step_of,
 )
 from pipeline.steps.trace import RunningStep
-from pipeline.stores.conversations import not_of, title_of
+from pipeline.stores.conversations import not_of, title_of, unknown_turn
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import CLOSEST, well_formed
 
@@ -89,6 +90,7 @@ NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOT_STORED = "This answer is not stored: {why}"
+NOBODY_GOES_ON = "No language model is connected, which could go on with the answer."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
@@ -151,6 +153,8 @@ class ChatRecipe:
 
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
         memory = self.parts.memory
+        if turn.begun is not None:
+            return (yield from self._write_on(turn, turn.begun))
         if memory is not None and memory.concerns(turn.message, conversation_id=self.conversation_id):
             return self._ask_memory(turn, memory)
         if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
@@ -167,6 +171,15 @@ class ChatRecipe:
             return (yield from self._quote(turn, notice=f"{NO_MODEL} {self.parts.choice.fix}".strip()))
         if turn.found.answerability.verdict == "closest":
             turn.notices += (MAY_NOT_ANSWER,)
+        return (yield from self._generate(turn))
+
+    def _write_on(self, turn: RunningTurn, begun: Answer) -> Events[Answer]:
+        """The rest of an answer that broke off, from what its own search finds again."""
+        turn.question = begun.condensed_question
+        turn.beside = step_of(begun.steps, SearchStep).other_wording
+        if self.parts.memory is not None:
+            yield from self._recall(turn, self.parts.memory)
+        yield from self._retrieve(turn)
         return (yield from self._generate(turn))
 
     def _condense(self, turn: RunningTurn) -> Events[None]:
@@ -188,6 +201,7 @@ class ChatRecipe:
             trace=turn.trace,
             options=self.parts.options,
             stop=turn.stop,
+            hypothesis=step_of(turn.begun.steps, HydeStep).hypothesis if turn.begun else None,
             beside=turn.beside,
         )
         hyde = step_of(turn.retrieval.steps, HydeStep)
@@ -227,6 +241,8 @@ class ChatRecipe:
         prompt = yield from turn.trace.take(PromptStep(), self._assembled, turn)
         with suppress(StoreError):  # said at the end, where it still cannot be stored
             self._keep_so_far(turn)
+        if turn.text:
+            yield TokenArrived(turn.text)
         begun = GenerateStep(model=self.parts.choice.name)
         try:
             generation = yield from turn.trace.stream(begun, self._written, turn, prompt.messages)
@@ -347,24 +363,30 @@ class ChatRecipe:
         passages = turn.found.passages
         store, partial = self.parts.hybrid_search.store, [found for found in passages if not found.whole]
         memory, named = memory_messages(turn.recollection), memory_messages(turn.recollection, by_id=True)
+        budget = self.parts.budget
+        if turn.begun:
+            spent = sum(count_tokens(said.text) for said in continuing.messages(turn.begun.text))
+            budget = replace(budget, prompt=budget.prompt - spent)
         prompt = assemble_prompt(
             self.parts.persona,
             passages,
             turn.history,
             turn.message,
-            budget=self.parts.budget,
+            budget=budget,
             leaves=passage_leaves(partial, store=store),
             memory=memory,
         )
         kept = len(prompt.messages) - len(memory) - 1
+        turn.text = continuing.begun(turn.begun, prompt.sources) if turn.begun else ""
+        so_far = continuing.messages(turn.text)
         step.record = replace(
             step.record,
-            messages=(*prompt.messages[:kept], *named, prompt.messages[-1]),
+            messages=(*prompt.messages[:kept], *named, prompt.messages[-1], *so_far),
             tokens=sum(count_tokens(message.text) for message in prompt.messages),
             history_left_out=prompt.history_left_out,
         )
         turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
-        return prompt
+        return replace(prompt, messages=(*prompt.messages, *so_far))
 
     def _written(
         self, step: RunningStep[GenerateStep], turn: RunningTurn, messages: Sequence[Message]
@@ -376,7 +398,7 @@ class ChatRecipe:
         limit = self.parts.limits.answer_timeout_s
         with closing(ChatStream(self.parts.llm, messages, stop=turn.stop, deadline_s=limit)) as stream:
             kept = time.monotonic()
-            for piece in stream:
+            for piece in continuing.joined(turn.text, stream):
                 turn.text += piece
                 yield TokenArrived(piece)
                 if time.monotonic() - kept >= KEEP_EVERY_S:
@@ -427,8 +449,34 @@ class ChatRecipe:
         """
         if history is not None:
             self.history.replace(history)
+        turn = self._begin(message, stop)
+        if not (self.parts.kept or turn.history):
+            turn.notices += (NOT_KEPT,)
+        if len(message) > LONGEST:
+            turn.notices += (SEARCHED_CUT,)
+        return self._watched(turn)
+
+    def go_on(self, turn_id: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
+        """Write on an answer that broke off, in its place; the events are those of `run`.
+
+        Raises `ModelUnavailable` where no model is connected, `UnknownConversation` where it is not stored.
+        """
+        if self.parts.llm is None:
+            raise ModelUnavailable(NOBODY_GOES_ON, self.parts.choice.fix)
+        conversation = self._begun()
+        known = conversation.turns if conversation else ()
+        place = next((place for place, turn in enumerate(known) if turn.id == turn_id), None)
+        if conversation is None or place is None:
+            raise unknown_turn(turn_id)
+        self.history = History.of(replace(conversation, turns=known[:place]))
+        turn = self._begin(known[place].question, stop)
+        turn.turn_id = turn_id
+        turn.begun = turn.partial = known[place].answer
+        return self._watched(turn)
+
+    def _begin(self, message: str, stop: threading.Event | None) -> RunningTurn:
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
-        turn = RunningTurn(
+        return RunningTurn(
             message=redacted(well_formed(message)),  # a key that was pasted should not be stored
             history=[] if alone else self.history.said(),
             stop=stop or threading.Event(),
@@ -436,10 +484,8 @@ class ChatRecipe:
             settings=self.parts.options.model_dump(),
             invocation=invocation_of(self.parts.llm) if self.parts.llm else {},
         )
-        if not (self.parts.kept or turn.history):
-            turn.notices += (NOT_KEPT,)
-        if len(message) > LONGEST:
-            turn.notices += (SEARCHED_CUT,)
+
+    def _watched(self, turn: RunningTurn) -> Iterator[ChatEvent]:
         events = self._work(turn)
         try:
             for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)
@@ -455,7 +501,7 @@ class ChatRecipe:
         last: ChatEvent
         try:
             found = yield from self._answer(turn)
-            if self.parts.memory is not None and found.mode != "memory":
+            if self.parts.memory is not None and found.mode != "memory" and turn.begun is None:
                 turn.trace.steps.append(self.parts.memory.planned(turn.message))
             answer = self._kept_if_possible(turn, found)
             if answer.mode not in NO_HISTORY:
@@ -479,7 +525,7 @@ class ChatRecipe:
             yield last
 
     def _tell(self, turn: RunningTurn) -> None:
-        if self.parts.memory is not None and turn.outcome is not None:
+        if self.parts.memory is not None and turn.outcome is not None and turn.begun is None:
             self.parts.memory.remember(turn.finished)
         for listen in self.parts.listeners:
             listen(turn.finished)
@@ -530,7 +576,8 @@ class ChatRecipe:
 
     def _keep_so_far(self, turn: RunningTurn) -> None:
         """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""
-        self._keep(turn, turn.answer(text=turn.text, status="stopped"))
+        before = turn.begun if not turn.text else None
+        self._keep(turn, before or turn.answer(text=turn.text, status="stopped"))
 
     def _keep_failed(self, turn: RunningTurn, why: str) -> None:
         """Keep what there was of a failed turn, with why it ended as its last notice."""

@@ -16,7 +16,6 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -116,9 +115,9 @@ class Guard:
         return "Athena takes requests from its own pages only."
 
 
-def security_headers(index: Path) -> list[tuple[str, str]]:
-    """The headers of every response; the scripts that stand in the page `index` itself may run."""
-    inline = INLINE_SCRIPT.findall(index.read_text(encoding="utf-8"))
+def security_headers(page: str) -> list[tuple[str, str]]:
+    """The headers of every response; the scripts that stand in the `page` itself may run."""
+    inline = INLINE_SCRIPT.findall(page)
     policy = {
         "default-src": "'self'",
         "script-src": " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *map(_hash, inline)]),

@@ -16,11 +16,11 @@ from starlette.routing import Route
 from athena import load_settings
 from athena.settings import Settings
 from pipeline.redaction import guard_tracebacks
+from ui import index_page
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.ports import IDENTITY, PROGRAM
 
 APP_FILE = Path(__file__).parent / "entry" / "app.py"
-INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
 class Serving(TypedDict):
@@ -38,10 +38,10 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     """
     settings = settings or load_settings()
     guard_tracebacks()
-    guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(INDEX))
+    guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(index_page.html()))
     return {
         "middleware": [guard],
-        "routes": [Route(IDENTITY, _identity)],
+        "routes": [Route(IDENTITY, _identity), *index_page.routes()],
         "lifespan": _indexing if ingest else None,
     }
 

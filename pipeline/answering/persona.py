@@ -27,7 +27,7 @@ class Persona(BaseModel):
 
     name: str = Field("Athena", min_length=1, description="what the assistant is called")
     greeting: str = Field(
-        "Ask the manuals: every answer cites the exact sentence it rests on.",
+        "Every answer cites the exact sentence that it rests on.",
         description="the one sentence of a first visit",
     )
     tone: str = Field(

@@ -50,6 +50,7 @@ class RunningTurn:
     text: str = ""  # that a model has written
     notices: tuple[str, ...] = ()
     turn_id: str = ""
+    begun: Answer | None = None  # that broke off before, and is written on
     partial: Answer | None = None  # of a generation that broke off, with its citations
     outcome: Answer | None = None  # how it ended, also where that could not be stored
     trace: Trace = field(default_factory=Trace)

@@ -37,6 +37,7 @@ class ConversationInfo:
     user: str = DEFAULT_USER
     assistant: str = ""
     scope: tuple[str, ...] = ()
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,19 @@ class Conversations(Protocol):
         """A new, empty conversation; without a title it gets one from its first question."""
 
     def list(
-        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+        self,
+        *,
+        user: str | None = None,
+        limit: int | None = None,
+        before: ConversationInfo | None = None,
+        pinned: bool | None = None,
+        words: str = "",
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`.
 
         `before` is the last one of the page that was read before: it comes, by its time of use, before these.
+        `pinned` leaves out the others, or the pinned ones. Each of the `words` stands somewhere in the title,
+        the questions or the answers' texts, in whatever case.
         """
 
     def users(self) -> Sequence[str]:
@@ -101,6 +110,9 @@ class Conversations(Protocol):
 
     def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
         """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
+
+    def pin(self, conversation_id: str, *, pinned: bool) -> None:
+        """Pin it, or take that back; it was not used by that. Raises `UnknownConversation`."""
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
@@ -144,6 +156,11 @@ def record_of(turn: Turn, conversation_id: str, position: int) -> dict[str, Any]
         "feedback_text": turn.feedback_text,
         "remembered": turn.remembered,
     }
+
+
+def said_in(question: str, text: str) -> str:
+    """What a turn is found by: its question and its answer's text."""
+    return f"{question}\n{text}"
 
 
 def title_of(question: str) -> str:

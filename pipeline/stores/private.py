@@ -14,6 +14,7 @@ from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
     Turn,
+    said_in,
     title_of,
     unknown_conversation,
     unknown_turn,
@@ -38,12 +39,22 @@ class PrivateConversations:
         return made
 
     def list(
-        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+        self,
+        *,
+        user: str | None = None,
+        limit: int | None = None,
+        before: ConversationInfo | None = None,
+        pinned: bool | None = None,
+        words: str = "",
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         with self._lock:
             everything = list(self._kept.values())
-        infos = [kept.info for kept in everything if user in (None, kept.info.user)]
+        infos = [
+            kept.info
+            for kept in everything
+            if user in (None, kept.info.user) and pinned in (None, kept.info.pinned) and _has(kept, words)
+        ]
         after = [info for info in infos if before is None or _place(info) < _place(before)]
         return sorted(after, key=_place, reverse=True)[:limit]
 
@@ -73,6 +84,12 @@ class PrivateConversations:
         with self._lock:
             kept = self.get(conversation_id)
             self._kept[conversation_id] = replace(kept, info=replace(kept.info, scope=tuple(scope)))
+
+    def pin(self, conversation_id: str, *, pinned: bool) -> None:
+        """Pin it, or take that back; raises `UnknownConversation`."""
+        with self._lock:
+            kept = self.get(conversation_id)
+            self._kept[conversation_id] = replace(kept, info=replace(kept.info, pinned=pinned))
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
@@ -135,6 +152,11 @@ class PrivateConversations:
         """Drop all of them."""
         with self._lock:
             self._kept.clear()
+
+
+def _has(kept: Conversation, words: str) -> bool:
+    said = [kept.info.title, *(said_in(turn.question, turn.answer.text) for turn in kept.turns)]
+    return all(any(word in text.casefold() for text in said) for word in words.casefold().split())
 
 
 def _place(info: ConversationInfo) -> tuple[float, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -41,6 +42,7 @@ FLAGS = (
 SERVE = "from athena.settings import Settings; from ui.launch import serve; serve(Settings(), say=print)"
 START_SECONDS = 60
 PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
+COMPLAINT = re.compile(r".*(?:config option|theme\.|[Dd]eprecat).*")
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 
 
@@ -112,6 +114,8 @@ def serving(data_dir: Path, **settings: str) -> Iterator[str]:
         process.terminate()
         process.wait(60)
         log.close()
+    complaints = COMPLAINT.findall((data_dir / "server.log").read_text(errors="replace"))
+    assert not complaints, "Streamlit was given something that it does not know"
 
 
 def _free_port() -> int:

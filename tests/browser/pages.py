@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Locator, Page, Request, Response, expect
 
+BAD_REQUEST = 400
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -22,17 +23,22 @@ class App:
         page.on("request", self._note)
         page.on("pageerror", lambda error: self._errors.append(f"script error: {error}"))
         page.on("dialog", self._dialog)
+        page.on("response", self._answered)
 
     def _note(self, request: Request) -> None:
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https", "ws", "wss") and (parts.hostname or "") not in LOCAL:
             self._elsewhere.append(f"a request left the machine: {request.url}")
 
+    def _answered(self, response: Response) -> None:
+        if response.status >= BAD_REQUEST:
+            self._errors.append(f"{response.status}: {response.url}")
+
     def _dialog(self, dialog: object) -> None:
         self._errors.append(f"a script opened a dialog: {dialog}")
 
     def problems(self) -> list[str]:
-        """What must not have happened: requests to other hosts, script errors, dialogs of scripts."""
+        """What must not have happened: requests elsewhere or in vain, script errors, scripts' dialogs."""
         return [*self._elsewhere, *self._errors]
 
     def open(self, path: str = "/") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -83,7 +84,18 @@ def _stopping(app: App, ollama: OllamaServer) -> None:
     expect(app.question).to_be_enabled()
     app.page.reload()
     app.ready()
-    expect(app.turn(2)).to_contain_text("You stopped this answer.")
+    turn = app.turn(2)
+    expect(turn).to_contain_text("You stopped this answer.")
+    ollama.answer = replying(Reply(("It feeds the cabin [1].",)))
+    turn.get_by_role("button", name="Continue").click()
+    expect(app.answered(2).locator(".answer")).to_contain_text("It feeds the cabin")
+    expect(turn.locator(".answer")).to_have_text(re.compile("^The tank is shut.*It feeds the cabin"))
+    expect(turn).not_to_contain_text("You stopped this answer.")
+    expect(turn.get_by_role("button", name="Continue")).to_have_count(0)
+    partial, _ = ollama.requests[-1].body["messages"][-2:]
+    assert partial["role"] == "assistant"
+    assert partial["content"].startswith("The tank is shut")
+    expect(app.page.locator(".turn")).to_have_count(2)
 
 
 def _going_on_while_clicking(app: App, ollama: OllamaServer) -> None:

@@ -15,7 +15,8 @@ LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 
 def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting)
-    expect(app.page.get_by_text("Indexed: 4 files")).to_be_visible()
+    expect(app.page.get_by_text("Indexed: 4 documents")).to_be_visible()
+    expect(app.question).to_have_attribute("placeholder", "Ask the manuals")
     expect(app.page.get_by_text("No language model is connected: answers are quotes.")).to_be_visible()
     suggestions = app.page.locator(".st-key-suggestions button")
     expect(suggestions).to_have_count(4)
@@ -102,6 +103,11 @@ def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> N
     assert box["y"] > 100
     assert visible_in(app.mark.first, app.page.locator(".scroller"))
     assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
+    ids = app.page.locator(".turn .short, .sheet .short").filter(
+        has_text=re.compile(r"^[A-Z0-9]+(-[A-Z0-9]+)+$")
+    )
+    assert ids.count() > 3
+    assert set(ids.evaluate_all("found => found.map((id) => id.getClientRects().length)")) <= {0, 1}
     app.page.locator(".backdrop").click(position={"x": 195, "y": 100})
     expect(app.pane).to_have_count(0)
 
@@ -152,6 +158,10 @@ def test_conversations_are_renamed_exported_and_deleted(quoting: str, open_app: 
     title.fill("My own <b>title</b>")
     title.press("Enter")
     expect(listed.get_by_text("My own <b>title</b>")).to_be_visible()
+    _open_menu(app)
+    app.page.get_by_role("button", name="Pin", exact=True).click()
+    expect(listed.get_by_text("Pinned")).to_be_visible()
+    expect(listed.locator("button").first).to_contain_text("My own <b>title</b>")
     _open_menu(app)
     with app.page.expect_download() as download:
         app.page.get_by_role("button", name="Export as Markdown").click()
@@ -242,6 +252,11 @@ def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Ope
     for name in ("Search", "Fuse", "Merge", "Select"):
         expect(steps.get_by_text(name, exact=True)).to_be_visible()
     expect(app.page.locator(".bumps .row.kept").first).to_be_visible()
+    expect(app.page.locator(".bumps").get_by_text(re.compile(r"\b(dropped|merged)$")).first).to_be_visible()
+    app.page.set_viewport_size({"width": 390, "height": 844})
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert steps.evaluate(ARROWS_END) <= 390
+    app.page.set_viewport_size({"width": 1280, "height": 800})
     app.page.get_by_role("tab", name="What if").click()
     alpha = app.page.get_by_role("slider").first
     alpha.focus()
@@ -253,6 +268,10 @@ def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Ope
     expected.fill("alarms")
     app.page.get_by_role("option").first.click()
     expect(app.page.get_by_text(re.compile("Dropped by|It was selected"))).to_be_visible()
+
+
+ARROWS_END = """list => Math.max(...[...list.children].slice(0, -1).map((step) =>
+  step.getBoundingClientRect().right - parseFloat(getComputedStyle(step, "::after").right)))"""
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Opener
+from tests.browser.pages import App
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 OXYGEN = "How long does the oxygen last?"
@@ -105,6 +109,62 @@ def test_a_chip_takes_the_focus_into_the_pane_and_esc_brings_it_back(
     app.page.keyboard.type("And if that does not help?")
     app.page.keyboard.press("Enter")
     app.answered(2)
+
+
+@SIZES
+def test_the_keyboard_alone_asks_checks_and_follows_up(
+    quoting: str, open_app: Opener, width: int, height: int
+) -> None:
+    app = open_app(quoting, width=width, height=height)
+    expect(app.page.locator("html[data-keys=on]")).to_be_attached()
+    keys = app.page.keyboard
+    expect(app.question).to_be_enabled()
+    keys.press("/")
+    expect(app.question).to_be_focused()
+    keys.type(LN2)
+    expect(app.question).to_have_value(LN2)
+    keys.press("Enter")
+    app.answered(1)
+    expect(app.question).to_be_focused()
+    _press_until(app, "Shift+Tab", ".chip")
+    name = app.page.evaluate(f"({FOCUSED})().textContent")
+    keys.press("Enter")
+    expect(app.pane).to_be_focused()
+    keys.press("Escape")
+    expect(app.pane).to_have_count(0)
+    chip = app.turn(1).locator(".chip").filter(has_text=name).first
+    expect(chip).to_be_focused()
+    stops = _press_until(app, "Tab", "textarea")
+    assert [stop["name"] for stop in stops].count("Edit the question") == 1
+    for before, after in itertools.pairwise(stops):
+        same_line = after["top"] < before["bottom"] and after["bottom"] > before["top"]
+        assert after["left"] > before["left"] if same_line else after["top"] > before["top"], (before, after)
+    keys.type("And if that does not help?")
+    keys.press("Enter")
+    app.answered(2)
+
+
+FOCUSED = """() => {
+  let node = document.activeElement;
+  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  return node;
+}"""
+STOP = f"""wanted => {{
+  const node = ({FOCUSED})(), box = node.getBoundingClientRect();
+  return {{ name: node.getAttribute("aria-label") || node.textContent.trim().slice(0, 40),
+    found: node.matches(wanted), top: box.top, bottom: box.bottom, left: box.left }};
+}}"""
+MOST_STOPS = 60
+
+
+def _press_until(app: App, key: str, wanted: str) -> list[dict[str, Any]]:
+    """Press a key until what has the focus matches; where the focus was on the way."""
+    stops: list[dict[str, Any]] = []
+    while not (stops and stops[-1]["found"]):
+        assert len(stops) < MOST_STOPS, stops
+        app.page.keyboard.press(key)
+        stops.append(app.page.evaluate(STOP, wanted))
+    return stops
 
 
 def test_the_first_visit_is_gone_with_the_first_question(quoting: str, open_app: Opener) -> None:

@@ -15,7 +15,8 @@ from pipeline.errors import UnknownConversation
 from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
-from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.conversations import _INSERT, EmbeddedConversations
+from pipeline.stores.embedded.database import transaction
 from pipeline.stores.private import PrivateConversations
 from tests.contracts.conftest import BACKENDS
 from tests.pipeline.answering.test_provenance import citing
@@ -44,6 +45,23 @@ def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Co
 def answer(question: str = "Why?", text: str = "So [1].", **given: object) -> Answer:
     known = {"condensed_question": question, "mode": "generate", "model": "m", "abstained": False}
     return Answer(question=question, text=text, **known | given)  # type: ignore[arg-type]
+
+
+def fill(conversations: Conversations, infos: list[ConversationInfo]) -> None:
+    """Write many empty conversations, in one go where each would take its time."""
+    if isinstance(conversations, EmbeddedConversations):
+        with conversations._pool.borrow() as connection, transaction(connection):
+            known = [(i.id, i.title, i.created_at, i.updated_at, i.user, i.assistant, 0) for i in infos]
+            connection.executemany(_INSERT, known)
+    elif isinstance(conversations, PrivateConversations):
+        for info in infos:
+            conversations.restore(Conversation(info, ()))
+    else:
+        from pipeline.stores.server.conversations import ServerConversations, _kept
+
+        assert isinstance(conversations, ServerConversations)
+        with conversations._servers.mongo.collection("conversations") as stored:
+            stored.insert_many([{"_id": i.id, **_kept(i), "begun": 0, "turns": 0} for i in infos])
 
 
 class TestConversations:
@@ -91,6 +109,61 @@ class TestConversations:
         assert conversations.list(limit=0) == []
         assert conversations.list(before=everything[5]) == everything[6:]
 
+    def test_pinned_ones_are_listed_apart(self, conversations: Conversations) -> None:
+        ids = [conversations.create(f"{number}").info.id for number in range(4)]
+        before = conversations.list()
+        conversations.pin(ids[1], pinned=True)
+        conversations.pin(ids[2], pinned=True)
+        conversations.pin(ids[2], pinned=False)
+        assert [info.id for info in conversations.list(pinned=True)] == [ids[1]]
+        others = conversations.list(pinned=False, limit=2)
+        assert [info.id for info in others] == [ids[3], ids[2]]
+        rest = conversations.list(pinned=False, before=others[-1])
+        assert [info.id for info in rest] == [ids[0]]
+        assert [info.updated_at for info in conversations.list()] == [info.updated_at for info in before]
+        kept = conversations.get(ids[1])
+        assert kept.info.pinned
+        conversations.save_turn(ids[1], answer())
+        conversations.restore(replace(conversations.get(ids[1]), turns=()))
+        assert conversations.get(ids[1]).info.pinned
+
+    def test_they_are_found_by_all_that_was_said(self, conversations: Conversations) -> None:
+        tank = conversations.create("The Tank", user="ann").info.id
+        turn = conversations.save_turn(tank, answer("Is it empty?", "Nein, VÖLLIG voll [1]."))
+        conversations.save_turn(tank, answer("And the fan?", "It (the fan) hums."))
+        conversations.create("Sleep", user="ann")
+        conversations.save_turn(conversations.create("Theirs", user="eve").info.id, answer("Is it empty?"))
+
+        def found(words: str, **given: object) -> list[str]:
+            return [info.id for info in conversations.list(user="ann", words=words, **given)]  # type: ignore[arg-type]
+
+        for words in ("tank EMPTY", "völlig fan", "(the", "hums.", "  Tank  "):
+            assert found(words) == [tank], words
+        for words in ("giraffe", "tank giraffe", "empty?fan", "%", "section_text", ".*"):
+            assert found(words) == [], words
+        assert len(found("")) == 2
+        assert found("tank", pinned=True) == []
+        conversations.save_turn(tank, answer("Is it empty?", "Quite.", turn_id=turn))
+        assert (found("völlig"), found("quite")) == ([], [tank])
+        kept = conversations.get(tank)
+        conversations.restore(replace(kept, turns=kept.turns[1:]))
+        assert (found("quite"), found("hums")) == ([], [tank])
+        conversations.delete(tank)
+        assert found("hums") == []
+
+    @pytest.mark.slow
+    def test_5000_are_searched_to_the_last_one(self, conversations: Conversations) -> None:
+        oldest = conversations.create("An old one").info
+        conversations.save_turn(oldest.id, answer("Where is the sextant?"))
+        number = 5000
+        infos = [ConversationInfo(f"c{at}", f"No. {at}", 1e10, 1e10 + at, 0) for at in range(number - 1)]
+        fill(conversations, infos)
+        assert [info.id for info in conversations.list(words="sextant", limit=60)] == [oldest.id]
+        assert [info.title for info in conversations.list(words="no. 4", limit=2)] == [
+            info.title for info in reversed(infos) if "4" in info.title
+        ][:2]
+        assert len(conversations.list()) == number
+
     def test_the_number_of_turns_is_kept_and_right(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
         turns = [conversations.save_turn(id_, answer(f"Q{number}")) for number in range(3)]
@@ -107,6 +180,7 @@ class TestConversations:
         for call in (
             lambda: conversations.get("x"),
             lambda: conversations.rename("x", "y"),
+            lambda: conversations.pin("x", pinned=True),
             lambda: conversations.delete("x"),
             lambda: conversations.save_turn("x", answer()),
             lambda: conversations.set_feedback("x", 1),
@@ -236,3 +310,17 @@ def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversa
     assert [turn.id for turn in conversations.unremembered("ann")] == [second]
     conversations.save_turn(mine, answer("One?", "More [1].", turn_id=first))
     assert conversations.get(mine).turns[0].remembered  # also once it is written over
+
+
+@pytest.mark.server
+def test_turns_of_earlier_versions_are_found_by_their_words() -> None:
+    from pipeline.stores.server.conversations import ServerConversations
+
+    with server_addresses() as addresses:
+        conversations = ServerConversations(addresses)
+        id_ = conversations.create(user="ann").info.id
+        conversations.save_turn(id_, answer("Is it empty?", "Nein."))
+        with conversations._servers.mongo.collection("turns") as turns:
+            turns.update_many({}, {"$unset": {"said": ""}})
+        assert [info.id for info in conversations.list(user="ann", words="NEIN")] == [id_]
+        conversations.close()

@@ -348,6 +348,8 @@ def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
     assert "safe" not in stored.conversations.get(ann).info.title
     assert stored.conversations.get(renamed).info.title == f"About {'█' * len(SECRET)}"
     assert SECRET in stored.conversations.get(bob).turns[0].question
+    assert stored.conversations.list(user="ann", words="4711") == []
+    assert [info.id for info in stored.conversations.list(user="bob", words="4711")] == [bob]
 
 
 def test_later_turns_of_the_conversation_lose_what_was_made_of_it(stored: Stored) -> None:

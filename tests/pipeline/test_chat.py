@@ -15,12 +15,15 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
+from pipeline.answering.citations import without_markers
 from pipeline.answering.context import count_tokens
+from pipeline.answering.continuing import GO_ON
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turn import FinishedTurn
-from pipeline.chat import MESSAGE_CUT, NOT_KEPT, NOT_STORED, SEARCHED_CUT
+from pipeline.chat import MESSAGE_CUT, NOT_KEPT, NOT_STORED, SEARCHED_CUT, ChatRecipe
 from pipeline.errors import (
     ModelTimeout,
+    ModelUnavailable,
     StoreError,
     UnknownConversation,
 )
@@ -511,6 +514,45 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(new_chat: NewChat) -> None:
     assert_exact(answer)
     assert [turn.answer.status for turn in chat.turns] == ["stopped"]
     assert chat.turns[0].answer.text == answer.text
+
+
+def test_a_stopped_answer_goes_on_in_its_place(new_chat: NewChat) -> None:
+    llm = FakeLLM([LONG, "A broken fan shows OFFLINE [1]."], pause_s=0.01)
+    chat = new_chat(llm=llm)
+    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
+    (stopped,) = chat.turns
+    events = list(chat.recipe.go_on(stopped.id))
+    pieces = "".join(event.text for event in events if isinstance(event, TokenArrived))
+    assert pieces.startswith("It hums at 4000 rpm [1]. word ")
+    (turn,) = chat.turns
+    assert (turn.id, turn.answer.status, turn.question) == (stopped.id, "complete", QUESTION)
+    assert re.fullmatch(
+        r"It hums at 4000 rpm \[1\]\.( word)+ A broken fan shows OFFLINE \[2\]\.", turn.answer.text
+    )
+    assert_exact(turn.answer)
+    *_, so_far, asked = llm.messages[-1]
+    assert (so_far.role, asked.role, asked.content) == (MessageRole.ASSISTANT, MessageRole.USER, GO_ON)
+    assert pieces.startswith(str(so_far.content))
+    assert step_of(turn.answer.steps, PromptStep).messages[-1].text == GO_ON
+    assert [said.text for said in chat.recipe.history.said()] == [QUESTION, without_markers(turn.answer.text)]
+    assert len([message for message in llm.messages[-1] if QUESTION in str(message.content)]) == 1
+
+
+def test_an_answer_that_cannot_go_on_stays_as_it_is(new_chat: NewChat, manual: EmbeddedStore) -> None:
+    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
+    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
+    (stopped,) = chat.turns
+    with pytest.raises(UnknownConversation):
+        chat.recipe.go_on("no turn")
+    broken = replace(chat.recipe.parts, hybrid_search=failing(manual, StoreError("Gone.", "Wait.")))
+    last = list(ChatRecipe(broken, chat.recipe.conversation_id).go_on(stopped.id))[-1]
+    assert isinstance(last, RunFailed)
+    (kept,) = chat.turns
+    assert (kept.answer.text, kept.answer.citations) == (stopped.answer.text, stopped.answer.citations)
+    assert kept.answer.status == "failed"
+    without = ChatRecipe(replace(chat.recipe.parts, llm=None), chat.recipe.conversation_id)
+    with pytest.raises(ModelUnavailable, match="go on"):
+        without.go_on(stopped.id)
 
 
 def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(new_chat: NewChat) -> None:

@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from athena.settings import Settings
 from ui.guard import AllowedHosts, Guard, security_headers
-from ui.serving import INDEX
+from ui.index_page import html
 
 HERE = "127.0.0.1:8501"
 
@@ -29,7 +29,7 @@ def client(*, host: str = "127.0.0.1", allowed: str = "") -> TestClient:
         await websocket.close()
 
     hosts = AllowedHosts.of(Settings(host=host, allowed_hosts=allowed))
-    guard = Middleware(Guard, hosts=hosts, headers=security_headers(INDEX))
+    guard = Middleware(Guard, hosts=hosts, headers=security_headers(html()))
     routes = [Route("/", page, methods=["GET", "POST", "DELETE"]), WebSocketRoute("/stream", stream)]
     return TestClient(Starlette(routes=routes, middleware=[guard]))
 

@@ -69,7 +69,9 @@ def texts(app: AppTest) -> str:
 def test_first_visit(athena: Athena, run_app: Run) -> None:
     app = run_app(athena)
     assert "cites the exact sentence" in texts(app)
-    assert "Indexed: 2 files, 2 sections" in texts(app)
+    assert "Indexed: 2 documents, 2 sections" in texts(app)
+    assert app.chat_input[0].placeholder == "Ask the documents"
+    assert "manuals" not in texts(app)
     assert "No language model is connected" in texts(app)
     assert len([button for button in app.button if button.key and button.key.startswith("ask-")]) >= 2
 

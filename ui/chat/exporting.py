@@ -66,6 +66,7 @@ def _shape(athena: Athena, conversation: Conversation) -> dict[str, Any]:
         "created_at": info.created_at,
         "updated_at": info.updated_at,
         "scope": list(info.scope),
+        "pinned": info.pinned,
         "turns": [_turn_shape(athena, turn, user=info.user) for turn in conversation.turns],
     }
 

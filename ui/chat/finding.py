@@ -1,16 +1,14 @@
-"""The conversations that have some words, and the days on which they were used."""
+"""The days on which conversations were used, and what tells those of one title apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby
 
-from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import ConversationInfo, Conversations
-
-READ = 200  # conversations whose text is read in one search, the latest; older ones are found by their title
+from pipeline.stores.conversations import ConversationInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,31 +21,32 @@ class Day:
 
 def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[Day]:
     """Conversations by the day of their last use on this machine's clock, in their order."""
-    grouped = groupby(infos, key=lambda info: datetime.fromtimestamp(info.updated_at).astimezone().date())
+    grouped = groupby(infos, key=lambda info: _used(info).date())
     return [Day(_day_name(day, today), tuple(group)) for day, group in grouped]
 
 
-def having(infos: Sequence[ConversationInfo], words: str, *, store: Conversations) -> list[ConversationInfo]:
-    """Those that have all the words in their title, questions or answers, in their order."""
-    wanted = words.casefold().split()
-    return [
-        info
-        for position, info in enumerate(infos)
-        if _has(info.title, wanted) or (position < READ and _has(_text_of(info, store), wanted))
-    ]
+def times(
+    infos: Iterable[ConversationInfo], *, beside: Iterable[ConversationInfo] | None = None
+) -> Mapping[str, str]:
+    """When they were used, by id, of those that share their title; to the second where they share the minute.
+
+    With the day where they are not of one: then they are told from those `beside` them, too.
+    """
+    listed = list(infos)
+    titles = Counter(info.title for info in (*listed, *(beside or ())))
+    to_the_minute = "%H:%M" if beside is None else "%Y-%m-%d %H:%M"
+    minutes = Counter((info.title, _used(info).strftime(to_the_minute)) for info in listed)
+
+    def time(info: ConversationInfo) -> str:
+        minute = _used(info).strftime(to_the_minute)
+        alone = minutes[info.title, minute] == 1
+        return minute if alone else _used(info).strftime(f"{to_the_minute}:%S")
+
+    return {info.id: time(info) for info in listed if titles[info.title] > 1}
 
 
-def _has(text: str, wanted: Sequence[str]) -> bool:
-    folded = text.casefold()
-    return all(word in folded for word in wanted)
-
-
-def _text_of(info: ConversationInfo, store: Conversations) -> str:
-    try:
-        turns = store.get(info.id).turns
-    except UnknownConversation:  # deleted in another window
-        return ""
-    return "\n".join([info.title, *(f"{turn.question}\n{turn.answer.text}" for turn in turns)])
+def _used(info: ConversationInfo) -> datetime:
+    return datetime.fromtimestamp(info.updated_at).astimezone()
 
 
 def _day_name(day: date, today: date) -> str:

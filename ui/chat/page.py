@@ -17,13 +17,13 @@ from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import messages, process, state, style
+from ui.shared.corpus import documents_are
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
 
 log = logging.getLogger(__name__)
 
-ASK = "Ask the manuals"
 GONE = "That conversation is not stored any more. Ask a question to begin a new one."
 
 
@@ -38,7 +38,13 @@ def page() -> None:
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
         current = conversation.info.id if conversation else ""
         scope_bar(conversation.info if conversation else None)
-        question_field(ASK, key="question", conversation_id=current, working=working, on_ask=ask)
+        question_field(
+            f"Ask the {documents_are()}",
+            key="question",
+            conversation_id=current,
+            working=working,
+            on_ask=ask,
+        )
     with st.container(key="chat"):
         messages.show_notice()
         if conversation is None or not (conversation.turns or run):
@@ -46,8 +52,9 @@ def page() -> None:
         else:
             connection()
             turns(
-                conversation, run, working=working, on_ask=ask, on_branch=state.open_conversation, noted=True
-            )
+                conversation, run, working=working, on_ask=ask, on_branch=state.open_conversation,
+                on_go_on=go_on, noted=True,
+            )  # fmt: skip
 
 
 def _conversation() -> Conversation | None:
@@ -76,4 +83,13 @@ def ask(question: str, *, verbatim: bool = False) -> None:
         start_answer(question, conversation_id=conversation, verbatim=verbatim)
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
+        messages.notify(str(error))
+
+
+def go_on(question: str, turn_id: str) -> None:
+    """Write on the answer of the current conversation that broke off."""
+    try:
+        start_answer(question, conversation_id=state.conversation_id(), goes_on=turn_id)
+    except AthenaError as error:
+        log.warning("cannot go on: %s", error)
         messages.notify(str(error))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -13,13 +12,13 @@ import streamlit as st
 
 from pipeline.errors import UnknownConversation
 from ui.chat.exporting import all_as_json, all_as_markdown, file_name, json_of, markdown_of
-from ui.chat.finding import Day, by_day, having
+from ui.chat.finding import Day, by_day, times
 from ui.conversation import whose
 from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
 from ui.conversation.user_switch import user_switch
 from ui.shared import messages, process, state
-from ui.shared.words import local_time, plain
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo
@@ -56,52 +55,45 @@ def sidebar() -> None:
             st.caption(PRIVATE)
         else:
             _conversations()
-        st.space("small")
-        st.toggle(
-            "Private conversation",
-            value=whose.is_private(),
-            key=f"private-{whose.is_private()}",
-            help="Nothing of it is stored or remembered.",
-            on_change=lambda: whose.set_private(on=not whose.is_private()),
-        )
-        user_switch()
-        model_picker()
+        with st.container(key="standing"):  # in view, however long the list is
+            st.toggle(
+                "Private conversation",
+                value=whose.is_private(),
+                key=f"private-{whose.is_private()}",
+                help="Nothing of it is stored or remembered.",
+                on_change=lambda: whose.set_private(on=not whose.is_private()),
+            )
+            user_switch()
+            model_picker()
 
 
 def _conversations() -> None:
+    """Draw the pinned conversations and the latest, or those of both that have the words of the search."""
     shown = PAGE * state.kept(Listed).pages
-    found = _found(shown + 1)
+    store, words = process.athena().conversations, state.entered(SEARCH)
+    pinned = store.list(user=whose.user(), pinned=True, words=words)
+    others = store.list(user=whose.user(), pinned=False, words=words, limit=shown + 1)
+    if len(pinned) + len(others) >= FEW or words:
+        st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
+                      label_visibility="collapsed", icon=":material/search:")  # fmt: skip
     with st.container(key="conversations"):
-        if not found:
-            st.caption(NONE_FOUND if _words() else NONE_YET)
-        for day in by_day(found[:shown], today=datetime.now().astimezone().date()):
-            _day(day)
-        if len(found) > shown:
+        if not (pinned or others):
+            st.caption(NONE_FOUND if words else NONE_YET)
+        if pinned:
+            _listed(Day("Pinned", tuple(pinned)), times(pinned, beside=others))
+        for day in by_day(others[:shown], today=datetime.now().astimezone().date()):
+            _listed(day, times(day.infos))
+        if len(others) > shown:
             st.button("Older conversations", type="tertiary", width="stretch", on_click=_show_more)
-    if found:
+    if pinned or others:
         _export_all()
 
 
-def _words() -> str:
-    return state.entered(SEARCH)
-
-
-def _found(limit: int) -> list[ConversationInfo]:
-    """The latest conversations, or those that have the words of the search."""
-    store = process.athena().conversations
-    latest = store.list(user=whose.user(), limit=limit)
-    if len(latest) >= FEW or _words():
-        st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
-                      label_visibility="collapsed", icon=":material/search:")  # fmt: skip
-    return having(store.list(user=whose.user()), _words(), store=store)[:limit] if _words() else latest
-
-
-def _day(day: Day) -> None:
+def _listed(day: Day, used: Mapping[str, str]) -> None:
     current = state.conversation_id()
-    titles = Counter(info.title for info in day.infos)
     st.caption(day.name)
     for info in day.infos:
-        time = f"{local_time(info.updated_at)[-5:]} · " if titles[info.title] > 1 else ""
+        time = f"{used[info.id]} · " if info.id in used else ""
         _row(info, time, current=info.id == current)
 
 
@@ -125,7 +117,9 @@ def _row(info: ConversationInfo, time: str, *, current: bool) -> None:
         horizontal=True, key=f"current-{info.id}", gap="xsmall", vertical_alignment="center", wrap=False
     ):
         _opener(info, time)
-        with st.popover("", icon=":material/more_horiz:", help="Rename, export or delete", type="tertiary"):
+        with st.popover(
+            "Manage", icon=":material/more_horiz:", help="Rename, pin, export, delete", type="tertiary"
+        ):
             _manage(info)
 
 
@@ -140,6 +134,10 @@ def _manage(info: ConversationInfo) -> None:
     title = st.text_input("Title", value=info.title, key=f"title-{info.id}", max_chars=120)
     if title.strip() and title != info.title:
         athena.conversations.rename(info.id, title.strip())
+        st.rerun()
+    label, icon = ("Unpin", ":material/keep_off:") if info.pinned else ("Pin", ":material/keep:")
+    if st.button(label, icon=icon, width="stretch", key=f"pin-{info.id}"):
+        athena.conversations.pin(info.id, pinned=not info.pinned)
         st.rerun()
     name = file_name(info.title)
     _download("Export as Markdown", partial(markdown_of, athena, info.id), f"{name}.md", f"export-{info.id}")

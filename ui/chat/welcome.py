@@ -7,6 +7,7 @@ from itertools import islice
 
 import streamlit as st
 
+from pipeline.asking.introducing import suggested_questions
 from pipeline.stores.base import DocumentInfo, SectionStore
 from pipeline.words import counted
 from ui.conversation.model_picker import (
@@ -17,9 +18,10 @@ from ui.conversation.model_picker import (
     picked_model,
 )
 from ui.shared import links, process
+from ui.shared.corpus import corpus_title, is_the_ships
 from ui.shared.jobs import jobs
 from ui.shared.messages import warn_of_outdated_index
-from ui.shared.words import FIRST_FILES, files, plain
+from ui.shared.words import FIRST_FILES, plain, unbroken
 
 QUESTIONS = 4
 SUGGESTED = (  # for the manuals that come with Athena
@@ -28,7 +30,6 @@ SUGGESTED = (  # for the manuals that come with Athena
     "How long does the oxygen last?",
     "What do I do when the CO2 in the cabin rises?",
 )
-SUGGESTED_FOR = "systems/atmosphere-supply.md"  # one of those manuals
 CONNECT = """\
 **On this computer, with Ollama**
 
@@ -47,6 +48,8 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
     athena = process.athena()
     documents = athena.store.sections.documents()
     with st.container(key="welcome"):
+        if title := corpus_title(documents):
+            st.caption(plain(title))
         st.header("What do you need to know?", anchor=False)
         st.text(athena.persona.greeting)
         if not documents:
@@ -75,15 +78,21 @@ def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> Non
     for row in (questions[:2], questions[2:]):
         for column, question in zip(st.columns(2), row, strict=False):
             column.button(
-                plain(question), key=f"ask-{question}", width="stretch", on_click=on_ask, args=(question,)
+                plain(unbroken(question)),
+                key=f"ask-{question}",
+                width="stretch",
+                on_click=on_ask,
+                args=(question,),
             )
 
 
 def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
     """Four questions that these documents can answer: prepared for our manuals, else made of headings."""
-    if any(info.source.endswith(SUGGESTED_FOR) for info in documents):
+    if is_the_ships(documents):
         return list(SUGGESTED)
-    return list(islice(dict.fromkeys(_by_heading(documents, sections)), QUESTIONS))
+    made = suggested_questions(documents, sections)
+    more = _by_heading(documents, sections) if len(made) < QUESTIONS else ()
+    return list(islice(dict.fromkeys([*made, *more]), QUESTIONS))
 
 
 def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> Iterable[str]:
@@ -99,7 +108,7 @@ def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> It
 def _indexed(documents: Sequence[DocumentInfo]) -> None:
     sections = counted(sum(info.sections for info in documents), "section")
     sentences = counted(sum(info.sentences for info in documents), "sentence")
-    st.caption(f"Indexed: {files(len(documents))}, {sections}, {sentences}.")
+    st.caption(f"Indexed: {counted(len(documents), 'document')}, {sections}, {sentences}.")
 
 
 def connection() -> None:

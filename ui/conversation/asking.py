@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +18,8 @@ from ui.shared.words import plain, shortened
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
+    from pipeline.chat import ChatRecipe
+    from pipeline.steps.events import ChatEvent
 
 WORKING = "Ask the next question; Esc stops the answer"
 LONGEST_QUESTION = 4000  # characters
@@ -75,12 +78,30 @@ class OnAsk(Protocol):
         """Start answering, and report what prevents it on the page."""
 
 
+@dataclass(frozen=True, slots=True)
+class GoingOn:
+    """A chat that writes on an answer that broke off."""
+
+    chat: ChatRecipe
+    turn_id: str
+
+    def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:  # noqa: ARG002
+        """Yield the events of the rest."""
+        return self.chat.go_on(self.turn_id, stop=stop)
+
+
 def start_answer(
-    question: str, *, conversation_id: str, persona: Persona | None = None, verbatim: bool = False
+    question: str,
+    *,
+    conversation_id: str,
+    persona: Persona | None = None,
+    verbatim: bool = False,
+    goes_on: str = "",
 ) -> None:
     """Start answering with the picked model, a `verbatim` question as it is spelled.
 
-    Raises AthenaError where nothing can answer.
+    `goes_on` names the turn whose answer broke off and is written on. Raises AthenaError where nothing can
+    answer.
     """
     st.query_params.pop(ANSWER, None)  # what is looked at now is the new one
     athena = process.athena()
@@ -92,4 +113,5 @@ def start_answer(
         persona=persona,
         user=whose.user(),
     )
-    runner().ask(engine, conversation_id=conversation_id, question=question)
+    asked = GoingOn(engine, goes_on) if goes_on else engine
+    runner().ask(asked, conversation_id=conversation_id, question=question, goes_on=goes_on)

@@ -56,8 +56,9 @@ class RunSnapshot:
 class Run:
     """One question on its way to an answer."""
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, *, goes_on: str = "") -> None:
         self.question = question
+        self.goes_on = goes_on  # the id of the turn that is written on; "" = a new one
         self.started = time.time()  # seconds since the epoch
         self.stop = threading.Event()
         self._done = threading.Event()
@@ -117,13 +118,13 @@ class Runner:
         self._runs: dict[str, Run] = {}
         self._lock = threading.Lock()
 
-    def ask(self, engine: Engine, *, conversation_id: str, question: str) -> Run:
+    def ask(self, engine: Engine, *, conversation_id: str, question: str, goes_on: str = "") -> Run:
         """Start answering; a conversation whose answer is still being written keeps its run."""
         with self._lock:
             running = self._runs.get(conversation_id)
             if running and running.working:
                 return running
-            run = self._runs[conversation_id] = Run(question)
+            run = self._runs[conversation_id] = Run(question, goes_on=goes_on)
         run.start(engine)
         return run
 

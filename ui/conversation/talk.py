@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pipeline.answering.continuing import can_go_on
 from pipeline.answering.replies import without_model_note
 from pipeline.asking.introducing import follow_ups
 from pipeline.errors import UnknownConversation
@@ -15,20 +17,21 @@ from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.asking import LONGEST_QUESTION
 from ui.conversation.forgetting import ask_to_forget, confirm_what_was_asked
+from ui.conversation.model_picker import answering_model
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
 from ui.conversation.turns import failed_view, running_view, stored_view
 from ui.shared import components, links, process
+from ui.shared.corpus import documents_are
 from ui.shared.state import ANSWER, OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pipeline.answer import Answer
     from pipeline.stores.conversations import Conversation
     from ui.conversation.asking import OnAsk
 
+OnGoOn = Callable[[str, str], None]  # called with the question and the turn's id
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
 
 
@@ -41,6 +44,7 @@ class Place:
     on_branch: Callable[[str], None]
     noted: bool  # it is said elsewhere on the page that no model is connected
     working: bool  # an answer is being written: nothing else can be asked
+    on_go_on: OnGoOn | None = None  # writes on an answer that broke off
 
 
 def turns(
@@ -50,6 +54,7 @@ def turns(
     working: bool,
     on_ask: OnAsk,
     on_branch: Callable[[str], None],
+    on_go_on: OnGoOn | None = None,
     noted: bool = False,
 ) -> None:
     """Draw the finished turns, then the last one in a fragment that looks again while it is written.
@@ -62,10 +67,10 @@ def turns(
     stored = _noted_once(conversation.turns, noted=noted)
     if run is not None and (working or not _is_stored(run, stored)):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
-        finished = tuple(turn for turn in stored if turn.created_at < run.started)
+        finished = tuple(turn for turn in stored if turn.created_at < run.started and turn.id != run.goes_on)
     else:
         finished = stored[:-1]
-    place = Place(conversation.info.id, on_ask, on_branch, noted, working=working)
+    place = Place(conversation.info.id, on_ask, on_branch, noted, working=working, on_go_on=on_go_on)
     for position, turn in enumerate(finished):
         _show(_view_of(turn, conversation.info.user), place, position)
     every = DRAIN_EVERY if working else None
@@ -125,7 +130,10 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
         if snapshot.answer and not snapshot.working:
             return _unstored_view(snapshot.answer)
         return running_view(snapshot)
-    view = _view_of(turns[-1], conversation.info.user) | {"follow_ups": _follow_ups(turns[-1])}
+    view = _view_of(turns[-1], conversation.info.user) | {
+        "follow_ups": _follow_ups(turns[-1]),
+        "can_go_on": bool(place.on_go_on and can_go_on(turns[-1].answer) and answering_model()),
+    }
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
 
@@ -144,8 +152,9 @@ def _view_of(turn: Turn, user: str) -> View:
     """A stored turn, with what the memories say now that it names."""
     answer, recalled = process.athena().with_memories(turn.answer, user=user)
     return stored_view(
-        answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text, recalled=recalled
-    )
+        answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text, recalled=recalled,
+        documents=documents_are() if answer.abstained else "documents",
+    )  # fmt: skip
 
 
 def _unstored_view(answer: Answer) -> View:
@@ -164,14 +173,15 @@ def _show(view: View, place: Place, position: int) -> None:
         on_stop_change=lambda: _stop(place.conversation_id),
         on_ask_change=lambda: _ask(key, place.on_ask),
         on_edit_change=lambda: _edit(key, place, position),
+        on_go_on_change=lambda: _go_on(key, place),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
         on_forget_change=lambda: _forget(key),
     )
     if clicked.forget:
         st.rerun()  # the whole page: it asks before it forgets
-    if clicked.ask or clicked.edit:
-        st.rerun()  # the whole page: it has one more turn
+    if clicked.ask or clicked.edit or clicked.go_on:
+        st.rerun()  # the whole page: an answer is being written
     if clicked.inspect:
         shared().inspected = str(clicked.inspect["turn"])
         links.go("inspector")
@@ -207,6 +217,11 @@ def _edit(key: str, place: Place, position: int) -> None:
         question = well_formed(str(wanted["question"])).strip()[:LONGEST_QUESTION]
         place.on_branch(whose.branch(place.conversation_id, before=position, title=title_of(question)))
         place.on_ask(question)
+
+
+def _go_on(key: str, place: Place) -> None:
+    if place.on_go_on and (wanted := sent(key, "go_on")):
+        place.on_go_on(str(wanted["question"]), str(wanted["turn"]))
 
 
 def _link(conversation_id: str, position: int) -> dict[str, str] | None:

@@ -21,9 +21,11 @@ from ui.shared.words import one_line, shortened
 
 MARKER = re.compile(r"\[(\d{1,3})\]")
 STOPPED = "You stopped this answer."
-ASK_OTHERWISE = (
-    "Name the part, the status or the command as the manuals write it, or ask about one thing at a time."
-)
+ASK_OTHERWISE = {
+    "manuals": "Name the part, the status or the command as the manuals write it, "
+    "or ask about one thing at a time.",
+    "documents": "Use the words that the documents use, or ask about one thing at a time.",
+}
 
 
 BLANK: View = {
@@ -50,6 +52,7 @@ BLANK: View = {
     "recalled": [],
     "markdown": "",
     "follow_ups": [],
+    "can_go_on": False,
 }
 NOTHING_RECALLED: Mapping[str, str] = {}
 
@@ -61,8 +64,12 @@ def stored_view(
     feedback: int | None = None,
     word: str = "",
     recalled: Mapping[str, str] = NOTHING_RECALLED,
+    documents: str = "documents",
 ) -> View:
-    """A finished turn; where it failed, its last notice says why. `recalled`: texts of memories, by id."""
+    """A finished turn; where it failed, its last notice says why.
+
+    `recalled`: texts of memories, by id. `documents`: what they are called, these or "manuals".
+    """
     failed = answer.status == "failed" and bool(answer.notices)
     notices = answer.notices[:-1] if failed else answer.notices
     return (
@@ -76,7 +83,8 @@ def stored_view(
             "corrected": _corrected(answer),
             "body": _body(answer),
             "looked_for": answer.corrected or answer.condensed_question or answer.question,
-            "otherwise": ASK_OTHERWISE,
+            "missing": f"Not in the {documents}",
+            "otherwise": ASK_OTHERWISE[documents],
             "nearest": [nearest_view(index, citation) for index, citation in enumerate(answer.nearest)],
             "citations": {str(c.marker): citation_view(c) for c in answer.citations},
             "support": [support_view(support) for support in answer.support],
@@ -202,7 +210,7 @@ def citation_view(citation: Citation) -> View:
 
 
 def nearest_view(index: int, citation: Citation) -> View:
-    """One of the nearest sections of a question that the manuals do not answer."""
+    """One of the nearest sections of a question that the documents do not answer."""
     title = citation.heading_path[-1] if citation.heading_path else citation.source
     return {
         "index": index,

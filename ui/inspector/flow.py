@@ -31,6 +31,7 @@ from pipeline.steps.records import (
     step_of,
 )
 from pipeline.words import counted
+from ui.shared.words import shortened
 
 View = dict[str, Any]
 
@@ -62,6 +63,7 @@ LABELS = {
     "remember": "Remember",
 }
 DEPTH = 12  # ranks drawn; what stands lower is drawn below the last
+LABEL = 32  # characters of a name that has what became of it behind it
 SENTENCES = 40  # rows of each list of sentences
 FURTHER = KEPT_RANKS + 1  # stands for every rank below those that a step keeps
 
@@ -152,6 +154,7 @@ class Ranks:
     sections: Mapping[str, FetchedSection]  # by id
     selected: tuple[str, ...]
     further: Mapping[str, frozenset[str]] = field(default_factory=dict)  # found by a list below what it kept
+    left_out: Mapping[str, str] = field(default_factory=dict)  # why a section was not selected, by id
 
     def rank(self, column: str, section_id: str) -> int | None:
         """Counting from 1, `FURTHER` where it is below what was kept; None where it was not found."""
@@ -197,7 +200,21 @@ def ranks(steps: Sequence[Step]) -> Ranks:
     further |= {
         label: frozenset(sections) - {*columns[label]} for label in ("Fused", "Reranked") if label in columns
     }
-    return Ranks(columns, sections, select.selected, further)
+    return Ranks(columns, sections, select.selected, further, _left_out(steps))
+
+
+def _left_out(steps: Sequence[Step]) -> Mapping[str, str]:
+    """What became of the sections that the answer does not rest on as they are."""
+    select = step_of(steps, SelectStep)
+    dropped = {item.section_id: f"dropped: {item.why}" for item in select.dropped}
+    merged = {
+        member: f"part of “{parent.heading_path[-1]}”"
+        for parent in step_of(steps, MergeUpStep).parents
+        if parent.section_id in select.selected and parent.heading_path
+        for member in parent.members
+        if member not in select.selected
+    }
+    return dropped | merged
 
 
 def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
@@ -217,25 +234,37 @@ def bumps_view(found: Ranks) -> View:
     fused = found.columns.get("Fused", ())
     shown = list(dict.fromkeys([*found.selected, *fused[:DEPTH]]))[: DEPTH + 4]
     rows = [_row(found, section_id, kept=section_id in found.selected) for section_id in shown]
-    drawn = (rank for row in rows for rank in row["ranks"] if rank and rank <= DEPTH)
+    drawn = [rank for row in rows for rank in row["ranks"] if rank and rank <= DEPTH]
     return {
         "label": "Ranks of the passages from list to list",
         "columns": list(found.columns),
-        "rows": rows,
-        "depth": max(drawn, default=1),
+        **_ended(rows, depth=max(drawn, default=1)),
     }
 
 
 def _row(found: Ranks, section_id: str, *, kept: bool, change: str = "") -> View:
     places = [found.rank(name, section_id) for name in found.columns]
+    if places[-1] is None and not change:
+        change = "merged" if found.left_out.get(section_id, "").startswith("part of") else "dropped"
+    told, name = story(list(found.columns), places), found.name(section_id)
     return {
         "id": section_id,
-        "label": found.name(section_id) + (f"  {change}" if change else ""),
+        "label": f"{shortened(name, LABEL)}  {change}" if change else name,
         "where": found.where(section_id),
         "ranks": places,
         "kept": kept,
-        "story": story(list(found.columns), places),
+        "story": f"{told}; {found.left_out[section_id]}" if section_id in found.left_out else told,
     }
+
+
+def _ended(rows: Sequence[View], *, depth: int) -> View:
+    """The rows, those that end before the last list each with a place below all that it ranks."""
+    place = max((row["ranks"][-1] for row in rows if row["ranks"][-1]), default=0)
+    ended = []
+    for row in rows:
+        place += row["ranks"][-1] is None
+        ended.append(row | {"end": place if row["ranks"][-1] is None else None})
+    return {"rows": ended, "depth": max(depth, place)}
 
 
 def story(names: Sequence[str], places: Sequence[int | None]) -> str:
@@ -310,7 +339,7 @@ def movement(before: int | None, after: int | None) -> str:
     if before is None:
         return "new"
     if after is None:
-        return "gone"
+        return "dropped"
     if before == after:
         return "="
     return f"↑{before - after}" if after < before else f"↓{after - before}"
@@ -328,8 +357,7 @@ def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str]) -> Vie
     return {
         "label": "Both rankings",
         "columns": list(names),
-        "rows": rows,
-        "depth": max(len(first), len(second), 1),
+        **_ended(rows, depth=max(len(first), len(second), 1)),
     }
 
 

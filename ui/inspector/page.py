@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.answer import Answer
+from pipeline.errors import UnknownConversation
 from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
 from pipeline.words import counted
 from ui.conversation import whose
@@ -19,6 +21,9 @@ from ui.shared.words import one_line, shortened
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo, Turn
+
+OFFERED = 300
+"""Conversations to choose from, the latest; the open one is among them."""
 
 BARS = st.column_config.ProgressColumn
 
@@ -76,7 +81,10 @@ def _conversations() -> list[ConversationInfo]:
     """Those of this session's user; a private one while it is open."""
     current = state.conversation_id()
     private = process.athena().private_conversations.list(user=whose.user())
-    stored = process.athena().conversations.list(user=whose.user())
+    stored = process.athena().conversations.list(user=whose.user(), limit=OFFERED)
+    if current and current not in {info.id for info in (*private, *stored)}:
+        with suppress(UnknownConversation):
+            stored.append(whose.get(current).info)
     return [*(info for info in private if info.id == current), *stored]
 
 

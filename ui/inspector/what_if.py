@@ -104,14 +104,34 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
     )
 
 
+def refusal(before: Retrieval, after: Retrieval) -> str:
+    """Which of the two searches would be refused an answer, and how far it is from one; "" where none."""
+    was, would = (_is_refused(found) for found in (before, after))
+    if would:
+        again = "too, " if was else ""
+        return f"**Your settings would refuse this question**, {again}as {_how_likely(after)}."
+    return f"**Your settings would answer**: before, it is refused, as {_how_likely(before)}." if was else ""
+
+
+def _is_refused(found: Retrieval) -> bool:
+    return found.answerability.verdict == "not in the documents" or not found.passages
+
+
+def _how_likely(found: Retrieval) -> str:
+    judged = found.answerability
+    return f"the documents answer it by {judged.probability:.0%} only, and {judged.threshold:.0%} are needed"
+
+
 def _compare(before: Retrieval, after: Retrieval) -> None:
+    if refused := refusal(before, after):
+        st.warning(refused, icon=":material/search_off:")
     left, right = flow.ranks(before.steps), flow.ranks(after.steps)
     changed = [flow.movement(left.rank("Selected", i), right.rank("Selected", i)) for i in
                dict.fromkeys([*left.selected, *right.selected])]  # fmt: skip
     differences = sum(1 for change in changed if change != "=")
     if differences:
         word = "passage differs" if differences == 1 else "passages differ"
-        st.markdown(f"**{differences} {word}.** Coloured lines changed: ↑ rose, ↓ fell, new, gone.")
+        st.markdown(f"**{differences} {word}.** Coloured lines changed: ↑ rose, ↓ fell, new, dropped.")
     else:
         st.markdown("**Both ways select the same passages in the same order.**")
     view = flow.comparison_view(left, right, names=("As answered", "Your settings"))

@@ -38,8 +38,8 @@ def why_not(turn: Turn) -> None:
         return
     st.markdown(f"**{_verdict(why)}**")
     st.text(why.explanation)
-    if why.indexed:
-        st.dataframe(_why_rows(why), hide_index=True)
+    if rows := _why_rows(why):
+        st.dataframe(rows, hide_index=True, width="content")
 
 
 def _verdict(why: Why) -> str:
@@ -53,10 +53,14 @@ def _verdict(why: Why) -> str:
 
 
 def _why_rows(why: Why) -> list[dict[str, Any]]:
+    """The lists that have it; whether it was selected, and in which place, is said above them."""
     places = {flow.LISTS.get(name, name): place for name, place in why.lists.items()}
     places |= {"Fused": why.fused, "Reranked": why.reranked}
-    rows = [{"List": name, "Rank": place.rank, "Score": place.score} for name, place in places.items()]
-    return [*rows, {"List": "Selected", "Rank": why.final_rank, "Score": None}]
+    return [
+        {"List": name, "Rank": place.rank, "Score": place.score}
+        for name, place in places.items()
+        if place.rank is not None
+    ]
 
 
 def _all_sections() -> dict[str, tuple[str, str]]:

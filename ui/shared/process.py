@@ -60,7 +60,7 @@ def _settings() -> Settings:
     return _served_with[0] if _served_with else load_settings()
 
 
-@st.cache_resource(show_spinner="Opening the manuals …")
+@st.cache_resource(show_spinner="Opening the documents …")
 def opened() -> Athena:
     """The Athena of this process, for what runs outside of any session."""
     from athena import open_athena

@@ -8,12 +8,19 @@ from datetime import datetime
 from pipeline.words import counted
 
 FIRST_FILES = "The first files are being indexed."
+ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
+UNBROKEN_HYPHEN = "\u2011"
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 
 def plain(text: str) -> str:
     """Text for a widget that reads Markdown, escaped so that it is shown as it is."""
     return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
+
+
+def unbroken(text: str) -> str:
+    """Text whose ids and codes stay on one line, for a label that nobody copies."""
+    return ID.sub(lambda found: found[0].replace("-", UNBROKEN_HYPHEN), text)
 
 
 def with_code(text: str) -> str:

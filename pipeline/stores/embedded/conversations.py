@@ -29,14 +29,19 @@ from pipeline.stores.embedded.database import ConnectionPool, transaction
 from pipeline.stores.embedded.schema import MENTION_CHECKED, RELATION_CHECKED, SOURCE_CHECKED
 from pipeline.words import well_formed
 
-_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, scope FROM conversation"
+_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, scope, pinned FROM conversation"
 _TURN = """
     SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
 """
 _TURNS = f"{_TURN} WHERE conversation_id = ? ORDER BY position"
 _INSERT = """
-    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant, scope)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant, scope, pinned)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_HAS_WORD = """
+    (instr(casefold(title), ?) OR EXISTS (
+        SELECT 1 FROM said WHERE conversation_id = conversation.id AND instr(casefold(said.text), ?)
+    ))
 """
 
 
@@ -82,7 +87,13 @@ class EmbeddedConversations:
         return Conversation(info, ())
 
     def list(
-        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+        self,
+        *,
+        user: str | None = None,
+        limit: int | None = None,
+        before: ConversationInfo | None = None,
+        pinned: bool | None = None,
+        words: str = "",
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         where: Sequence[str] = ["1"]
@@ -91,8 +102,14 @@ class EmbeddedConversations:
             where, given = [*where, "user = ?"], [user]
         if before is not None:
             where, given = [*where, "(updated_at, id) < (?, ?)"], [*given, before.updated_at, before.id]
+        if pinned is not None:
+            where = [*where, f"pinned = {int(pinned)}"]
+        for word in words.casefold().split():
+            where, given = [*where, _HAS_WORD], [*given, word, word]
         listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
+            if words:
+                connection.create_function("casefold", 1, str.casefold, deterministic=True)
             rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
             return [_info(*row) for row in rows]
 
@@ -134,6 +151,15 @@ class EmbeddedConversations:
         with self._pool.borrow() as connection:
             done = connection.execute(
                 "UPDATE conversation SET scope = ? WHERE id = ?", (_scope_json(scope), conversation_id)
+            )
+            if done.rowcount == 0:
+                raise unknown_conversation(conversation_id)
+
+    def pin(self, conversation_id: str, *, pinned: bool) -> None:
+        """Pin it, or take that back; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            done = connection.execute(
+                "UPDATE conversation SET pinned = ? WHERE id = ?", (int(pinned), conversation_id)
             )
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
@@ -241,7 +267,7 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
 
 def _row_of(info: ConversationInfo) -> tuple[str | float, ...]:
     times = info.created_at, info.updated_at
-    return info.id, info.title, *times, info.user, info.assistant, _scope_json(info.scope)
+    return info.id, info.title, *times, info.user, info.assistant, _scope_json(info.scope), int(info.pinned)
 
 
 def _scope_json(scope: Sequence[str]) -> str:
@@ -249,16 +275,16 @@ def _scope_json(scope: Sequence[str]) -> str:
 
 
 def _info(*row: Any) -> ConversationInfo:
-    *plain, scope = row
-    if [type(value) for value in row] != [str, str, float, float, int, str, str, str]:
+    *plain, scope, pinned = row
+    if [type(value) for value in plain] != [str, str, float, float, int, str, str] or pinned not in (0, 1):
         raise Damaged("a row of the table 'conversation' is not as it was written")
-    return ConversationInfo(*plain, _scope_from(scope))
+    return ConversationInfo(*plain, scope=_scope_from(scope), pinned=bool(pinned))
 
 
-def _scope_from(stored: str) -> tuple[str, ...]:
+def _scope_from(stored: Any) -> tuple[str, ...]:
     try:
         scope = json.loads(stored)
-    except ValueError:
+    except (TypeError, ValueError):
         scope = None
     if not isinstance(scope, list) or not all(isinstance(glob, str) for glob in scope):
         raise Damaged("the scope of a conversation is not as it was written")

@@ -30,6 +30,7 @@ from pipeline.stores.embedded.schema import (
     COUNT_TURNS,
     MEMORY_CHECKSUM_COLUMNS,
     MIGRATIONS,
+    SAID_IN_TURNS,
 )
 
 _TABLES = """
@@ -103,7 +104,8 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         _drop_orphans(new)
         drop_damaged_turns(new)
         drop_damaged_memories(new)
-        new.execute(COUNT_TURNS)
+        for statement in (COUNT_TURNS, *SAID_IN_TURNS):
+            new.execute(statement)
         _mend_state(new)
     documents, conversations, turns, memories = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

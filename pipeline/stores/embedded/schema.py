@@ -334,6 +334,33 @@ MEMORY_CHECKSUM_COLUMNS = (
 SCOPE_COLUMN = ("ALTER TABLE conversation ADD COLUMN scope TEXT NOT NULL DEFAULT '[]'",)
 """The globs of the documents that a conversation asks, as JSON; none for all."""
 
+_SAID = (
+    "{turn}.id, {turn}.conversation_id, coalesce({turn}.question, '') || char(10) || "
+    "CASE WHEN json_valid({turn}.answer) THEN coalesce(json_extract({turn}.answer, '$.text'), '') ELSE '' END"
+)
+SAID_IN_TURNS = ("DELETE FROM said", f"INSERT INTO said SELECT {_SAID.format(turn='turn')} FROM turn")
+PINS_AND_WORDS = (
+    "ALTER TABLE conversation ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))",
+    "CREATE INDEX conversation_pinned ON conversation (user, updated_at, id) WHERE pinned = 1",
+    "CREATE TABLE said (turn_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, text TEXT NOT NULL)",
+    "CREATE INDEX said_conversation ON said (conversation_id)",
+    *SAID_IN_TURNS,
+    f"""
+    CREATE TRIGGER said_first AFTER INSERT ON turn BEGIN
+        DELETE FROM said WHERE turn_id = NEW.id;
+        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
+    END
+    """,
+    f"""
+    CREATE TRIGGER said_since AFTER UPDATE OF question, answer ON turn BEGIN
+        DELETE FROM said WHERE turn_id = NEW.id;
+        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
+    END
+    """,
+    "CREATE TRIGGER said_no_more AFTER DELETE ON turn BEGIN DELETE FROM said WHERE turn_id = OLD.id; END",
+)
+"""Pinned conversations, and what their turns say, apart from the answers: these are long, and JSON."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*INDEX_TABLES, *CONVERSATION_TABLES),
     EMBEDDING_COLUMNS,
@@ -344,4 +371,5 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     CHECKSUM_COLUMNS,
     MEMORY_CHECKSUM_COLUMNS,
     SCOPE_COLUMN,
+    PINS_AND_WORDS,
 )

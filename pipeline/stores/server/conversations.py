@@ -30,7 +30,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import TRIES, of_user, stored_answer
+from pipeline.stores.server.turns import TRIES, fold_earlier, having, of_user, said_folded, stored_answer
 from pipeline.words import well_formed
 
 # Turns in the order in which they were begun.
@@ -46,6 +46,7 @@ class ServerConversations:
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
         self._memories = ServerMemories(addresses)
+        self._folded: set[str | None] = set()  # users of whom no turn is left as earlier versions stored it
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
@@ -57,15 +58,26 @@ class ServerConversations:
         return Conversation(info, ())
 
     def list(
-        self, *, user: str | None = None, limit: int | None = None, before: ConversationInfo | None = None
+        self,
+        *,
+        user: str | None = None,
+        limit: int | None = None,
+        before: ConversationInfo | None = None,
+        pinned: bool | None = None,
+        words: str = "",
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         if limit == 0:
             return []  # to MongoDB it would mean all
-        where = of_user(user) | _used_before(before)
-        with self._servers.mongo.collection("conversations") as conversations:
-            found = [*conversations.find(where).sort(_LATEST).limit(limit or 0)]
-        return [_info(record, self._turns_of(record)) for record in found]
+        where = of_user(user) | _used_before(before) | _pinned(pinned)
+        wanted = words.casefold().split()
+        with self._servers.mongo.database() as database:
+            if wanted and user not in self._folded:
+                fold_earlier(database, user)
+                self._folded.add(user)
+            found = database["conversations"].find(where).sort(_LATEST).limit(0 if wanted else limit or 0)
+            records = having(database, [*found], wanted)
+        return [_info(record, self._turns_of(record)) for record in records[:limit]]
 
     def users(self) -> Sequence[str]:
         """All users that have a conversation, by name."""
@@ -108,6 +120,13 @@ class ServerConversations:
         if done.matched_count == 0:
             raise unknown_conversation(conversation_id)
 
+    def pin(self, conversation_id: str, *, pinned: bool) -> None:
+        """Pin it, or take that back; raises `UnknownConversation`."""
+        with self._servers.mongo.collection("conversations") as conversations:
+            done = conversations.update_one({"_id": conversation_id}, {"$set": {"pinned": pinned}})
+        if done.matched_count == 0:
+            raise unknown_conversation(conversation_id)
+
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._servers.mongo.database() as database:
@@ -135,7 +154,8 @@ class ServerConversations:
         now = time.time()
         is_new = not answer.turn_id
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
-        written = {"status": answer.status, "answer": answer_json(answer)}
+        said = said_folded(answer.question, answer.text)
+        written = {"status": answer.status, "answer": answer_json(answer), "said": said}
         if is_new or not self._write_over(answer, written, now):
             self._servers.mongo.atomically(lambda: self._write_new(answer, written, now))
         return answer.turn_id
@@ -175,8 +195,8 @@ class ServerConversations:
         self._servers.mongo.ensure_indexes()
         info = conversation.info
         turns = [record_of(turn, info.id, number) for number, turn in enumerate(conversation.turns, start=1)]
-        for turn in turns:
-            turn["_id"] = turn.pop("id")
+        for turn, given in zip(turns, conversation.turns, strict=True):
+            turn["_id"], turn["said"] = turn.pop("id"), said_folded(given.question, given.answer.text)
         whole = {"_id": info.id, **_kept(info), "begun": len(turns), "turns": len(turns)}
 
         def change() -> None:
@@ -274,6 +294,13 @@ def _used_before(last: ConversationInfo | None) -> Document:
     return {"$or": [older, {"updated_at": last.updated_at, "_id": {"$lt": last.id}}]}
 
 
+def _pinned(pinned: bool | None) -> Document:
+    """The filter for pinned conversations, or for the others; those of earlier versions are not pinned."""
+    if pinned is None:
+        return {}
+    return {"pinned": True if pinned else {"$ne": True}}
+
+
 def _kept(info: ConversationInfo) -> Document:
     return {
         "title": info.title,
@@ -282,6 +309,7 @@ def _kept(info: ConversationInfo) -> Document:
         "user": info.user,
         "assistant": info.assistant,
         "scope": list(info.scope),
+        "pinned": info.pinned,
     }
 
 
@@ -295,6 +323,7 @@ def _info(record: Document, turns: int) -> ConversationInfo:
         user=_user(record),
         assistant=record.get("assistant", ""),
         scope=tuple(record.get("scope", ())),
+        pinned=record.get("pinned", False),
     )
 
 

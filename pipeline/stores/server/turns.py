@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 import zlib
 from collections.abc import Sequence
 
 from pymongo.database import Database
 
 from pipeline.options import DEFAULT_USER
+from pipeline.stores.conversations import said_in
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import turn_changed
 from pipeline.stores.server.mongo import Document, chunks
 
+CONVERSATIONS_A_QUERY = 10_000
 TRIES = 5  # for a turn that is written meanwhile
 
 
@@ -26,6 +30,38 @@ def stored_answer(turn: Document) -> str:
     """A turn's answer as JSON, also of versions that packed it."""
     answer = turn["answer"]
     return answer if isinstance(answer, str) else zlib.decompress(answer).decode()
+
+
+def said_folded(question: str, text: str) -> str:
+    """What a turn is found by, as it is stored: a search has nothing to fold."""
+    return said_in(question, text).casefold()
+
+
+def having(database: Database[Document], records: list[Document], words: Sequence[str]) -> list[Document]:
+    """The conversations that have all the words, which are folded, in their order."""
+    for word in words:
+        titled = {record["_id"] for record in records if word in record["title"].casefold()}
+        said: set[str] = set()
+        others = (record["_id"] for record in records if record["_id"] not in titled)
+        for some in chunks(others, CONVERSATIONS_A_QUERY):
+            where = {"conversation": {"$in": some}, "said": {"$regex": re.escape(word)}}
+            said |= {*database["turns"].distinct("conversation", where)}
+        records = [record for record in records if record["_id"] in titled | said]
+    return records
+
+
+def fold_earlier(database: Database[Document], user: str | None) -> None:
+    """Store what a user's turns of earlier versions say."""
+    found = [record["_id"] for record in database["conversations"].find(of_user(user), {"_id": 1})]
+    for some in chunks(found, CONVERSATIONS_A_QUERY):
+        for turn in [*database["turns"].find({"conversation": {"$in": some}, "said": None})]:
+            unchanged = {"_id": turn["_id"], "answer": turn["answer"]}
+            database["turns"].update_one(unchanged, {"$set": {"said": _said(turn)}})
+
+
+def _said(turn: Document) -> str:
+    text = turn.get("arrived") or json.loads(stored_answer(turn))["text"]
+    return said_folded(turn["question"], text)
 
 
 def mark_remembered(database: Database[Document], user: str, turns: list[str]) -> None:
@@ -74,6 +110,7 @@ def _overwrite_turn(database: Database[Document], turn: Document, words: Erasing
         texts = _texts(now)
         answer = texts.pop("answer")
         changes = {name: words.text(text) for name, text in texts.items()} | {"answer": words.answer(answer)}
+        changes["said"] = _said(now | changes)
         unchanged = {"_id": now["_id"], "answer": now["answer"]}
         if database["turns"].update_one(unchanged, {"$set": changes}).matched_count:
             return

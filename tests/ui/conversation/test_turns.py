@@ -93,6 +93,9 @@ def test_a_step_keeps_its_number_and_a_bullet_goes() -> None:
 def test_not_in_the_manuals_shows_the_nearest_sections() -> None:
     view = stored_view(answer(abstained=True, nearest=(citation(1, "Then wait."),)), turn_id="t")
     assert (view["kind"], view["body"], view["nearest"][0]["title"]) == ("abstained", [], "LN2")
+    assert (view["missing"], "manuals" in view["otherwise"]) == ("Not in the documents", False)
+    ships = stored_view(answer(abstained=True), turn_id="t", documents="manuals")
+    assert (ships["missing"], "Name the part" in ships["otherwise"]) == ("Not in the manuals", True)
 
 
 def test_a_stopped_answer_says_so_and_a_failed_one_says_what_to_do() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pipeline.finding.fusion import Fused
 from pipeline.steps.records import (
     KINDS,
+    Dropped,
     FetchedSection,
     FuseStep,
     HydeStep,
+    MergedUp,
     MergeStep,
+    MergeUpStep,
     Reranked,
     RerankStep,
     SearchStep,
@@ -106,6 +109,21 @@ def test_what_a_list_found_below_the_ranks_that_were_kept_is_no_gap() -> None:
     assert rows["A"]["ranks"] == [1, None, 1, 1]
 
 
+def test_a_dropped_passage_is_named_as_such() -> None:
+    made = (
+        *steps(selected=["B"])[:-1],
+        MergeUpStep(parents=(MergedUp("B", ("ECS", "Parent"), ("B", "C"), 2),)),
+        SelectStep(selected=("B",), dropped=(Dropped("A", "the token budget is spent"),)),
+    )
+    view = flow.bumps_view(flow.ranks(made))
+    rows = {row["id"]: row for row in view["rows"]}
+    assert [rows[name]["label"] for name in "ABC"] == ["A  dropped", "B", "C  merged"]
+    assert rows["A"]["story"].endswith("Selected not found; dropped: the token budget is spent")
+    assert rows["C"]["story"].endswith("part of “Parent”")
+    assert [rows[name]["end"] for name in "BAC"] == [None, 2, 3]  # below what was selected
+    assert view["depth"] == 3
+
+
 def test_merges_and_rerank_in_words() -> None:
     made = steps(selected=["A"], after=["B", "A", "C"])
     assert flow.merges(made, flow.ranks(made)) == ["3 of 4 sentences → section: ecs.md › ECS › A"]
@@ -117,7 +135,8 @@ def test_comparison_marks_what_changed() -> None:
     rows = {row["id"]: row for row in flow.comparison_view(left, right, names=("old", "new"))["rows"]}
     assert {key: row["kept"] for key, row in rows.items()} == {"A": False, "C": True, "B": True}
     assert rows["C"]["label"] == "C  new"
-    assert rows["B"]["label"] == "B  gone"
+    assert rows["B"]["label"] == "B  dropped"
+    assert (rows["A"]["end"], rows["C"]["end"], rows["B"]["end"]) == (None, None, 3)
 
 
 def test_sentences_have_their_rank_in_both_lists() -> None:

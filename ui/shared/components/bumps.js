@@ -60,11 +60,21 @@ function line(row, data, { x, y, depth }) {
     group.append(shape("circle", { cx: x(point.column), cy: y(point.rank), r: 10, class: out ? "out" : "dot" }),
       shape("text", { x: x(point.column), y: y(point.rank) + 4, class: "rank", "text-anchor": "middle" }, out ? "+" : point.rank));
   }
-  const last = points.filter(Boolean).at(-1);
-  if (last && last.column === data.columns.length - 1 && last.rank <= depth) {
-    group.append(shape("text", { x: x(last.column) + 20, y: y(last.rank) + 4, class: "label" }, clip(row.label, 42)));
+  const last = points.filter(Boolean).at(-1), column = data.columns.length - 1;
+  if (row.end) group.append(...ended(last, { x: x(column), y: y(row.end) }, { x, y }));
+  const place = row.end || (last?.column === column && last.rank);
+  if (place && place <= depth) {
+    group.append(shape("text", { x: x(column) + 20, y: y(place) + 4, class: "label" }, clip(row.label, 42)));
   }
   return group;
+}
+
+// A passage that the last list does not have: a cross below those that it has, and the way there.
+function ended(last, at, { x, y }) {
+  const cross = shape("path", { d: `M${at.x - 5},${at.y - 5} l10,10 m0,-10 l-10,10`, class: "cross" });
+  if (!last) return [cross];
+  const [left, top] = [x(last.column) + 10, y(last.rank)], half = (left + at.x) / 2;
+  return [shape("path", { d: `M${left},${top} C${half},${top} ${half},${at.y} ${at.x - 8},${at.y}`, class: "link gap" }), cross];
 }
 
 const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

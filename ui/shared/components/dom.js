@@ -5,6 +5,7 @@ const ALLOWED = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "l
   "thead", "tbody", "tr", "th", "td", "em", "strong", "s", "code", "pre", "br", "hr", "span", "mark"]);
 const SHORT = 12; // characters of a cell that is not broken
 const LONGEST_WORD = 24; // characters of a word in code, such as ECS-FAN-1, that is not broken at its hyphens
+const IDS = /(\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b)/; // P-ATM-01, C-105: not broken, and copied as they are
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
 function element(tag, attributes, ...children) {
@@ -17,17 +18,27 @@ function element(tag, attributes, ...children) {
   }
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === "") continue;
-    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    node.append(...(child instanceof Node ? [child] : worded(String(child))));
   }
   return node;
+}
+
+function worded(text) {
+  return text.split(IDS).filter(Boolean).map((part) => {
+    if (!IDS.test(part)) return document.createTextNode(part);
+    const id = document.createElement("span");
+    id.className = "short";
+    id.textContent = part;
+    return id;
+  });
 }
 
 // Streamlit bundles this icon font and declares it for the whole document.
 const icon = (name) => element("span", { class: "icon", "aria-hidden": "true" }, name);
 
 function build(tree, special) {
-  return tree.map((node) => {
-    if (typeof node === "string") return document.createTextNode(node);
+  return tree.flatMap((node) => {
+    if (typeof node === "string") return worded(node);
     const children = build(node.c || [], special);
     if (special && special[node.t]) return special[node.t](node, children);
     if (node.t === "a" && SAFE_LINK.test(node.href)) {

@@ -5,7 +5,7 @@ const SIGNS = { NOMINAL: "check_circle", MALFUNC: "warning", OFFLINE: "power_set
 export default function (component) {
   const { data, parentElement } = component;
   mounted(parentElement, "ship", data, (root) => root.replaceChildren(
-    element("section", { "aria-label": "Systems" }, element("h2", {}, "Systems"),
+    element("section", { "aria-label": "Systems", tabindex: "0" }, element("h2", {}, "Systems"),
       element("ul", { class: "systems" }, data.systems.map(system))),
     element("section", { "aria-label": "Quantities" }, element("h2", {}, "Quantities"),
       element("div", { class: "gauges" }, data.gauges.map(gauge)))));

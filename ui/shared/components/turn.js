@@ -39,6 +39,10 @@ function render(root, data, send) {
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
+  if (data.can_go_on) {
+    body.append(element("button", { class: "tool stop go-on", disabled: data.busy,
+      onclick: () => send("go_on", { question: data.question }) }, icon("play_arrow"), "Continue"));
+  }
   const first = data.kind === "quotes" || data.kind === "abstained"; // no answer was written: memory comes before quotes
   root.replaceChildren(
     element("div", { class: "question" }, element("span", { class: "sr" }, "You asked: "), data.question),
@@ -208,7 +212,7 @@ function innermost(node) {
 
 function abstained(data, send) {
   return [
-    element("p", { class: "verdict" }, icon("search_off"), element("strong", {}, "Not in the manuals")),
+    element("p", { class: "verdict" }, icon("search_off"), element("strong", {}, data.missing)),
     element("p", {}, "I looked for “", element("em", {}, data.looked_for),
       "” and found no passage that answers it. ", data.otherwise),
     data.nearest.length ? element("p", { class: "label" }, "The nearest sections") : null,
@@ -225,6 +229,7 @@ function keepTogether(root) {
   for (const made of root.querySelectorAll(".chip")) {
     const before = made.previousSibling;
     const word = before?.nodeType === Node.TEXT_NODE ? before.data.match(/(\S{1,24})( ?)$/) : null;
+    const id = before?.nodeType === Node.ELEMENT_NODE && before.matches("span.short") ? before : null;
     const glued = before?.nodeType === Node.ELEMENT_NODE && before.classList.contains("together");
     const hold = glued ? before : element("span", { class: "together" });
     if (!glued) made.replaceWith(hold);
@@ -232,6 +237,7 @@ function keepTogether(root) {
       before.data = before.data.slice(0, -word[0].length);
       hold.append(word[1], word[2] ? "\u00a0" : "");
     }
+    if (id) hold.append(id);
     hold.append(made);
     const after = hold.nextSibling;
     if (after?.nodeType === Node.TEXT_NODE && /^[.,;:!?)]/.test(after.data)) {

@@ -36,6 +36,7 @@ from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import FILES
 from tests.pipeline.stores.embedded.damage import attack, open_data, prepare
+from tests.pipeline.stores.embedded.rewinding import WITHOUT_PINS_AND_WORDS
 
 pytestmark = pytest.mark.slow
 
@@ -458,6 +459,8 @@ def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
         sql(folder, f"ALTER TABLE {table} DROP COLUMN {column}")
     drop_checksums_of_memories(folder)
     sql(folder, "ALTER TABLE conversation DROP COLUMN scope")
+    for statement in WITHOUT_PINS_AND_WORDS:
+        sql(folder, statement)
     sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
     with closing(open_store(folder)) as store:
         found = store.examine()

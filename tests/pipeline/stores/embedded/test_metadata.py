@@ -18,6 +18,7 @@ from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, manifest_of, run_ingest
+from tests.pipeline.stores.embedded.rewinding import WITHOUT_PINS_AND_WORDS
 
 PARAGRAPHS = 400
 ADDED = {
@@ -120,6 +121,8 @@ def write_as_before(file: Path) -> None:
         for table, columns in ADDED.items():
             for column in columns:
                 connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        for statement in WITHOUT_PINS_AND_WORDS:
+            connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {MIGRATIONS.index(SHARED_METADATA)}")
     connection.close()
 

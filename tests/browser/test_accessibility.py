@@ -1,0 +1,134 @@
+"""Each page as an accessibility checker sees it, in both themes and sizes; what opens stays in the window."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from pipeline.stores.conversations import Conversation, ConversationInfo
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import FILE_NAME
+from tests.browser.conftest import Opener, serving
+from tests.browser.pages import App
+from tests.ui.conftest import answered
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
+LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+SIZES = ((1280, 800), (390, 844))
+SERIOUS = ("serious", "critical")
+STREAMLITS: dict[str, tuple[str, ...]] = {}
+"""By rule, the beginnings of selectors of what Streamlit draws, and we cannot mend."""
+MANY = 80
+
+
+@pytest.fixture(scope="module")
+def talkative(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app with many conversations, one of them pinned."""
+    data_dir = tmp_path_factory.mktemp("talkative") / "data"
+    shutil.copytree(indexed, data_dir)
+    with closing(EmbeddedConversations(data_dir / FILE_NAME)) as conversations:
+        now = time.time()
+        for number in range(MANY):
+            at = now - 3600 * number
+            info = ConversationInfo(f"c{number}", f"Conversation {number}", at, at, 0, pinned=number == 7)
+            conversations.restore(Conversation(info, ()))
+        conversations.save_turn(f"c{MANY - 1}", answered("Where is the sextant kept?"))
+        oldest = conversations.get(f"c{MANY - 1}")
+        at = now - 3600 * MANY
+        conversations.restore(replace(oldest, info=replace(oldest.info, updated_at=at)))
+    with serving(data_dir, llm="none") as address:
+        yield address
+
+
+def problems(page: Page) -> list[str]:
+    """What is serious on a page, at both sizes and in both themes."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = []
+    for (width, height), scheme in ((size, scheme) for size in SIZES for scheme in ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(page.locator(".stApp[data-test-script-state='notRunning']")).to_be_attached()
+        checked = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        found += [f"{width} {scheme}: {line}" for rule in checked["violations"] for line in _told(rule)]
+    return found
+
+
+def _told(rule: dict[str, Any]) -> list[str]:
+    if rule["impact"] not in SERIOUS:
+        return []
+    nodes = [(_selector(node), node["failureSummary"]) for node in rule["nodes"]]
+    ours = [(place, why) for place, why in nodes if not place.startswith(STREAMLITS.get(rule["id"], ()))]
+    return [f"{rule['id']} ({rule['impact']}) at {place}: {why}" for place, why in ours]
+
+
+def _selector(node: dict[str, Any]) -> str:
+    return " >>> ".join(part if isinstance(part, str) else " > ".join(part) for part in node["target"])
+
+
+def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener) -> None:
+    app = open_app(talkative)
+    found = {"first visit": problems(app.page)}
+    app.page.set_viewport_size({"width": 1280, "height": 800})
+    app.ask(LN2)
+    app.answered(1).locator(".chip").first.click()
+    expect(app.pane).to_be_visible()
+    found["answer with its evidence"] = problems(app.page)
+    app.page.keyboard.press("Escape")
+    for path in ("/inspector", "/documents", "/memory", "/?private=1", "/mission", "/mission?level=mixture"):
+        app.page.set_viewport_size({"width": 1280, "height": 800})
+        app.open(path)
+        if "level" in path:
+            app.page.get_by_role("button", name="Begin").click()
+            expect(app.page.get_by_role("textbox", name="Command")).to_be_visible()
+        found[path] = problems(app.page)
+    assert not {place: lines for place, lines in found.items() if lines}
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_what_opens_stays_in_the_window_however_many_conversations(
+    talkative: str, open_app: Opener, width: int, height: int
+) -> None:
+    app = open_app(talkative, path="/?c=c3", width=width, height=height)
+    if width < 500:
+        _opened_and_closed(app, app.page.get_by_test_id("stMain").get_by_text("Connect one"))
+        app.page.get_by_test_id("stExpandSidebarButton").click()
+    picker = app.page.get_by_role("combobox", name="Language model")
+    expect(picker).to_be_in_viewport()
+    listed = app.page.locator(".st-key-conversations")
+    expect(listed.locator("button").first).to_contain_text("Conversation 7")
+    sidebar = app.page.get_by_test_id("stSidebar")
+    for opener in (
+        listed.get_by_test_id("stPopoverButton"),
+        sidebar.get_by_text("local", exact=True),
+        sidebar.get_by_text("Export all"),
+    ):
+        _opened_and_closed(app, opener)
+    search = app.page.get_by_label("Search conversations")
+    search.fill("SEXTANT kept")
+    search.press("Enter")
+    expect(listed.locator("button")).to_have_count(1)
+    expect(listed.locator("button")).to_contain_text(f"Conversation {MANY - 1}")
+
+
+def _opened_and_closed(app: App, opener: Locator) -> None:
+    opener.filter(visible=True).click()  # Streamlit draws one for a mouse, and one for fingers
+    body = app.page.get_by_test_id("stPopoverBody")
+    expect(body).to_be_visible()
+    size = app.page.viewport_size
+    box = body.bounding_box()
+    assert size is not None
+    assert box is not None
+    assert box["x"] >= 0 and box["y"] >= 0
+    assert box["x"] + box["width"] <= size["width"]
+    assert box["y"] + box["height"] <= size["height"]
+    app.page.keyboard.press("Escape")
+    expect(body).to_have_count(0)

@@ -1,0 +1,54 @@
+"""What is kept of an answer that broke off, and how the rest is joined to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.answer import Answer
+from pipeline.answering import continuing
+from pipeline.answering.context import Source
+from tests.pipeline.answering.test_provenance import citing
+
+ANSWER = Answer("Why?", "Why?", "So.", "generate", "m", False, status="stopped")
+
+
+@pytest.mark.parametrize(
+    ("said", "more", "joined"),
+    [
+        ("It is shut [1]. It", "It opens.", "It is shut [1]. It opens."),
+        ("It is shut [1].", "It opens.", "It is shut [1]. It opens."),
+        ("It is shut [1].", " It opens.", "It is shut [1]. It opens."),
+        ("1. Open it.", "2. Close it.", "1. Open it.\n2. Close it."),
+        ("1. Open it.\n2. Cl", "Close it.", "1. Open it.\n2. Close it."),
+        ("half", "Half of it.", "Half of it."),
+    ],
+)
+def test_the_rest_is_joined_to_whole_words(said: str, more: str, joined: str) -> None:
+    text = continuing.begun(replace(ANSWER, text=said), ())
+    assert "".join([text, *continuing.joined(text, [more[:3], more[3:]])]) == joined
+
+
+def test_markers_become_the_numbers_of_the_sources() -> None:
+    cited = replace(citing("The fan hums."), marker=1, section_id="b")
+    gone = replace(citing("Call the ground."), marker=2, section_id="x")
+    answer = replace(ANSWER, text="It hums [1]. It went [2].", citations=(cited, gone))
+    sources = [_source(1, "a"), _source(2, "b")]
+    assert continuing.begun(answer, sources) == "It hums [2]. It went ."
+    raw = replace(ANSWER, text="It hums [2].")  # killed before its markers were resolved
+    assert continuing.begun(raw, sources) == "It hums [2]."
+
+
+def test_only_what_a_model_has_begun_can_go_on() -> None:
+    assert continuing.can_go_on(ANSWER)
+    assert continuing.can_go_on(replace(ANSWER, status="failed"))
+    for change in ({"status": "complete"}, {"mode": "quote"}, {"text": " "}):
+        assert not continuing.can_go_on(replace(ANSWER, **change))  # type: ignore[arg-type]
+
+
+def _source(number: int, section: str) -> Source:
+    from types import SimpleNamespace
+
+    passage = SimpleNamespace(section=SimpleNamespace(node_id=section))
+    return Source(number, passage, "")  # type: ignore[arg-type]

@@ -1,0 +1,33 @@
+"""What other settings would do: also refuse; and only the lists that have a section."""
+
+from __future__ import annotations
+
+from pipeline.answer import Answerability, Passage, Retrieval
+from pipeline.finding.why import Place, Why
+from pipeline.nodes import StoredNode
+from ui.inspector.what_if import refusal
+from ui.inspector.why import _why_rows
+
+
+def found(probability: float) -> Retrieval:
+    section = StoredNode("s", "text", {}, 0, 4, "d")
+    return Retrieval("Why?", (Passage(section, (), True, 1.0),), Answerability(probability, 0.2), ())
+
+
+def test_a_what_if_that_would_refuse_says_so() -> None:
+    assert refusal(found(0.9), found(0.5)) == ""
+    assert refusal(found(0.9), found(0.03)) == (
+        "**Your settings would refuse this question**, "
+        "as the documents answer it by 3% only, and 20% are needed."
+    )
+    assert "too, as" in refusal(found(0.1), found(0.03))
+    assert "Your settings would answer" in refusal(found(0.1), found(0.9))
+    nothing = Retrieval("Why?", (), Answerability(0.9, 0.2), ())
+    assert "would refuse" in refusal(found(0.9), nothing)
+
+
+def test_why_not_shows_the_lists_that_have_the_section() -> None:
+    lists = {"bm25_sections": Place(3, 1.5), "dense_sections": Place()}
+    assert _why_rows(Why("a.md", ("A",), True, "fuse", "", lists)) == [
+        {"List": "BM25 sections", "Rank": 3, "Score": 1.5}
+    ]
