@@ -25,6 +25,6 @@ lock() { # FILE OPTION…: the wheel is built without isolation, so that setupto
 }
 
 upgrade=${1:-}
-lock requirements.lock ${upgrade:+"$upgrade"} --extra openai --extra server --extra tracing --extra trulens --group dev
-lock requirements-image.lock --extra openai --extra server --extra tracing --constraint requirements.lock
+lock requirements.lock ${upgrade:+"$upgrade"} --extra files --extra openai --extra server --extra tracing --extra trulens --group dev
+lock requirements-image.lock --extra files --extra openai --extra server --extra tracing --constraint requirements.lock
 lock requirements-trulens.lock --extra openai --extra server --extra trulens --constraint requirements.lock

@@ -159,7 +159,7 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
     app = open_app(empty)
     expect(app.page.get_by_text("Nothing is indexed yet.")).to_be_visible()
     app.page.get_by_role("link", name="Add documents").click()
-    expect(app.page.get_by_text("Markdown files, or a zip of them")).to_be_visible()
+    expect(app.page.get_by_text("DOCX files, or a zip of them")).to_be_visible()
     app.open("/inspector")
     expect(app.page.get_by_text("Nothing has been asked yet.")).to_be_visible()
     app.open("/")
