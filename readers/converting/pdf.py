@@ -163,8 +163,8 @@ def _markdown(pages: Sequence[Page]) -> str:
         if blocks and _goes_on(text, blocks[0]):
             text += f" {mark}\n{blocks[0].text}"
             blocks = blocks[1:]
-        else:
-            text += f"\n\n{mark}"
+        else:  # after a heading, so that the mark belongs to the section that begins there
+            blocks.insert(next((at for at, block in enumerate(blocks) if not block.level), 0), Block(mark, 0))
         text = "\n\n".join([text, *(block.text for block in blocks)])
     return text
 
