@@ -37,6 +37,14 @@ FORBIDDEN = (
 """Events of Python that no converter has a reason for (docs.python.org: audit events)."""
 
 
+FAULTS = {
+    "MemoryError": "converting it takes more memory than is allowed",
+    "RecursionError": "it is nested too deep",
+    "Forbidden": "it asks for a file or for the network",
+}
+"""What a fault means for a file, by the name of the error that ends the process."""
+
+
 def main() -> None:
     """Answer until the input ends."""
     answers = _own_output()
@@ -94,11 +102,7 @@ def _answering_faults(
     """Ends the process with the fault's name as its answer."""
 
     def hook(kind: type[BaseException], _: BaseException, __: TracebackType | None) -> None:
-        reason = {
-            MemoryError: "converting it takes more memory than is allowed",
-            RecursionError: "it is nested too deep",
-            Forbidden: "it asks for a file or for the network",
-        }.get(kind, f"it cannot be converted ({kind.__name__})")
+        reason = FAULTS.get(kind.__name__, f"it cannot be converted ({kind.__name__})")
         _answer(answers, {"reason": reason, "fix": "Save it anew, or in another format.", "last": True})
 
     return hook

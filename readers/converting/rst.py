@@ -69,7 +69,7 @@ def _teach_sphinx() -> None:
     directives.directive, roles.role = directive, role
 
 
-class _Unknown(Directive):
+class _Unknown(Directive):  # type: ignore[misc]  # docutils has no types
     """A directive that docutils does not know: its argument as a paragraph, and what it encloses."""
 
     optional_arguments = 1
