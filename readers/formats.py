@@ -44,10 +44,10 @@ class Format:
 MARKDOWN = Format("md", "Markdown", (".md", ".markdown"))
 FORMATS = (
     MARKDOWN,
-    Format("txt", "plain text", (".txt", ".text"), mentioned=False),  # robots.txt, requirements.txt …
+    Format("txt", "plain text", (".txt",), mentioned=False),  # robots.txt, requirements.txt …
     Format("ipynb", "Jupyter", (".ipynb",)),
     Format("html", "HTML", (".html", ".htm", ".xhtml"), needs=("bs4", "markdownify")),
-    Format("rst", "reStructuredText", (".rst", ".rest"), needs=("docutils", "bs4", "markdownify")),
+    Format("rst", "reStructuredText", (".rst",), needs=("docutils", "bs4", "markdownify")),
     Format("pdf", "PDF", (".pdf",), needs=("pypdfium2",)),
     Format("docx", "DOCX", (".docx",), needs=("mammoth", "bs4", "markdownify")),
 )

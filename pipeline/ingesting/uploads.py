@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.errors import UploadRefused, UploadTooLarge
 
 MARKDOWN = frozenset({".md", ".markdown"})
-TEXT = MARKDOWN | {".txt", ".text"}  # their size is that of their text
+TEXT = MARKDOWN | {".txt"}  # their size is that of their text
 CHUNK = 64 * 1024
 MEGABYTE = 1_000_000
 DRIVE = re.compile(r"^[A-Za-z]:")

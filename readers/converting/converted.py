@@ -6,10 +6,12 @@ what is not in it, so that every store keeps that and a rebuild from the stored 
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import yaml
 
 from readers.front_matter import read_front_matter
 
@@ -59,8 +61,8 @@ def as_document(converted: Converted, *, title: str, address: str = "") -> str:
         values["left_out"] = SEPARATOR.join(converted.left_out)
     if address:
         values["address"] = address
-    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
-    return "\n".join(["---", *lines, "---", "", _tidy(converted.text), ""])
+    matter = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=math.inf)
+    return f"---\n{matter}---\n\n{_tidy(converted.text)}\n"
 
 
 def conversion_of(text: str) -> Conversion | None:

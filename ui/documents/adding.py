@@ -46,7 +46,7 @@ def add_files(*, busy: bool) -> None:
     empty = not process.athena().store.sections.documents()
     with st.expander("Add files", icon=":material/upload_file:", expanded=empty):
         sent = st.file_uploader(
-            WHAT, type=[*TYPES, "zip"], accept_multiple_files=True,
+            f"Drop files here: {WHAT}", type=[*TYPES, "zip"], accept_multiple_files=True,
             key=f"uploader-{kept(UploadRound).number}", disabled=busy,
         )  # fmt: skip
         if sent:

@@ -121,7 +121,7 @@ def _finished(now: JobState) -> None:
         for warning in now.report.warnings:
             st.warning(plain(warning))
         for problem in now.report.problems:
-            st.warning(plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
+            st.warning(plain(f"{problem.source}: {problem.reason}. {problem.fix}"), icon=":material/error:")
 
 
 def summary(report: IngestReport) -> str:

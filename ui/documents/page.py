@@ -139,8 +139,10 @@ def _read(source: str) -> None:
     except UnknownDocument:
         st.text("It is not indexed any more.")
         return
+    tree = markdown_tree(document.text)
     if made := conversion_of(document.text):
+        tree = [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]
         st.caption(plain(f"Converted from {converted(source, made).summary}."))
         if made.address:
             st.caption(plain(f"Fetched from {made.address}"))
-    components.document(key="document", data={"tree": markdown_tree(document.text)})
+    components.document(key="document", data={"tree": tree})
