@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memory.options import MemoryOptions
@@ -31,8 +32,11 @@ Megabytes = Annotated[float, Field(gt=0, le=1_000_000)]
 
 
 def _formats(setting: str) -> str:
-    """The setting as it is; raises `ValueError` where it names no format."""
-    formats_named(setting)
+    """The setting as it is; raises where it names no format."""
+    try:
+        formats_named(setting)
+    except ValueError as error:
+        raise PydanticCustomError("formats", "{reason}", {"reason": str(error)}) from error
     return setting
 
 

@@ -12,6 +12,7 @@ import ipaddress
 import re
 import socket
 import time
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
@@ -29,6 +30,8 @@ SECONDS = 30.0
 SILENCE = 10.0
 """Seconds without a byte."""
 MOST_REDIRECTS = 5
+MOST_NUMBERS = 3
+"""Of a host, that are tried one after the other."""
 AGENT = "athena-docs"
 TYPES = {
     "text/html": "html",
@@ -96,9 +99,9 @@ class PageFetcher:
         until = time.monotonic() + SECONDS
         url = _parsed(address, address)
         for _ in range(MOST_REDIRECTS + 1):
-            request = _request(url, _checked(url, address, local=self._local))
+            numbers = _checked(url, address, local=self._local)
             try:
-                response = self._client.send(request, stream=True)
+                response = self._asked(url, numbers)
                 try:
                     if not response.has_redirect_location:
                         return url, _format(response, url, address), self._body(response, address, until)
@@ -109,6 +112,15 @@ class PageFetcher:
                 reason = f"it cannot be fetched: {str(error) or type(error).__name__}"
                 raise PageRefused(address, reason=reason, fix="Check the address.") from error
         raise PageRefused(address, reason="it redirects without end", fix="Check the address.")
+
+    def _asked(self, url: httpx.URL, numbers: Sequence[str]) -> httpx.Response:
+        """The beginning of an answer, from the first of the host's numbers that can be reached."""
+        for number in numbers[:-1]:
+            try:
+                return self._client.send(_request(url, number), stream=True)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue
+        return self._client.send(_request(url, numbers[-1]), stream=True)
 
     def _body(self, response: httpx.Response, address: str, until: float) -> bytes:
         """All bytes, as many as are allowed, in the time that is left."""
@@ -161,21 +173,21 @@ def _redirected(url: httpx.URL, response: httpx.Response, address: str) -> httpx
     return _parsed(str(target), address)
 
 
-def _checked(url: httpx.URL, address: str, *, local: bool) -> str:
-    """A number that the host's name stands for; raises `PageRefused` where one is of a network of ours."""
+def _checked(url: httpx.URL, address: str, *, local: bool) -> list[str]:
+    """The numbers that the host's name stands for; raises `PageRefused` where one is of a network of ours."""
     try:
         found = socket.getaddrinfo(url.host, url.port or 0, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         reason = f"no host is called '{url.host[:100]}'"
         raise PageRefused(address, reason=reason, fix="Check the address.") from error
-    numbers = [str(entry[4][0]).partition("%")[0] for entry in found]
+    numbers = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))[:MOST_NUMBERS]
     if not local and not all(map(is_public, numbers)):
         raise PageRefused(
             address,
             reason="it is on this machine or in its network, from which nothing is fetched",
             fix="Download the page and add the file, or set ATHENA_FETCH_LOCAL=true.",
         )
-    return numbers[0]
+    return numbers
 
 
 def is_public(number: str) -> bool:

@@ -15,6 +15,7 @@ from athena.cli.answers import showing_results
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlob, Rerank, Verbatim
 from athena.cli.running import as_set, opened, show
 from pipeline.answer import with_page
+from pipeline.markup.readable import readable
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval, Verdict
@@ -95,7 +96,7 @@ def _result_lines(rank: int, passage: Passage) -> list[RenderableType]:
         [with_page(node.metadata["source"], node.metadata.get("page")), *node.metadata["heading_path"]]
     )
     place = f"  lines {node.metadata['start_line']}-{node.metadata['end_line']}, score {passage.score:.3f}"
-    text = " ".join(node.text.split())
+    text = " ".join(readable(node.text).split())
     excerpt = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
     return [
         Text.assemble((f"{rank:>2}  ", "bold"), (breadcrumb, "bold"), (place, "dim")),

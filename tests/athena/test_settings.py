@@ -93,6 +93,7 @@ GOOD: dict[str, tuple[str, Any]] = {
 }
 
 BAD = {
+    "formats": "md,doc",
     "max_file_mb": "0",
     "max_upload_files": "-1",
     "embedding_threads": "-1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import pytest
 from readers.converting.converted import conversion_of
 from readers.errors import PageRefused, ReaderError
 from readers.web import PageFetcher, file_name, is_public
+from tests.certificates import Authority
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -28,9 +30,8 @@ class Site:
     asked: list[dict[str, str]] = field(default_factory=list)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Site]:
-    site = Site()
+def handler_of(site: Site) -> type[BaseHTTPRequestHandler]:
+    """What answers for a site."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -45,7 +46,13 @@ def server() -> Iterator[Site]:
 
         def log_message(self, *_: object) -> None: ...
 
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    return Handler
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Site]:
+    site = Site()
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(site))
     thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     site.address = f"http://localhost:{listening.server_port}"
@@ -196,6 +203,30 @@ def _first_of(look_up: object) -> object:
     return lambda *given, **options: look_up(*given, **options)[:1]  # type: ignore[operator]
 
 
+def test_the_certificate_is_that_of_the_name_and_not_of_the_number(site: Site, tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "authority")
+    certificate = authority.sign("server")  # for 127.0.0.1, and not for "localhost"
+    site.pages["/page"] = (200, {"Content-Type": "text/markdown"}, b"# Fan")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.file, certificate.key)
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(site))
+    listening.socket = context.wrap_socket(listening.socket, server_side=True)
+    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    with PageFetcher(
+        tmp_path / "web", max_bytes=99, max_characters=99, local=True, convert_seconds=1
+    ) as fetcher:
+        fetcher._client.close()
+        trusted = ssl.create_default_context(cafile=authority.file)
+        fetcher._client = httpx.Client(verify=trusted, trust_env=False)
+        assert fetcher.fetch(f"https://127.0.0.1:{listening.server_port}/page").read_text() == "# Fan"
+        with pytest.raises(PageRefused, match="certificate verify failed"):
+            fetcher.fetch(f"https://localhost:{listening.server_port}/page")
+    listening.shutdown()
+    listening.server_close()
+    thread.join()
+
+
 @pytest.mark.parametrize(
     ("address", "name"),
     [
@@ -214,3 +245,18 @@ def test_names_stay_in_the_folder(address: str, name: str) -> None:
 def test_pages_of_one_path_are_told_apart_by_their_query() -> None:
     names = {file_name(httpx.URL(f"https://example.org/a?id={number}")) for number in range(3)}
     assert len(names) == 3
+
+
+def test_a_number_that_does_not_answer_is_followed_by_the_next(
+    fetcher: PageFetcher, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.pages["/page"] = (200, {"Content-Type": "text/markdown"}, b"# Fan")
+    port = int(site.address.rpartition(":")[2])
+    look_up = socket.getaddrinfo
+
+    def looked_up(host: str, *given: object, **options: object) -> list[object]:
+        numbers = ("127.0.0.9", "127.0.0.1") if host == "fans.example" else (host,)
+        return [entry for number in numbers for entry in look_up(number, *given, **options)]  # type: ignore[arg-type]
+
+    monkeypatch.setattr("readers.web.socket.getaddrinfo", looked_up)
+    assert fetcher.fetch(f"http://fans.example:{port}/page").read_text() == "# Fan"
