@@ -32,6 +32,11 @@ _HYPHENS = ("\x02", "\ufffe", "\xad")
 _BULLET = re.compile(r"^[\u2022\u2023\u25aa\u25cf\u25e6\u2043\uf0b7\u00b7\u2013]\s*")
 _ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s)")
 _ENDS = re.compile(r"[.!?:;]['\")\u201d\u2019]?$")
+_LEADERS = re.compile(r"(?:\. ?){4,}\s*(?:\d{1,4}|[ivxlc]{1,7})$")
+"""How an entry of a table of contents ends: dots, and the page."""
+_PAGE_NUMBER = re.compile(r"[-\u2013 ]*(?:\d{1,4}|[ivxlc]{1,7})[-\u2013 ]*")
+_FILE_NAME = re.compile(r"[\\/]|\.[A-Za-z]{3,4}\b")
+"""In a title, it is that of the file which a program made the PDF from."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -78,14 +83,16 @@ def convert_pdf(data: bytes, *, source: str) -> Converted:
         raise Unconvertible(source, reason=reason, fix="Run it through a program that recognises text (OCR).")
     repeated = _repeated(pages)
     body = [_without(page, repeated) for page in pages]
+    entries = sum(bool(_LEADERS.search(line.text)) for page in pages for line in page.lines)
     return Converted(
         _markdown(body),
-        title=title,
+        title="" if _FILE_NAME.search(title) else title,
         pages=len(pages),
         left_out=(
             *losses((sum(page.images for page in pages), "image")),
             *_without_text(empty),
             *(["lines that each page repeats"] if repeated else []),
+            *(["the table of contents"] if entries else []),
         ),
     )
 
@@ -148,9 +155,15 @@ def _shape(line: Line) -> str:
 
 
 def _without(page: Page, repeated: frozenset[str]) -> Page:
+    """A page without what each page repeats, its number, and entries of a table of contents."""
     edges = set(map(id, _edges(page)))
-    kept = tuple(line for line in page.lines if id(line) not in edges or _shape(line) not in repeated)
-    return Page(page.number, kept, page.images)
+
+    def is_text(line: Line) -> bool:
+        if id(line) in edges and (_shape(line) in repeated or _PAGE_NUMBER.fullmatch(line.text)):
+            return False
+        return not _LEADERS.search(line.text)
+
+    return Page(page.number, tuple(filter(is_text, page.lines)), page.images)
 
 
 def _markdown(pages: Sequence[Page]) -> str:
@@ -193,7 +206,7 @@ def _levels(pages: Sequence[Page]) -> dict[float, int]:
     heights = Counter[float]()
     for line in chain.from_iterable(page.lines for page in pages):
         heights[line.height] += len(line.text)
-    body = heights.most_common(1)[0][0]
+    body = max(heights, key=heights.__getitem__, default=0.0)
     larger = sorted((height for height in heights if height >= LARGER * body), reverse=True)
     return {height: min(level, MOST_LEVELS) for level, height in enumerate(larger, start=1)}
 

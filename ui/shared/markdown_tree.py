@@ -79,6 +79,8 @@ def tree_text(tree: Tree) -> str:
     for node in tree:
         if isinstance(node, str):
             parts.append(node)
+        elif node.get("k") == "page":  # no word of the text
+            continue
         elif node["t"] in ("td", "th"):
             parts.append(f"{tree_text(node['c'])} · ")
         elif node["t"] == "tr":

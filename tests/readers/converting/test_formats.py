@@ -64,6 +64,21 @@ def test_sections_and_sentences_know_their_page() -> None:
     assert all(text[leaf.start_char_idx : leaf.end_char_idx] == leaf.text for leaf in leaves)
 
 
+def test_contents_page_numbers_and_the_name_of_a_file_are_no_text() -> None:
+    contents = [(15, "1 Fans . . . . . . . . 2"), (11, "1.1 Pumps ........ 3"), (11, "ii")]
+    made = convert_pdf(
+        pdf(contents, [(15, "1 Fans"), (0, ""), (11, "They hum at 3.5 dB."), (11, "- 2 -")], title="a.docx"),
+        source="a.pdf",
+    )
+    assert made.text.strip().split("\n\n") == [
+        "<!-- page 1 -->",
+        "# 1 Fans",
+        "<!-- page 2 -->",
+        "They hum at 3.5 dB.",
+    ]
+    assert (made.title, made.left_out) == ("", ("the table of contents",))
+
+
 def test_pages_without_text_are_counted() -> None:
     made = convert_pdf(pdf([(11, "Text.")], [], [], image=True), source="a.pdf")
     assert made.left_out == ("3 images", "2 pages without text (2, 3)")
