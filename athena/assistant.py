@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +26,7 @@ from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
 from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
+from readers.formats import formats_named
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -57,6 +59,10 @@ if TYPE_CHECKING:
     from pipeline.stores.server import OrphanReport, ServerStore
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
+
+MEGABYTE = 1_000_000
+UPLOADS = "uploads"
+"""The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
 
 logger = logging.getLogger(__name__)
 
@@ -123,20 +129,24 @@ class Athena:
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> IngestReport:
-        """Bring the index up to date with the Markdown at and below `paths`."""
+        """Bring the index up to date with the documents at and below `paths`, web addresses among them."""
+        from athena.web_pages import fetch_pages
         from pipeline.ingest import ingest
 
-        report = ingest(
-            paths,
-            store=self.store,
-            reader=self.reader,
-            encoder=self.encoder,
-            manifest=self.manifest,
-            root=root,
-            rebuild=rebuild,
-            on_progress=on_progress,
-            should_stop=should_stop,
-        )
+        paths, refused = fetch_pages(paths, self.settings)
+        with closing(self.reader) as reader:
+            report = ingest(
+                paths,
+                store=self.store,
+                reader=reader,
+                encoder=self.encoder,
+                manifest=self.manifest,
+                root=root,
+                rebuild=rebuild,
+                on_progress=on_progress,
+                should_stop=should_stop,
+            )
+        report = replace(report, problems=(*refused, *report.problems))
         if changed := {*report.added, *report.changed, *report.deleted}:
             self._check_memories(changed)
         return report
@@ -165,10 +175,18 @@ class Athena:
 
     @property
     def reader(self) -> MarkdownCorpus:
-        """Finds Markdown files, reads them, and cuts them as the embedding model needs it."""
+        """Finds documents, reads or converts them, and cuts them as the embedding model needs it."""
         from readers.corpus import MarkdownCorpus
 
-        return MarkdownCorpus(self.sentence_cutter, max_bytes=int(self.settings.max_file_mb * 1_000_000))
+        settings = self.settings
+        return MarkdownCorpus(
+            self.sentence_cutter,
+            max_bytes=int(settings.max_file_mb * MEGABYTE),
+            max_converted_bytes=int(settings.max_converted_mb * MEGABYTE),
+            convert_seconds=settings.convert_timeout_s,
+            formats=formats_named(settings.formats),
+            whole_folder=settings.data_dir / UPLOADS,
+        )
 
     # -- models -------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memory.options import MemoryOptions
@@ -26,8 +27,19 @@ from pipeline.options import (
     ServerOptions,
     Share,
 )
+from readers.formats import formats_named
 
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000)]
+
+
+def _formats(setting: str) -> str:
+    """The setting as it is; raises where it names no format."""
+    try:
+        formats_named(setting)
+    except ValueError as error:
+        raise PydanticCustomError("formats", "{reason}", {"reason": str(error)}) from error
+    return setting
+
 
 MANUALS = Path(__file__).parents[1] / "docs_corpus"
 
@@ -55,7 +67,16 @@ class Settings(
     )
 
     # Reading
-    max_file_mb: Megabytes = Field(10.0, description="largest Markdown file that is read, MB")
+    formats: Annotated[str, AfterValidator(_formats)] = Field(
+        "md",
+        description="what is read of folders, with commas: md, txt, html, rst, ipynb, pdf, docx, or all",
+    )
+    max_file_mb: Megabytes = Field(10.0, description="largest file of text that is read, MB")
+    max_converted_mb: Megabytes = Field(50.0, description="largest file of other formats, MB")
+    convert_timeout_s: Seconds = Field(60.0, description="seconds that converting a file may take")
+    fetch_local: bool = Field(
+        False, description="fetch web pages from addresses of this machine and its network, too"
+    )
     max_upload_files: Count = Field(2000, description="most files in one uploaded zip")
     max_upload_mb: Megabytes = Field(100.0, description="most that an uploaded zip may unpack to, MB")
 

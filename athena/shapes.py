@@ -48,6 +48,7 @@ def result_shape(passage: Passage, rank: int) -> Shape:
         "end": node.end_char_idx,
         "start_line": node.metadata["start_line"],
         "end_line": node.metadata["end_line"],
+        "page": node.metadata.get("page"),
         "text": node.text,
         "merged": passage.merged,
         "rerank_score": passage.rerank_score,
@@ -119,6 +120,7 @@ def citation_shape(citation: Citation) -> Shape:
         "end": citation.end,
         "start_line": citation.start_line,
         "end_line": citation.end_line,
+        "page": citation.page,
         "quote": citation.quote,
         "verified": citation.verified,
     }

@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pipeline.ingesting.documents import Problem, Reader, find_documents, vanished, without_collisions
+from pipeline.ingesting.documents import (
+    Problem,
+    Reader,
+    find_documents,
+    vanished,
+    with_known,
+    without_collisions,
+)
 from pipeline.ingesting.run import IngestReport, IngestRun, Progress, Stopped
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
@@ -54,7 +61,8 @@ def ingest(
             on_progress=on_progress,
             should_stop=should_stop,
         )
-        found = without_collisions(find_documents(paths, reader=reader, root=root), run.indexed)
+        found = with_known(find_documents(paths, reader=reader, root=root), run.indexed)
+        found = without_collisions(found, run.indexed)
         gone = vanished(found, run.indexed)
         wanted = run.wanted(found, gone)
         run.delete(gone, wanted=wanted)

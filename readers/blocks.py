@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from readers.pages import Pages
+
 NEWLINE = re.compile(r"\r\n?|\n")
 """CommonMark's three line endings."""
 
@@ -51,7 +53,7 @@ class Heading:
 
 
 class Lines:
-    """The numbers of a text's lines, from 1, by offset.
+    """The numbers of a text's lines, from 1, and of its pages, by offset.
 
     `own` has for each line the number it is known by, where others were included among them.
     """
@@ -59,11 +61,16 @@ class Lines:
     def __init__(self, text: str, own: Sequence[int] = ()) -> None:
         self._starts = line_starts(text)
         self._own = own
+        self._pages = Pages(text)
 
     def number(self, offset: int) -> int:
         """The number of the line that the character at `offset` is on."""
         line = bisect_right(self._starts, offset)
         return self._own[line - 1] if self._own else line
+
+    def page(self, offset: int) -> int | None:
+        """The number of the page that the character at `offset` is on, where the text has pages."""
+        return self._pages.number(offset)
 
 
 def line_starts(text: str) -> Sequence[int]:

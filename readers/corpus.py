@@ -1,4 +1,4 @@
-"""Markdown files as an ingest needs them: found, read and cut."""
+"""Documents as an ingest needs them: found, read or converted, and cut."""
 
 from __future__ import annotations
 
@@ -7,37 +7,67 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from readers.converting.converted import Conversion, conversion_of
 from readers.errors import ReaderError
-from readers.files import Source, find_files, read_source
+from readers.files import FileLimits, LeftOut, Source, find_documents, read_source
+from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
 from readers.ids import document_id
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
+    from readers.converting.files import FileConverter
     from readers.cutting import SentenceCutter
     from readers.levels import Section, Sentence
 
+CONVERTED_BYTES = 50_000_000
+CONVERT_SECONDS = 60.0
+
 
 class MarkdownCorpus:
-    """Markdown files of at most `max_bytes`; what cuts sections is made when the first file is cut."""
+    """Files of at most `max_bytes` (`max_converted_bytes` where the text is only a part of them).
+
+    Of folders, files of these `formats` are read; in `whole_folder`, all that can be. What cuts sections is
+    made when the first file is cut, what converts when the first is converted; `close` ends that.
+    """
 
     unreadable = ReaderError
     """What `find` and `read` raise."""
 
-    def __init__(self, make_cutter: Callable[[], SentenceCutter], *, max_bytes: int) -> None:
+    def __init__(
+        self,
+        make_cutter: Callable[[], SentenceCutter],
+        *,
+        max_bytes: int,
+        max_converted_bytes: int = CONVERTED_BYTES,
+        convert_seconds: float = CONVERT_SECONDS,
+        formats: frozenset[str] = MARKDOWN_ONLY,
+        whole_folder: Path | None = None,
+    ) -> None:
         self._make_cutter = make_cutter
-        self._max_bytes = max_bytes
+        self._limits = FileLimits(max_bytes, max_converted_bytes)
+        self._convert_seconds = convert_seconds
+        self._formats = formats
+        self._whole_folder = whole_folder
         self._own_lines: dict[str, tuple[int, Sequence[int]]] = {}
 
-    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
-        """The files at and below `path`, by their names in the index, and those that cannot be read."""
-        files, problems = find_files([path], max_bytes=self._max_bytes)
-        return {file.source: file.path for file in files}, problems
+    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError], list[LeftOut]]:
+        """The files at and below `path`, by their names in the index, those that cannot be read, and others.
 
-    def read(self, path: Path, *, source: str) -> Source:
-        """The text of a file with what it includes; raises `ReaderError`.
+        The others could be read, but are of formats that folders are not read for.
+        """
+        whole = self._whole_folder is not None and path.resolve() == self._whole_folder.resolve()
+        found = find_documents([path], limits=self._limits, formats=EVERY if whole else self._formats)
+        return {file.source: file.path for file in found.files}, found.problems, found.left_out
 
+    def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
+        """The text of a file, with what it includes or as Markdown; raises `ReaderError`.
+
+        None where it has the hash `known` and would have to be converted to get what is known already.
         Which of its own lines an included one belongs to is kept until the text is cut.
         """
-        content = read_source(path, max_bytes=self._max_bytes, source=source)
+        kind = format_of(path.name)
+        if kind is not None and kind is not MARKDOWN:
+            return self._converter.read(path, kind, source=source, known=known)
+        content = read_source(path, max_bytes=self._limits.text, source=source)
         if content.lines:
             self._own_lines[source] = hash(content.text), content.lines
         return content
@@ -78,6 +108,21 @@ class MarkdownCorpus:
             )
         return found
 
+    def conversion(self, text: str) -> Conversion | None:
+        """What a text was converted from, and what was lost; None where it was not."""
+        return conversion_of(text)
+
+    def close(self) -> None:
+        """End what converts."""
+        if "_converter" in self.__dict__:
+            self._converter.close()
+
     @cached_property
     def _cutter(self) -> SentenceCutter:
         return self._make_cutter()
+
+    @cached_property
+    def _converter(self) -> FileConverter:
+        from readers.converting.files import FileConverter
+
+        return FileConverter(self._limits, seconds=self._convert_seconds)

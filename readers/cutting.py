@@ -37,7 +37,7 @@ class SentenceCutter:
     After the `FREE_LEAVES` of a file, short ones are joined with those beside them.
 
     Other metadata: `source`, `title`, `heading_path` (the section's), `position` (from 0), `siblings`
-    (how many leaves the section has), `kind`, `start_line`, `end_line`.
+    (how many leaves the section has), `kind`, `start_line`, `end_line`, and `page` where the text has pages.
     """
 
     def __init__(

@@ -7,6 +7,8 @@ ReaderError                 the root: carries the source, the reason and what to
 ├── BinaryFile              named like Markdown, but NUL bytes say it is not text
 ├── NotUtf8                 text in another encoding
 ├── EmptyFile               nothing but whitespace
+├── Unconvertible           of another format than Markdown, and not to be converted
+├── PageRefused             a web page that cannot be fetched, or may not
 └── SourceCollision         two files that would have the same name in the index
 """
 
@@ -49,6 +51,14 @@ class NotUtf8(ReaderError):
 
 class EmptyFile(ReaderError):
     """The file holds nothing but whitespace."""
+
+
+class Unconvertible(ReaderError):
+    """The file is of another format than Markdown, and cannot be converted."""
+
+
+class PageRefused(ReaderError):
+    """The web page cannot be fetched, or may not be."""
 
 
 class SourceCollision(ReaderError):

@@ -1,8 +1,9 @@
-"""Which files are Markdown to read, and their text.
+"""Which files are to be read, and the text of those that are Markdown.
 
 A folder is read recursively, in the order of the paths' parts. Left out are hidden folders, what
-`.gitignore` and `.athenaignore` leave out, files that are not Markdown, and symbolic links that
-lead out of the folder or to what is read anyway (so no circle is ever entered).
+`.gitignore` and `.athenaignore` leave out, files of no wanted format, and symbolic links that
+lead out of the folder or to what is read anyway (so no circle is ever entered). A file that is named is read
+whatever its format (`readers/formats.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.errors import (
@@ -25,10 +26,10 @@ from readers.errors import (
     SourceCollision,
     UnreadableFile,
 )
+from readers.formats import EVERY, MARKDOWN_ONLY, format_of, how_to_read
 from readers.ignore import IgnoreRules, load_rules
 from readers.includes import Expanded, expand
 
-MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
 BOM = "\ufeff"
 
 _logger = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A Markdown file and its name in the index."""
+    """A file to be read, and its name in the index."""
 
     path: Path
     source: str
@@ -56,6 +57,38 @@ class Source:
     """Where files are included: the own line (from 1) of each line of the text."""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file of a format that its folder is not read for; `fix` says what to do so that it is."""
+
+    path: Path
+    source: str
+    format: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """The largest file that is read, in bytes: of text, and of a format whose text is only a part of it."""
+
+    text: int
+    converted: int
+
+    def of(self, name: str) -> int:
+        """The limit for a file of that name."""
+        known = format_of(name)
+        return self.text if known is None or known.is_text else self.converted
+
+
+@dataclass(slots=True)
+class FoundFiles:
+    """What was found at and below some paths."""
+
+    files: list[FoundFile] = field(default_factory=list)
+    problems: list[ReaderError] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
 def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[FoundFile], list[ReaderError]]:
     """The Markdown files at and below `paths`, by source, and those that cannot be read.
 
@@ -64,10 +97,26 @@ def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[Fou
     Raises:
         SourceCollision: two different files would have the same source.
     """
-    search = _Search(max_bytes)
+    search = _Search(FileLimits(max_bytes, max_bytes), MARKDOWN_ONLY, named=MARKDOWN_ONLY)
+    found = _found(search, paths)
+    return found.files, found.problems
+
+
+def find_documents(
+    paths: Iterable[Path | str], *, limits: FileLimits, formats: frozenset[str] = MARKDOWN_ONLY
+) -> FoundFiles:
+    """The same for files of these formats, with the files of others that are worth a word.
+
+    Files that are named, and not in a named folder, may be of any format.
+    """
+    return _found(_Search(limits, formats, named=EVERY), paths)
+
+
+def _found(search: _Search, paths: Iterable[Path | str]) -> FoundFiles:
     for path in paths:
         search.add(Path(path))
-    return sorted(search.found, key=lambda file: file.source.split("/")), search.problems
+    search.found.sort(key=lambda file: file.source.split("/"))
+    return FoundFiles(search.found, search.problems, search.left_out)
 
 
 def read_source(path: Path, *, max_bytes: int, source: str = "") -> Source:
@@ -77,10 +126,8 @@ def read_source(path: Path, *, max_bytes: int, source: str = "") -> Source:
         ReaderError: missing, unreadable, too large, binary, not UTF-8 or empty.
     """
     source = source or path.name
-    data = _read_bytes(path, max_bytes=max_bytes, source=source)
-    text = _decode(data, source=source).removeprefix(BOM)
-    if not text.strip():
-        raise EmptyFile(source, reason="the file is empty", fix="Write something into it, or remove it.")
+    data = read_bytes(path, max_bytes=max_bytes, source=source)
+    text = decoded(data, source=source)
     digest = hashlib.sha256(data)
     expanded = _expand(text, path, root=_root(path, source), max_bytes=max_bytes)
     if expanded is None:
@@ -101,7 +148,7 @@ def _expand(text: str, path: Path, *, root: Path, max_bytes: int) -> Expanded | 
 
     def read(included: Path) -> str:
         try:
-            data = _read_bytes(included, max_bytes=max_bytes, source=included.name)
+            data = read_bytes(included, max_bytes=max_bytes, source=included.name)
             return _decode(data, source=included.name).removeprefix(BOM)
         except ReaderError as error:
             raise ValueError(str(error)) from error
@@ -109,12 +156,8 @@ def _expand(text: str, path: Path, *, root: Path, max_bytes: int) -> Expanded | 
     return expand(text, path=path, root=root, read=read, max_characters=max_bytes)
 
 
-def is_markdown(name: str) -> bool:
-    """Whether a file of this name counts as Markdown."""
-    return os.path.splitext(name)[1].lower() in MARKDOWN_SUFFIXES  # noqa: PTH122 (a name, not a path)
-
-
-def _read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
+def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
+    """The bytes of a file of at most `max_bytes`; raises `UnreadableFile`."""
     try:
         _check_file(path.stat(), max_bytes=max_bytes, source=source)
         with path.open("rb") as file:
@@ -135,6 +178,14 @@ def _check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
         raise UnreadableFile(source, reason="it is not a regular file", fix="Save its content as a file.")
     if status.st_size > max_bytes:
         raise _too_large(source, status.st_size, max_bytes)
+
+
+def decoded(data: bytes, *, source: str) -> str:
+    """The text of a file without a byte order mark; raises `NotUtf8`, `BinaryFile` or `EmptyFile`."""
+    text = _decode(data, source=source).removeprefix(BOM)
+    if not text.strip():
+        raise EmptyFile(source, reason="the file is empty", fix="Write something into it, or remove it.")
+    return text
 
 
 def _decode(data: bytes, *, source: str) -> str:
@@ -175,10 +226,13 @@ class _Folder:
 class _Search:
     """The files found so far, under every root."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, limits: FileLimits, formats: frozenset[str], *, named: frozenset[str]) -> None:
         self.found: list[FoundFile] = []
         self.problems: list[ReaderError] = []
-        self._max_bytes = max_bytes
+        self.left_out: list[LeftOut] = []
+        self._limits = limits
+        self._formats = formats
+        self._named = named
         self._seen: set[str] = set()
         self._real_paths: dict[str, str] = {}
 
@@ -187,7 +241,7 @@ class _Search:
         try:
             if stat.S_ISDIR(path.stat().st_mode):
                 self._add_tree(path)
-            elif is_markdown(path.name):
+            elif (known := format_of(path.name)) and known.name in self._named:
                 self._add_file(path, real=os.path.realpath(path), source=path.name)
             else:
                 fix = "Convert it, or name it .md if it is Markdown."
@@ -238,7 +292,7 @@ class _Search:
             elif entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith(".") and not rules.ignore(source + "/"):
                     folders.append(_Folder(path, f"{folder.real}/{entry.name}", source + "/", rules))
-            elif is_markdown(entry.name) and not rules.ignore(source):
+            elif self._wants(path, source, rules):
                 self._add_file(path, real=f"{folder.real}/{entry.name}", source=source)
         return folders, links
 
@@ -251,15 +305,26 @@ class _Search:
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except OSError as error:
-            if is_markdown(source) and not rules.ignore(source):
+            if self._wants(path, source, rules):
                 self.problems.append(_unreadable(source, error))
             return []
         if is_folder:
             hidden = path.name.startswith(".") or rules.ignore(source + "/")
             return [] if hidden else [_Folder(path, real, source + "/", rules)]
-        if is_markdown(source) and not rules.ignore(source):
+        if self._wants(path, source, rules):
             self._add_file(path, real=real, source=source)
         return []
+
+    def _wants(self, path: Path, source: str, rules: IgnoreRules) -> bool:
+        """Whether a file of a folder is to be read; one that is not, but could be, is noted."""
+        known = format_of(source)
+        if known is None or rules.ignore(source):
+            return False
+        if known.name in self._formats and known.installed:
+            return True
+        if known.mentioned or known.name in self._formats:
+            self.left_out.append(LeftOut(path, source, known.title, how_to_read(known, chosen=self._formats)))
+        return False
 
     def _add_file(self, path: Path, *, real: str, source: str) -> None:
         if real in self._seen:
@@ -267,7 +332,7 @@ class _Search:
         self._seen.add(real)
         try:
             _check_name(source)
-            _check_file(path.stat(), max_bytes=self._max_bytes, source=source)
+            _check_file(path.stat(), max_bytes=self._limits.of(source), source=source)
         except OSError as error:
             self.problems.append(_unreadable(source, error))
         except ReaderError as error:

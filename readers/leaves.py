@@ -62,6 +62,9 @@ class _SentenceBuilder:
             metadata["header"] = leaf.header
         metadata["start_line"] = self._lines.number(self._start + leaf.start)
         metadata["end_line"] = self._lines.number(self._start + leaf.end - 1)
+        page = self._lines.page(self._start + leaf.start) or self._section.metadata.get("page")
+        if page is not None:
+            metadata["page"] = page
         return metadata
 
 

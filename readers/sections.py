@@ -33,7 +33,8 @@ def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> l
     of level 0 with an empty heading path.
 
     A section's metadata are `source`, `title` (of the document), `heading_path`, `level`,
-    `start_line` and `end_line` (from 1, or by `own_lines`), `hash`, and `front_matter` where there is any.
+    `start_line` and `end_line` (from 1, or by `own_lines`), `hash`, and `page` and `front_matter` where there
+    are any.
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
     items = parse_blocks(text, start=matter.end)
@@ -145,6 +146,8 @@ class _SectionBuilder:
             "end_line": self._lines.number(end - 1),
             "hash": _hash(self._title, list(outline.heading_path), self._text[start:end]),
         }
+        if (page := self._lines.page(start)) is not None:
+            metadata["page"] = page
         if self._front_matter:
             metadata["front_matter"] = dict(self._front_matter)
         return metadata

@@ -12,7 +12,7 @@ here=$(pwd -P)
 stage=${1:-test}
 case $stage in
   run) extras=openai group="" what="Installing Athena into .venv (one to two minutes) …" ;;
-  test) extras=openai,server,tracing,neo4j group="--group dev"
+  test) extras=files,openai,server,tracing,neo4j group="--group dev"
     what="Installing Athena and what its tests need into .venv (two minutes) …" ;;
   *) echo "usage: scripts/setup.sh run|test" >&2; exit 2 ;;
 esac

@@ -11,7 +11,7 @@ from streamlit.navigation.page import Page
 
 from pipeline.errors import AthenaError
 from ui.pages import PAGES, PageEntry, PageKey
-from ui.shared import brand, links, messages, process
+from ui.shared import brand, links, messages, process, state
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ def offered_pages() -> dict[PageKey, Page]:
 
 def draw(entry: PageEntry) -> None:
     """Draw a page; an expected error is shown with its advice, without a traceback."""
+    state.come_to(entry.key)
     module, _, function = entry.drawn_by.partition(":")
     try:
         getattr(import_module(module), function)()

@@ -215,7 +215,7 @@ def _as_lines(left_out: str) -> list[RenderableType]:
 
 
 def _footnote(citation: Citation, *, doubt: str = "") -> Line:
-    breadcrumb = " › ".join([citation.source, *citation.heading_path])
+    breadcrumb = " › ".join([citation.file, *citation.heading_path])
     first, last = citation.start_line, citation.end_line
     where = f"line {first}" if first == last else f"lines {first}-{last}"
     return Line(f"[{citation.marker}] {breadcrumb}, {where}{doubt}", style="dim")

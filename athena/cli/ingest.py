@@ -1,9 +1,8 @@
-"""`athena ingest`: index Markdown, and say what was done and what could not be read."""
+"""`athena ingest`: index documents, and say what was done and what could not be read."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +16,7 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from athena.cli.progress import Counted
     from pipeline.ingest import IngestReport, Progress
+    from pipeline.ingesting.run import OtherFormat
 
 SOME_FAILED = 3
 """Exit code where the command did its work, but some files could not be read."""
@@ -31,15 +31,20 @@ STAGES = {
 
 
 def ingest(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Folders or files; default: the corpus.")] = None,
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Folders, files or web addresses; default: the corpus.")
+    ] = None,
+    formats: Annotated[
+        str | None, typer.Option(help="What is read of folders: md,pdf,docx,html,rst,ipynb,txt, or all.")
+    ] = None,
     data_dir: DataDir = None,
     rebuild: Annotated[bool, typer.Option(help="Index everything anew.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Index Markdown: only what changed is embedded again, what vanished is removed."""
+    """Index documents: only what changed is read and embedded again, what vanished is removed."""
     from athena.cli.progress import counter
 
-    with opened(data_dir) as athena, counter(err, quiet=as_json) as count:
+    with opened(data_dir, formats=formats) as athena, counter(err, quiet=as_json) as count:
         report = athena.ingest(
             paths or [athena.settings.corpus],
             on_progress=(lambda progress: _count(count, progress)) if count else None,
@@ -79,9 +84,16 @@ def ingest_text(report: IngestReport) -> RenderableType:
         lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))
     if report.stopped:
         lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
+    lines += [Text(f"Converted: '{made.source}' from {made.summary}") for made in report.converted]
+    lines += [Text(left_out(other), style="dim") for other in report.left_out]
     lines += [Text(warning, style="yellow") for warning in report.warnings]
     lines += [
         Text(f"Not indexed: '{problem.source}': {problem.reason}. {problem.fix}", style="yellow")
         for problem in report.problems
     ]
     return Group(*lines)
+
+
+def left_out(other: OtherFormat) -> str:
+    """The files of a format that was not asked for, and what to do so that they are read."""
+    return f"Left out: {counted(len(other.sources), f'{other.format} file')}. {other.fix}"

@@ -14,7 +14,7 @@ from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
 from readers.cutting import SentenceCutter
 from readers.errors import ReaderError
-from readers.files import Source
+from readers.files import LeftOut, Source
 from readers.ids import document_id, section_id
 from readers.levels import Section, Sentence
 
@@ -39,11 +39,11 @@ class BeirCorpus:
     cutter: SentenceCutter
     unreadable: ClassVar = ReaderError  # is never raised
 
-    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
+    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError], list[LeftOut]]:
         """All documents; their paths are numbers, as an id need not be a path."""
-        return {source: path / str(number) for number, source in enumerate(self.sections)}, []
+        return {source: path / str(number) for number, source in enumerate(self.sections)}, [], []
 
-    def read(self, path: Path, *, source: str) -> Source:  # noqa: ARG002 - there is no file
+    def read(self, path: Path, *, source: str, known: str = "") -> Source:  # noqa: ARG002 - there is no file
         """The text of the document."""
         return Source(self.sections[source].text, self.sections[source].metadata["hash"])
 
@@ -58,6 +58,9 @@ class BeirCorpus:
     def warnings(self, text: str, sections: object) -> Sequence[str]:  # noqa: ARG002
         """None."""
         return ()
+
+    def conversion(self, text: str) -> None:
+        """None: they are texts already."""
 
 
 def index_corpus(

@@ -26,6 +26,42 @@ class SourceText(Protocol):
         """The hash."""
 
 
+class OtherFile(Protocol):
+    """A document that a folder has, of a format that it is not read for."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def source(self) -> str:
+        """Its name in the index."""
+
+    @property
+    def format(self) -> str:
+        """Its format, in words."""
+
+    @property
+    def fix(self) -> str:
+        """What to do so that it is read."""
+
+
+class Conversion(Protocol):
+    """What a text was made from."""
+
+    @property
+    def format(self) -> str:
+        """The format, in words."""
+
+    @property
+    def pages(self) -> int:
+        """How many pages it has; 0 where the format has none."""
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """What is not in the text, with its number, such as `3 images`."""
+
+
 class Reader(Protocol):
     """Finds files, reads them and cuts them into nodes: only its implementation knows their format."""
 
@@ -33,11 +69,14 @@ class Reader(Protocol):
     def unreadable(self) -> type[Exception]:
         """What `find` and `read` raise, and `find` reports: it has `source`, `reason` and `fix`."""
 
-    def find(self, path: Path) -> tuple[Mapping[str, Path], Sequence[Exception]]:
-        """The files at and below `path`, by their names in the index, and those that cannot be read."""
+    def find(self, path: Path) -> tuple[Mapping[str, Path], Sequence[Exception], Sequence[OtherFile]]:
+        """The files at and below `path`, by their names in the index, those that cannot be read, and others.
 
-    def read(self, path: Path, *, source: str) -> SourceText:
-        """The text of a file."""
+        The others are documents that the reader could read, but was not asked for.
+        """
+
+    def read(self, path: Path, *, source: str, known: str = "") -> SourceText | None:
+        """The text of a file; None may come back where it still has the hash `known`."""
 
     def document_id(self, source: str) -> str:
         """The id of the document of that name."""
@@ -47,6 +86,9 @@ class Reader(Protocol):
 
     def warnings(self, text: str, sections: Sequence[Any]) -> Sequence[str]:
         """What of a text is not read as what it is, a sentence each: it is too much."""
+
+    def conversion(self, text: str) -> Conversion | None:
+        """What a text was made from, where that was no Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +116,22 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A document of a folder that is not read for its format; `fix` says what to do so that it is."""
+
+    candidate: Candidate
+    format: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What is to be indexed, which folders were searched whole, and what is wrong with the rest."""
 
     candidates: tuple[Candidate, ...]
     folders: frozenset[str]
     problems: tuple[Problem, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | None = None) -> Found:
@@ -90,6 +142,7 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
     """
     candidates: list[Candidate] = []
     problems: list[Problem] = []
+    left_out: list[LeftOut] = []
     folders: set[str] = set()
     seen: set[str] = set()
     for path in map(Path, paths):
@@ -99,7 +152,7 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
         folder = path if path.is_dir() else path.parent
         own_root = root or str(folder.resolve())
         try:
-            files, errors = reader.find(path)
+            files, errors, others = reader.find(path)
         except reader.unreadable as error:
             problems.append(Problem.of(error))
             continue
@@ -113,7 +166,26 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
             if real not in seen:
                 seen.add(real)
                 candidates.append(Candidate(source, own_root, file))
-    return Found(tuple(candidates), frozenset(folders), tuple(problems))
+        left_out += (
+            LeftOut(Candidate(other.source, own_root, other.path), other.format, other.fix)
+            for other in others
+        )
+    unread = tuple(other for other in left_out if os.path.realpath(str(other.candidate.path)) not in seen)
+    return Found(tuple(candidates), frozenset(folders), tuple(problems), unread)
+
+
+def with_known(found: Found, stored: Iterable[DocumentInfo]) -> Found:
+    """`found` with what was left out but is indexed from that folder: who added it once wants it kept."""
+    known = {(info.source, info.root) for info in stored}
+
+    def is_known(other: LeftOut) -> bool:
+        return (other.candidate.source, other.candidate.root) in known
+
+    return replace(
+        found,
+        candidates=(*found.candidates, *(other.candidate for other in found.left_out if is_known(other))),
+        left_out=tuple(other for other in found.left_out if not is_known(other)),
+    )
 
 
 def _unreachable(path: Path) -> Problem | None:

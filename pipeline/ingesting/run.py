@@ -15,9 +15,10 @@ from pipeline.ingesting.batches import (
     known_vectors,
     one_ahead,
 )
-from pipeline.ingesting.documents import Candidate, Found, Problem, Reader, SourceText
+from pipeline.ingesting.documents import Candidate, Found, LeftOut, Problem, Reader, SourceText
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, Vector, Writing
+from pipeline.words import counted
 
 Stage = Literal["renewing", "reading", "embedding", "storing", "indexing"]
 
@@ -36,6 +37,32 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Converted:
+    """A document that was made Markdown; `left_out` says what is not in it, such as `3 images`."""
+
+    source: str
+    format: str
+    pages: int  # 0 where the format has none
+    left_out: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """In one line: `PDF, 12 pages; left out: 3 images`."""
+        pages = f", {counted(self.pages, 'page')}" if self.pages else ""
+        lost = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        return f"{self.format}{pages}{lost}"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFormat:
+    """Documents of one format that were left out; `fix` says what to do so that they are read."""
+
+    format: str
+    sources: tuple[str, ...]
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """What an ingest did, by source; `sections` and `sentences` count what the index holds now."""
 
@@ -50,6 +77,8 @@ class IngestReport:
     seconds: float
     stopped: bool
     warnings: tuple[str, ...] = ()  # what of a new document is not read as what it is, and why
+    converted: tuple[Converted, ...] = ()  # new or changed documents that were no Markdown
+    left_out: tuple[OtherFormat, ...] = ()  # documents of formats that the folders are not read for
     outdated: str = ""  # why everything was embedded again, though nobody asked for it
 
 
@@ -94,6 +123,8 @@ class IngestRun:
         self._deleted: list[str] = []
         self._problems: list[Problem] = []
         self._warnings: list[str] = []
+        self._converted: list[Converted] = []
+        self._left_out: tuple[LeftOut, ...] = ()
         self._embedded = 0
         self.stopped = False
 
@@ -105,6 +136,7 @@ class IngestRun:
     def wanted(self, found: Found, gone: Collection[str]) -> list[Candidate]:
         """What should be in the index; for a rebuild also what was not found this time and is not gone."""
         self._problems += found.problems
+        self._left_out = found.left_out
         wanted = list(found.candidates)
         if self._rebuild:
             present = {candidate.source for candidate in wanted} | set(gone)
@@ -128,11 +160,14 @@ class IngestRun:
         for done, candidate in enumerate(wanted):
             self._check_stop()
             self._tell("reading", done, self._total, candidate.source)
-            content = self._load(candidate, reader)
-            if content is None:
-                continue
             info = self._written.get(candidate.source)
-            if info is not None and (info.hash, info.root) == (content.hash, candidate.root):
+            known = info.hash if info is not None and info.root == candidate.root else ""
+            try:
+                content = self._load(candidate, reader, known=known)
+            except reader.unreadable as error:
+                self._problems.append(Problem.of(error))
+                continue
+            if content is None or content.hash == known:
                 self._unchanged.append(candidate.source)
             else:
                 yield candidate, content
@@ -146,6 +181,8 @@ class IngestRun:
             source = candidate.source
             sections, sentences = reader.cut(content.text, source=source)
             self._warnings += (f"{source}: {warning}" for warning in reader.warnings(content.text, sections))
+            if made := reader.conversion(content.text):
+                self._converted.append(Converted(source, made.format, made.pages, tuple(made.left_out)))
             texts = embedding_texts(sections, sentences, encoder=encoder)
             is_new = self._rebuild or source not in self._written
             known = {} if is_new else known_vectors(self._store, source, encoder=encoder)
@@ -205,18 +242,23 @@ class IngestRun:
             seconds=time.perf_counter() - self._started,
             stopped=self.stopped,
             warnings=tuple(self._warnings),
+            converted=tuple(self._converted),
+            left_out=_by_format(self._left_out),
             outdated=self._outdated,
         )
 
-    def _load(self, candidate: Candidate, reader: Reader) -> SourceText | None:
-        """The document's text; where the file cannot be read, a rebuild takes the text in the index."""
+    def _load(self, candidate: Candidate, reader: Reader, *, known: str) -> SourceText | None:
+        """The document's text; None where the file still has the hash `known`.
+
+        Where the file cannot be read, a rebuild takes the text in the index; else the error is raised.
+        """
         if candidate.path is not None:
             try:
-                return reader.read(candidate.path, source=candidate.source)
+                return reader.read(candidate.path, source=candidate.source, known=known)
             except reader.unreadable as error:
+                if not self._rebuild or candidate.source not in self._indexed:
+                    raise
                 self._problems.append(Problem.of(error))
-            if not self._rebuild or candidate.source not in self._indexed:
-                return None
         stored = self._store.sections.document(candidate.source)
         return StoredText(stored.text, stored.info.hash)
 
@@ -236,3 +278,11 @@ class IngestRun:
         if self._should_stop():
             raise Stopped
         self._writing.check()
+
+
+def _by_format(left_out: Iterable[LeftOut]) -> tuple[OtherFormat, ...]:
+    """What was left out, format by format."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for other in left_out:
+        groups.setdefault((other.format, other.fix), []).append(other.candidate.source)
+    return tuple(OtherFormat(name, tuple(sources), fix) for (name, fix), sources in sorted(groups.items()))

@@ -1,4 +1,4 @@
-"""Uploads: Markdown files and zips of them, each file checked by rules before it is kept.
+"""Uploads: files and zips of them, each file checked by rules before it is kept.
 
 Everything is written into a temporary folder beside the uploads first, and what has passed is moved over. A
 file that is refused, within a zip or beside one, is named with the reason and keeps no other one back; only
@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.errors import UploadRefused, UploadTooLarge
 
 MARKDOWN = frozenset({".md", ".markdown"})
+TEXT = MARKDOWN | {".txt"}  # their size is that of their text
 CHUNK = 64 * 1024
 MEGABYTE = 1_000_000
 DRIVE = re.compile(r"^[A-Za-z]:")
@@ -59,16 +60,22 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """What an upload may not exceed; bytes and counts."""
+    """What an upload may not exceed, bytes and counts, and how the names of files end that are kept."""
 
     max_files: int
     max_total_bytes: int
     max_file_bytes: int
+    max_converted_bytes: int = 0  # of files whose text is only a part of them; 0: as others
+    suffixes: frozenset[str] = MARKDOWN
+
+    def largest(self, name: str) -> int:
+        """Bytes that a file of that name may have."""
+        return (not _ends(name, TEXT) and self.max_converted_bytes) or self.max_file_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What was kept, relative to the uploads' folder, and what was left out because it is no Markdown.
+    """What was kept, relative to the uploads' folder, and what was left out because its name ends otherwise.
 
     `refused` has a message for each file that was refused, with its name, the reason and what to do.
     """
@@ -88,17 +95,17 @@ class _Budget:
         self.files += 1
         if self.files > self.limits.max_files:
             raise UploadTooLarge(
-                f"The upload has more than {self.limits.max_files:,} Markdown files.",
+                f"The upload has more than {self.limits.max_files:,} files.",
                 "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES.",
             )
 
     def read(self, name: str, *, in_file: int, more: int) -> None:
         """Count what was really unpacked, whatever the archive claims."""
         self.total += more
-        if in_file > self.limits.max_file_bytes:
+        if in_file > (most := self.limits.largest(name)):
+            setting = "ATHENA_MAX_FILE_MB" if _ends(name, TEXT) else "ATHENA_MAX_CONVERTED_MB"
             raise UploadRefused(
-                f"'{name}' is larger than {self.limits.max_file_bytes / MEGABYTE:g} MB.",
-                "Divide the file, or raise ATHENA_MAX_FILE_MB.",
+                f"'{name}' is larger than {most / MEGABYTE:g} MB.", f"Divide the file, or raise {setting}."
             )
         if self.total > self.limits.max_total_bytes:
             raise UploadTooLarge(
@@ -110,7 +117,7 @@ class _Budget:
 def accept(
     files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits, replace: bool = False
 ) -> Accepted:
-    """Keep the Markdown of some uploaded files and zips in a folder, but for the files that are refused.
+    """Keep the documents of some uploaded files and zips in a folder, but for the files that are refused.
 
     Raises `UploadRefused` where nothing is left to keep, the upload is over a limit, or a file is there
     already (unless `replace`).
@@ -119,8 +126,8 @@ def accept(
         accepted = _stage(files, staging, limits)
         if not accepted.paths:
             raise UploadRefused(
-                " ".join(["The upload has no Markdown file that can be kept.", *accepted.refused[:1]]),
-                "Upload .md or .markdown files, or a zip of them.",
+                " ".join(["The upload has no file that can be kept.", *accepted.refused[:1]]),
+                f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.",
             )
         taken = collisions(accepted.paths, folder)
         if taken and not replace:
@@ -191,6 +198,7 @@ class _Staging:
         self.ignored: list[str] = []
         self.refused: list[str] = []
         self._folder = folder
+        self._suffixes = limits.suffixes
         self._budget = _Budget(limits)
         self._names: set[str] = set()
 
@@ -201,7 +209,7 @@ class _Staging:
                 self._unpack(file)
                 return
             name = _safe_name(PurePosixPath(file.name.replace("\\", "/")).name, file.name)
-            if _is_markdown(name):
+            if _ends(name, self._suffixes):
                 self._write(name, _chunks(file.content))
             else:
                 self.ignored.append(name)
@@ -232,7 +240,7 @@ class _Staging:
         name = _safe_name(member.filename, member.filename)
         if member.is_dir() or _hidden(name):
             return
-        if _is_markdown(name):
+        if _ends(name, self._suffixes):
             _check_plain(member, name)
             self._write(name, _unpacked(archive, member, name))
         else:
@@ -335,8 +343,8 @@ def _hidden(name: str) -> bool:
     return any(part.startswith(".") or part in IGNORED_FOLDERS for part in parts)
 
 
-def _is_markdown(name: str) -> bool:
-    return PurePosixPath(name).suffix.lower() in MARKDOWN
+def _ends(name: str, suffixes: Collection[str]) -> bool:
+    return PurePosixPath(name).suffix.lower() in suffixes
 
 
 def _chunks(content: bytes) -> Iterator[bytes]:

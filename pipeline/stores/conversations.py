@@ -197,7 +197,7 @@ def _exported_turn(turn: Turn, number: int) -> list[str]:
     # Footnotes count through the whole document.
     text = renamed_markers(answer.text, lambda marker: f"[^{number}-{marker}]")
     notes = [
-        f"[^{number}-{item.marker}]: {' › '.join([item.source, *item.heading_path])}, "
+        f"[^{number}-{item.marker}]: {' › '.join([item.file, *item.heading_path])}, "
         f"lines {item.start_line}-{item.end_line}: “{' '.join(item.quote.split())}”"
         for item in answer.citations
     ]

@@ -11,8 +11,8 @@ from llama_index.core.schema import BaseNode, NodeRelationship, ObjectType, Rela
 from readers.leaves import Leaf, build_sentences
 from readers.levels import Section, Sentence
 
-SECTION_KEYS = ("source", "title", "level", "start_line", "end_line", "front_matter", "hash")
-SENTENCE_KEYS = ("source", "title", "position", "siblings", "kind", "start_line", "end_line")
+SECTION_KEYS = ("source", "title", "level", "start_line", "end_line", "page", "front_matter", "hash")
+SENTENCE_KEYS = ("source", "title", "position", "siblings", "kind", "start_line", "end_line", "page")
 SOURCE = "source"  # shown to a language model, but not embedded
 
 

@@ -43,7 +43,11 @@ GOOD: dict[str, tuple[str, Any]] = {
     "neo4j_user": ("ada", "ada"),
     "neo4j_password": ("p", "p"),
     "neo4j_database": ("manuals", "manuals"),
+    "formats": ("md,pdf", "md,pdf"),
     "max_file_mb": ("2.5", 2.5),
+    "max_converted_mb": ("20", 20.0),
+    "convert_timeout_s": ("5", 5.0),
+    "fetch_local": ("true", True),
     "max_upload_files": ("3", 3),
     "max_upload_mb": ("7", 7.0),
     "embedding_model": ("ollama/nomic", "ollama/nomic"),
@@ -94,6 +98,7 @@ GOOD: dict[str, tuple[str, Any]] = {
 }
 
 BAD = {
+    "formats": "md,doc",
     "max_file_mb": "0",
     "max_upload_files": "-1",
     "embedding_threads": "-1",

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Opener, serving
 from tests.contrast import LEAST_CONTRAST, contrast
+from tests.made_files import pdf
 
 MANY_FILES, MANY_LINES = 20, 100  # some seconds of embedding
 NOTE = """# Greenhouse
@@ -159,7 +160,7 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
     app = open_app(empty)
     expect(app.page.get_by_text("Nothing is indexed yet.")).to_be_visible()
     app.page.get_by_role("link", name="Add documents").click()
-    expect(app.page.get_by_text("Markdown files, or a zip of them")).to_be_visible()
+    expect(app.page.get_by_text("DOCX files, or a zip of them")).to_be_visible()
     app.open("/inspector")
     expect(app.page.get_by_text("Nothing has been asked yet.")).to_be_visible()
     app.open("/")
@@ -177,3 +178,42 @@ def test_the_primary_button_can_be_read(address: str, open_app: Opener, dark: bo
     assert contrast(*colours) >= LEAST_CONTRAST
     app.page.get_by_role("button", name="Keep it").click()
     expect(app.page.get_by_role("dialog")).to_have_count(0)
+
+
+PUMP = pdf(
+    [(20, "Pump manual"), (0, ""), (11, "This manual describes the coolant pump of the greenhouse.")],
+    [(15, "Starting the pump"), (0, ""), (11, "Hold the green lever for nine seconds, until the"),
+     (11, "coolant lamp is lit. Then let it go.")],
+    [],
+    image=True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_pdf_is_uploaded_asked_about_and_cited_by_its_page(
+    fresh: tuple[str, Path], open_app: Opener, tmp_path: Path, width: int
+) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra [files] is not installed")
+    address, _ = fresh
+    (tmp_path / "pump.pdf").write_bytes(PUMP)
+    app = open_app(address, path="/documents", width=width)
+    app.upload(tmp_path / "pump.pdf")
+    lost = "PDF, 3 pages; left out: 3 images, 1 page without text (3)"
+    expect(app.job).to_contain_text(f"pump.pdf: converted from {lost}")
+    expect(app.file_row("pump.pdf")).to_contain_text(f"Converted from {lost}")
+
+    app.open("/")
+    app.ask("How long do I hold the green lever?")
+    turn = app.answered(1)
+    expect(turn.locator(".crumbs").first).to_have_text("pump.pdf p. 2›Pump manual›Starting the pump")
+    turn.locator(".chip").first.click()
+    assert "Hold the green lever for nine seconds" in app.cited()
+    expect(app.pane.locator(".crumbs")).to_contain_text("pump.pdf p. 2")
+    expect(app.pane).to_contain_text("Page 2")
+    expect(app.pane).not_to_contain_text("<!--")
+    app.pane.get_by_role("button", name="Open the whole file").click()
+    expect(app.pane).to_contain_text("This manual describes the coolant pump")
+
+    app.open("/documents")
+    expect(app.file_row("pump.pdf")).to_be_visible()
+    expect(app.job).to_have_count(0)  # the report was read

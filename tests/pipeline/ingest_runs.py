@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from pipeline.ingest import IngestReport, Progress, ingest
 from pipeline.stores.base import DocumentStore, Manifest, SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from readers.corpus import MarkdownCorpus
+from readers.formats import MARKDOWN_ONLY
 from tests.fakes import FakeEncoder
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def run_ingest(
     on_progress: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     max_bytes: int = 1_000_000,
+    formats: frozenset[str] = MARKDOWN_ONLY,
     manifest: Manifest | None = None,
 ) -> IngestReport:
     encoder = encoder or FakeEncoder()
@@ -44,17 +47,18 @@ def run_ingest(
 
         return SentenceCutter(encoder.count_tokens)
 
-    return ingest(
-        paths,
-        store=store,
-        reader=MarkdownCorpus(make_cutter, max_bytes=max_bytes),
-        encoder=encoder,
-        manifest=manifest or manifest_of(encoder),
-        root=root,
-        rebuild=rebuild,
-        on_progress=on_progress,
-        should_stop=should_stop,
-    )
+    with closing(MarkdownCorpus(make_cutter, max_bytes=max_bytes, formats=formats)) as reader:
+        return ingest(
+            paths,
+            store=store,
+            reader=reader,
+            encoder=encoder,
+            manifest=manifest or manifest_of(encoder),
+            root=root,
+            rebuild=rebuild,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
 
 
 def contents(store: DocumentStore) -> dict[str, object]:

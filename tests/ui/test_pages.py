@@ -27,6 +27,7 @@ from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import HydeStep, SearchStep
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
+from tests.made_files import notebook
 from tests.ui.conftest import VALVES, answered, quoted
 from ui.chat import exporting
 from ui.conversation import asking
@@ -288,6 +289,62 @@ def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
     app.run()
     assert "1 file added" in texts(app)
+
+
+def uploaded(app: AppTest, name: str, content: bytes) -> None:
+    """Choose a file, add it, and wait until it is indexed."""
+    app.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+    app.button(key="add-files").click().run()
+    job = jobs().current
+    assert job is not None
+    assert job.wait(60)
+    app.run()
+
+
+def test_a_notebook_is_converted_and_what_was_lost_is_shown(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    made = notebook(("markdown", "# Beans\n\nThe beans get water."), ("code", "x = 1"), outputs=3)
+    uploaded(app, "beans.ipynb", made.encode())
+    assert "beans.ipynb: converted from Jupyter; left out: 3 outputs" in texts(app)
+    (table,) = component_data(app, "files")
+    (row,) = (row for row in table["files"] if row["source"] == "beans.ipynb")
+    assert row["converted"] == "Converted from Jupyter; left out: 3 outputs"
+    assert {row["converted"] for row in table["files"] if row["source"].endswith(".md")} == {""}
+
+
+def test_the_report_of_an_upload_ends_when_it_was_read(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    uploaded(app, "beans.md", b"# Beans\n\nThe beans get water.\n")
+    assert "1 file added" in texts(app)
+    assert "1 file added" in texts(app.run())  # as long as somebody stays on the page
+    assert "1 file added" not in texts(run_app_again(app))
+    assert jobs().current is None
+
+
+def run_app_again(app: AppTest) -> AppTest:
+    """Come back to the page after another one."""
+    app.session_state["Visit"].page = "chat"
+    return app.run()
+
+
+def test_a_format_that_is_not_installed_is_named_with_what_installs_it(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("readers.formats.importlib.util.find_spec", lambda _: None)
+    app = run_app(athena, page="documents")
+    app.file_uploader[0].set_value(("pump.pdf", b"%PDF-1.7", "application/pdf")).run()
+    assert "pip install 'athena-docs[files]'" in texts(app).replace("\\", "")
+    assert not [button for button in app.button if button.key == "add-files"]
+
+
+def test_a_web_page_of_this_machine_is_not_fetched_for_others(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    app.text_input(key="web-page").input("http://127.0.0.1:9/admin")
+    next(button for button in app.button if button.label == "Add page").click().run()
+    job = jobs().current
+    assert job is not None
+    assert job.wait(30)
+    assert "ATHENA_FETCH_LOCAL=true" in texts(app.run()).replace("\\", "")
 
 
 def test_a_damaged_member_of_a_zip_is_named_and_the_others_can_be_added(athena: Athena, run_app: Run) -> None:

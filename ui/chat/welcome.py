@@ -70,7 +70,7 @@ def _nothing_indexed() -> None:
             links.link("documents", "Watch", icon=":material/hourglass_top:")
             return
         st.markdown("**Nothing is indexed yet.**")
-        st.text("Add Markdown files on the Documents page, or run: athena ingest FOLDER")
+        st.text("Add files on the Documents page, or run: athena ingest FOLDER")
         links.link("documents", "Add documents", icon=":material/upload_file:")
 
 

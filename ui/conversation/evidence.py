@@ -81,7 +81,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
         "label": f"Source {citation.marker}" if opened.kind == "citation" else "Nearest section",
         "position": at.index + 1,
         "count": len(at.citations),
-        "crumbs": [citation.source, *citation.heading_path],
+        "crumbs": [citation.file, *citation.heading_path],
         "title": citation.source if opened.whole else title,
         "tree": now,
         "status": fate.status,

@@ -19,7 +19,7 @@ BULLET = re.compile(r"^\s*[-*+]\s+")
 
 def breadcrumb(citation: Citation) -> str:
     """Where a citation stands, in one line."""
-    return " › ".join([citation.source, *citation.heading_path])
+    return " › ".join([citation.file, *citation.heading_path])
 
 
 def in_words(citation: Citation) -> str:
@@ -31,7 +31,7 @@ def quote_groups(citations: Sequence[Citation]) -> list[View]:
     """Quotes without units, under the section that they come from, in reading order within it."""
 
     def section(citation: Citation) -> tuple[str, tuple[str, ...]]:
-        return citation.source, citation.heading_path
+        return citation.file, citation.heading_path
 
     order = {key: position for position, key in reversed(list(enumerate(map(section, citations))))}
     ranked = sorted(citations, key=lambda c: (order[section(c)], c.start))

@@ -39,7 +39,7 @@ class QuotedUnit:
     @property
     def section(self) -> tuple[str, tuple[str, ...]]:
         """Where it stands."""
-        return self.citation.source, self.citation.heading_path
+        return self.citation.file, self.citation.heading_path
 
 
 def units_view(answer: Answer) -> View:

@@ -1,22 +1,26 @@
-"""Adding files: choose, check, confirm, index."""
+"""Adding documents: choose files or name a web page, check, confirm, index."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from athena.web_pages import is_address
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile, UploadLimits
-from ui.documents.indexing import is_upload, start_indexing, uploads_folder
+from readers.formats import FORMATS, INSTALL, format_of
+from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
 from ui.shared import process
-from ui.shared.state import kept
+from ui.shared.state import entered, kept
 from ui.shared.words import files, plain
 
-SHOWN = 20
-"""Names, or messages, that are shown of many."""
+TYPES = [suffix.removeprefix(".") for known in FORMATS for suffix in known.suffixes]
+TITLES = [known.title for known in FORMATS]
+WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, or a zip of them"
+ADDRESS = "web-page"
 
 
 @dataclass(slots=True)
@@ -32,38 +36,61 @@ def _limits() -> UploadLimits:
         max_files=settings.max_upload_files,
         max_total_bytes=int(settings.max_upload_mb * uploads.MEGABYTE),
         max_file_bytes=int(settings.max_file_mb * uploads.MEGABYTE),
+        max_converted_bytes=int(settings.max_converted_mb * uploads.MEGABYTE),
+        suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )
 
 
 def add_files(*, busy: bool) -> None:
-    """Draw the field for files, and what adding them would do."""
+    """Draw the fields for files and for a web page, and what adding them would do."""
     empty = not process.athena().store.sections.documents()
     with st.expander("Add files", icon=":material/upload_file:", expanded=empty):
         sent = st.file_uploader(
-            "Markdown files, or a zip of them", type=["md", "markdown", "zip"], accept_multiple_files=True,
+            f"Drop files here: {WHAT}", type=[*TYPES, "zip"], accept_multiple_files=True,
             key=f"uploader-{kept(UploadRound).number}", disabled=busy,
         )  # fmt: skip
-        if not sent:
+        if sent:
+            _add([UploadedFile(file.name, file.getvalue()) for file in sent], busy=busy)
+        _web_page(busy=busy)
+
+
+def _web_page(*, busy: bool) -> None:
+    """Draw the field for an address; the page is fetched once, when somebody asks."""
+    with st.form(f"add-page-{kept(UploadRound).number}", border=False):
+        columns = st.columns([4, 1], vertical_alignment="bottom")
+        columns[0].text_input(
+            "Or a web page", placeholder="https://", key=ADDRESS, disabled=busy,
+            help="It is fetched once and kept. Add it again to fetch it again.",
+        )  # fmt: skip
+        if not columns[1].form_submit_button("Add page", disabled=busy, width="stretch"):
             return
-        uploaded = [UploadedFile(file.name, file.getvalue()) for file in sent]
-        try:
-            found = uploads.inspect(uploaded, uploads_folder(), limits=_limits())
-        except UploadRefused as error:
-            st.error(plain(str(error)))
-            return
-        _confirm(uploaded, found, busy=busy)
+    address = entered(ADDRESS)
+    if not is_address(address):
+        st.error(plain("A web page's address begins with https:// or http:// and a host."))
+        return
+    start_indexing("Fetching a web page", [address])
+    kept(UploadRound).number += 1
+    st.rerun()
+
+
+def _add(uploaded: list[UploadedFile], *, busy: bool) -> None:
+    try:
+        found = uploads.inspect(uploaded, uploads_folder(), limits=_limits())
+    except UploadRefused as error:
+        st.error(plain(str(error)))
+        return
+    _confirm(uploaded, found, busy=busy)
 
 
 def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -> None:
-    if found.ignored:
-        st.text(f"Left out, as they are not Markdown: {', '.join(found.ignored[:SHOWN])}")
+    _say_ignored(found.ignored)
     for refused in found.refused[:SHOWN]:
         st.error(plain(refused))
     if len(found.refused) > SHOWN:
         st.error(f"And {files(len(found.refused) - SHOWN)} more.")
     if not found.paths:
         if not found.refused:
-            st.error("The upload has no Markdown file. Upload .md or .markdown files, or a zip of them.")
+            st.error(plain(f"The upload has no file that can be read. Upload {WHAT}."))
         return
     elsewhere = _indexed_elsewhere(found.paths)
     if elsewhere:
@@ -80,6 +107,16 @@ def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -
     label = f"Add {files(len(found.paths))}"
     if st.button(label, type="primary", disabled=busy or (bool(taken) and not replace), key="add-files"):
         _keep(sent, replace=replace)
+
+
+def _say_ignored(ignored: Iterable[str]) -> None:
+    """Which files are left out: those of no format that is read, and those that an extra would read."""
+    known = {name: format_of(name) for name in ignored}
+    if others := [name for name, kind in known.items() if kind is None]:
+        st.text(f"Left out, as they are no documents: {', '.join(others[:SHOWN])}")
+    if readable := [name for name, kind in known.items() if kind is not None]:
+        left_out = f"Left out: {', '.join(readable[:SHOWN])}."
+        st.warning(plain(f"{left_out} What reads them is not installed here: {INSTALL}"))
 
 
 def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:

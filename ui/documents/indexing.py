@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from athena.assistant import UPLOADS
+from athena.web_pages import WEB
 from ui.shared import process
 from ui.shared.jobs import jobs
+from ui.shared.state import visit
 from ui.shared.words import files, plain
 
 if TYPE_CHECKING:
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
     from ui.shared.jobs import JobState
 
 SESSION_LOG = "streamlit.runtime.scriptrunner_utils.script_run_context"
-UPLOADS = "uploads"  # the folder's name in the data folder
+SHOWN = 20
+"""Converted files, or messages, that are shown of many."""
 STAGES = {
     "renewing": "Embedding everything again, as the index is outdated:",
     "reading": "Reading",
@@ -39,8 +43,14 @@ def is_upload(info: DocumentInfo) -> bool:
     return info.root == str(uploads_folder().resolve())
 
 
-def start_indexing(title: str, folders: Sequence[Path], *, rebuild: bool = False) -> None:
-    """Index folders in the background, unless another job is running."""
+def kept_in(info: DocumentInfo) -> Path | None:
+    """The folder of ours that a document's file is in: that of uploads, or of fetched web pages."""
+    ours = (uploads_folder(), Path(process.athena().settings.data_dir) / WEB)
+    return next((folder for folder in ours if info.root == str(folder.resolve())), None)
+
+
+def start_indexing(title: str, folders: Sequence[Path | str], *, rebuild: bool = False) -> None:
+    """Index folders, or web addresses, in the background, unless another job is running."""
     athena = process.athena()
     started = jobs().start(
         title,
@@ -71,6 +81,9 @@ def progress(busy: bool) -> None:
     if job is None:
         return
     now = job.state()
+    if not now.working and not job.is_news(visit()):
+        jobs().dismiss()
+        return
     with st.container(border=True, key="job"):
         if now.working:
             _working(now)
@@ -101,10 +114,14 @@ def _finished(now: JobState) -> None:
         st.error(plain(str(now.error)))
     if now.report:
         st.text(summary(now.report))
+        for made in now.report.converted[:SHOWN]:
+            st.text(f"{made.source}: converted from {made.summary}")
+        for other in now.report.left_out:
+            st.text(f"Left out: {files(len(other.sources))} of the format {other.format}. {other.fix}")
         for warning in now.report.warnings:
             st.warning(plain(warning))
         for problem in now.report.problems:
-            st.warning(plain(f"{problem.source}: {problem.reason} {problem.fix}"), icon=":material/error:")
+            st.warning(plain(f"{problem.source}: {problem.reason}. {problem.fix}"), icon=":material/error:")
 
 
 def summary(report: IngestReport) -> str:

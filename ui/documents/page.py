@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
+from pipeline.ingesting.run import Converted
+from readers.converting.converted import Conversion, conversion_of
+from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
-from ui.documents.indexing import index_again, is_upload, progress, uploads_folder
+from ui.documents.indexing import index_again, kept_in, progress
 from ui.shared import components, messages, process, style
 from ui.shared.jobs import jobs
 from ui.shared.markdown_tree import markdown_tree
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
-NOTHING_YET = "Nothing is indexed yet. Add Markdown files below, or run: athena ingest FOLDER"
+NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
 
 
 def page() -> None:
@@ -72,10 +76,34 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
     return {
         "source": info.source,
         "title": info.title or info.source,
+        "converted": _converted(info),
         "sections": info.sections,
         "sentences": info.sentences,
         "indexed": local_time(info.indexed_at),
     }
+
+
+def _converted(info: DocumentInfo) -> str:
+    """What a document was converted from and what was lost; empty for Markdown."""
+    if format_of(info.source) is MARKDOWN and kept_in(info) is None:  # web pages are kept as Markdown
+        return ""
+    return _conversion(info.source, info.hash)
+
+
+@lru_cache(maxsize=10_000)
+def _conversion(source: str, _hash: str) -> str:
+    """The same for a file of that hash, whose text is read once."""
+    try:
+        text = process.athena().store.sections.document(source).text
+    except UnknownDocument:
+        return ""
+    made = conversion_of(text)
+    return f"Converted from {converted(source, made).summary}" if made else ""
+
+
+def converted(source: str, made: Conversion) -> Converted:
+    """What a text says of its conversion, as an ingest reports it."""
+    return Converted(source, made.format, made.pages, made.left_out)
 
 
 @st.dialog("Delete this file?")
@@ -87,7 +115,7 @@ def confirm_removal(source: str) -> None:
         st.text("It is not indexed any more.")
         return
     st.text(f"{source} will be removed from the index, and no answer will cite it.")
-    if not is_upload(info):
+    if kept_in(info) is None:
         st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
     if messages.confirmed(no="Keep it", yes="Delete", key="file"):
         _remove(info)
@@ -100,8 +128,8 @@ def _remove(info: DocumentInfo) -> None:
     except AthenaError as error:
         st.toast(plain(str(error)))
         return
-    if is_upload(info):
-        uploads.remove(info.source, uploads_folder())
+    if folder := kept_in(info):
+        uploads.remove(info.source, folder)
 
 
 def _read(source: str) -> None:
@@ -111,4 +139,10 @@ def _read(source: str) -> None:
     except UnknownDocument:
         st.text("It is not indexed any more.")
         return
-    components.document(key="document", data={"tree": markdown_tree(document.text)})
+    tree = markdown_tree(document.text)
+    if made := conversion_of(document.text):
+        tree = [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]
+        st.caption(plain(f"Converted from {converted(source, made).summary}."))
+        if made.address:
+            st.caption(plain(f"Fetched from {made.address}"))
+    components.document(key="document", data={"tree": tree})

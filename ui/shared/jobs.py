@@ -43,6 +43,7 @@ class Job:
         self._progress: dict[str, Progress] = {}
         self._report: IngestReport | None = None
         self._error: AthenaError | None = None
+        self._read_in: object = None  # the visit in which somebody read its result
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
 
     def start(self) -> None:
@@ -65,6 +66,11 @@ class Job:
             self._error = error
         finally:
             self._done.set()
+
+    def is_news(self, visit: object) -> bool:
+        """Whether its result is shown for the first time, or still in the visit of a page that showed it."""
+        self._read_in = self._read_in or visit
+        return self._read_in is visit
 
     def _note(self, progress: Progress) -> None:
         self._progress[progress.stage] = progress

@@ -18,6 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+from readers.pages import PAGE_MARK
+
 Tree = list[Any]  # strings and {"t": tag, "c": Tree, …}
 SpanKind = Literal["mark", "answer", "chip", "unsupported"]  # an answer is a mark, and stronger
 
@@ -77,6 +79,8 @@ def tree_text(tree: Tree) -> str:
     for node in tree:
         if isinstance(node, str):
             parts.append(node)
+        elif node.get("k") == "page":  # no word of the text
+            continue
         elif node["t"] in ("td", "th"):
             parts.append(f"{tree_text(node['c'])} · ")
         elif node["t"] == "tr":
@@ -157,7 +161,14 @@ class _Builder:
             case "text_special":
                 return self.found(token.content, written=token.markup)
             case _:
-                return self.found(token.content)
+                return self._with_pages(token.content)
+
+    def _with_pages(self, content: str) -> Tree:
+        """A text, with the name of each page of a converted document where its mark stands."""
+        tree: Tree = []
+        for number, part in enumerate(PAGE_MARK.split(content)):
+            tree += [{"t": "span", "k": "page", "c": [f"Page {part}"]}] if number % 2 else self.found(part)
+        return tree
 
     def _code(self, token: Token) -> Tree:
         """A code block line by line, as its lines may have been unindented."""

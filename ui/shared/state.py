@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
 import streamlit as st
@@ -27,6 +27,26 @@ def sent(key: str, trigger: str) -> dict[str, Any]:
 def entered(key: str) -> str:
     """The text of a field, for the callback that its widget runs."""
     return str(st.session_state.get(key) or "").strip()
+
+
+@dataclass(slots=True)
+class Visit:
+    """Which page is looked at, with a token for each time that it is come to."""
+
+    page: str = ""
+    token: object = field(default_factory=object)
+
+
+def come_to(page: str) -> None:
+    """Note which page is drawn; a reload is another session, and so another visit."""
+    last = kept(Visit)
+    if last.page != page:
+        last.page, last.token = page, object()
+
+
+def visit() -> object:
+    """What stands for this visit of the page, and no other."""
+    return kept(Visit).token
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from pipeline.answer import Answer, Support
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
 from pipeline.stores.embedded import EmbeddedStore
+from tests.made_files import notebook
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -209,6 +210,35 @@ def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "nowhere': no such file or folder" in result.output
     assert "Traceback" not in result.output
+
+
+def test_other_formats_are_read_where_they_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "fan.ipynb").write_text(notebook(("markdown", "# Fan\n\nIt hums."), ("code", "x"), outputs=1))
+    where = ("--data-dir", str(tmp_path / "data"))
+    result = run("ingest", str(folder), *where)
+    assert result.exit_code == 0
+    assert "Left out: 1 Jupyter file. Name the files, or add --formats md,ipynb" in result.output
+    result = run("ingest", str(folder), "--formats", "md,ipynb", *where)
+    assert "Converted: 'fan.ipynb' from Jupyter; left out: 1 output" in result.output
+    (folder / "fan.ipynb").write_text(notebook(("markdown", "# Fan\n\nIt is silent.")))
+    report = ok("ingest", str(folder), *where)
+    assert report["converted"] == [{"source": "fan.ipynb", "format": "Jupyter", "pages": 0, "left_out": []}]
+    assert report["left_out"] == []
+
+
+def test_a_format_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
+    result = run("ingest", "--formats", "md,doc", "--data-dir", str(tmp_path / "data"))
+    assert result.exit_code == 1
+    assert "ATHENA_FORMATS cannot be 'md,doc': 'doc' is none of md, txt," in result.output
+
+
+def test_a_web_page_of_this_machine_is_refused_and_the_rest_is_indexed(manual: Path, tmp_path: Path) -> None:
+    result = run("ingest", "http://127.0.0.1:9/x", str(manual), "--data-dir", str(tmp_path / "data"))
+    assert result.exit_code == 3
+    assert "2 added" in result.output
+    assert "Not indexed: 'http://127.0.0.1:9/x'" in result.output and "ATHENA_FETCH_LOCAL" in result.output
 
 
 def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: pytest.MonkeyPatch) -> None:

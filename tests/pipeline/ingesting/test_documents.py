@@ -15,6 +15,7 @@ from pipeline.ingesting.documents import (
 )
 from pipeline.stores.base import DocumentInfo
 from readers.errors import ReaderError, SourceCollision, UnreadableFile
+from readers.files import LeftOut
 
 
 def info(source: str, root: str = "/manuals") -> DocumentInfo:
@@ -75,18 +76,21 @@ class Finding:
         self._error = error
         self._raises = raises
 
-    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError]]:
+    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError], list[LeftOut]]:
         if self._raises:
             raise self._error
-        return {}, [self._error]
+        return {}, [self._error], []
 
-    def read(self, path: Path, *, source: str) -> Never:
+    def read(self, path: Path, *, source: str, known: str = "") -> Never:
         pytest.fail("nothing was found")
 
     def cut(self, text: str, *, source: str) -> Never:
         pytest.fail("nothing was read")
 
     def warnings(self, text: str, sections: object) -> Never:
+        pytest.fail("nothing was read")
+
+    def conversion(self, text: str) -> Never:
         pytest.fail("nothing was read")
 
     def document_id(self, source: str) -> str:

@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
     "network share": (lambda: [pack(("\\\\host\\out.md", b"x"))], "absolute path"),
     "link": (lambda: [pack(("link.md", b"/etc/passwd"), external_attr=LINK)], "is a link"),
     "device": (lambda: [pack(("pipe.md", b""), external_attr=0o010644 << 16)], "no plain file"),
-    "too many": (lambda: [pack(*((f"{n}.md", b"x") for n in range(5)))], "more than 4 Markdown files"),
+    "too many": (lambda: [pack(*((f"{n}.md", b"x") for n in range(5)))], "more than 4 files"),
     "too large a file": (lambda: [pack(("a.md", b"x" * 1_001))], "larger than 0.001 MB"),
     "too large together": (
         lambda: [pack(*((f"{n}.md", b"x" * 900) for n in range(3)))],
@@ -84,8 +84,8 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
     "twice": (lambda: [pack(("a.md", b"x"), ("A.MD", b"y"))], "twice"),
     "file and zip": (lambda: [UploadedFile("a.md", b"x"), pack(("a.md", b"y"))], "twice"),
     "file and folder": (lambda: [pack(("a.md", b"x"), ("a.md/b.md", b"y"))], "a file and a folder"),
-    "no Markdown": (lambda: [pack(("a.txt", b"x"))], "no Markdown file"),
-    "nested only": (lambda: [pack(("inner.zip", zipped(("a.md", b"x"))))], "no Markdown file"),
+    "no Markdown": (lambda: [pack(("a.txt", b"x"))], "no file that can be kept"),
+    "nested only": (lambda: [pack(("inner.zip", zipped(("a.md", b"x"))))], "no file that can be kept"),
     "no zip": (lambda: [UploadedFile("pack.zip", b"PK nonsense")], "not a zip that can be read"),
     "long path": (lambda: [pack(("/".join(["d" * 190] * 6) + "/a.md", b"x"))], "too long"),
     "lone surrogate": (
@@ -115,7 +115,7 @@ def test_a_refused_file_is_named_with_the_rule_and_keeps_no_other_back(case: str
     assert "good.md" in accepted.paths
     assert uploaded(folder) == list(accepted.paths)
     assert not (folder.parent / "out.md").exists()
-    if rule != "no Markdown file":
+    if rule != "no file that can be kept":
         assert re.search(rule, "\n".join(accepted.refused))
         "".join(accepted.refused).encode()  # can be sent to a browser
 

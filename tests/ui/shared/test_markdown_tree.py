@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ui.shared.markdown_tree import Span, Tree, markdown_tree
+from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
 
 CORPUS = sorted(Path(__file__).parents[3].joinpath("docs_corpus").rglob("*.md"))
 TAGS = {
@@ -158,3 +158,24 @@ def _prose(text: str) -> list[tuple[int, str]]:
             lines.append((position + line.index(words), words))
         position += len(line)
     return lines
+
+
+def test_where_a_page_of_a_converted_document_begins_its_number_stands() -> None:
+    text = "Press the button until the <!-- page 2 -->\nlamp is green.\n\n<!-- page 3 -->\n\nEnd."
+    cited = "until the <!-- page 2 -->\nlamp"
+    start = text.index(cited)
+    tree = markdown_tree(text, spans=[Span(start, start + len(cited), "mark")])
+    assert [node["c"] for node in found(tree, "span")] == [["Page 2"], ["Page 3"]]
+    assert marked(tree).split() == ["until", "the", "lamp"]
+    assert "<!--" not in text_of(tree)
+    assert tree_text(tree).split() == [
+        "Press",
+        "the",
+        "button",
+        "until",
+        "the",
+        "lamp",
+        "is",
+        "green.",
+        "End.",
+    ]

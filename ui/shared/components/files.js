@@ -41,7 +41,8 @@ function row(file, data, setTriggerValue) {
   const send = (name) => setTriggerValue(name, { source: file.source, at: Date.now() });
   return element("tr", {},
     element("td", {}, element("button", { class: "name", onclick: () => send("open") },
-      element("span", { class: "title" }, file.title), element("span", { class: "source" }, file.source))),
+      element("span", { class: "title" }, file.title), element("span", { class: "source" }, file.source),
+      file.converted ? element("span", { class: "source" }, file.converted) : null)),
     element("td", { class: "number" }, file.sections), element("td", { class: "number" }, file.sentences),
     element("td", { class: "when" }, file.indexed),
     element("td", { class: "act" }, element("button", { class: "tool", title: `Delete ${file.source}`, disabled: data.busy,

@@ -1,0 +1,237 @@
+"""Web pages as files: fetched when somebody asks, converted to Markdown, and named by their address.
+
+What is asked for may come from anybody who reaches a server of ours, and must not lead it to machines that
+only it can reach: the name is looked up here, each of its numbers is checked, and the connection goes to the
+one that was checked. So it is for each redirect.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+from urllib.parse import unquote
+
+import httpx
+
+from readers.converting.files import FileConverter
+from readers.errors import PageRefused
+from readers.files import FileLimits, decoded
+from readers.formats import FORMATS, MARKDOWN, Format, format_of
+
+SECONDS = 30.0
+"""What fetching a page may take, from the first answer to the last byte."""
+SILENCE = 10.0
+"""Seconds without a byte."""
+MOST_REDIRECTS = 5
+MOST_NUMBERS = 3
+"""Of a host, that are tried one after the other."""
+AGENT = "athena-docs"
+TYPES = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/markdown": "md",
+    "text/x-markdown": "md",
+    "text/plain": "txt",
+    "text/x-rst": "rst",
+    "application/pdf": "pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+}
+"""The content types that are taken, and the format that each is."""
+UNTYPED = ("", "application/octet-stream")
+TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+"""Addresses of IPv4 for machines that speak IPv6 alone (RFC 6052)."""
+LONGEST_PART = 80  # characters of a part of a file's name
+
+_BY_NAME = {known.name: known for known in FORMATS}
+_UNUSUAL = re.compile(r"[^\w.+-]+")
+
+
+class PageFetcher:
+    """Fetches pages into a folder, by address; what converts them ends with the `with` block."""
+
+    def __init__(
+        self, folder: Path, *, max_bytes: int, max_characters: int, local: bool, convert_seconds: float
+    ) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._local = local
+        self._converter = FileConverter(FileLimits(max_characters, max_bytes), seconds=convert_seconds)
+        self._client = httpx.Client(trust_env=False, timeout=SILENCE, follow_redirects=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+        self._converter.close()
+
+    def fetch(self, address: str) -> Path:
+        """Fetch a page, and keep it as Markdown in the place of what was fetched from there before.
+
+        Raises:
+            ReaderError: it may not be fetched, cannot be, or is of no format that is read.
+        """
+        url, kind, data = self._fetched(address)
+        path = self._folder / file_name(url)
+        if kind is MARKDOWN:
+            text = decoded(data, source=address)
+        else:
+            text = self._converter.text(data, kind, source=address, address=str(url))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            reason = f"it cannot be kept as '{path}': {error.strerror or error}"
+            raise PageRefused(address, reason=reason, fix="Make room, or name another page.") from error
+        return path
+
+    def _fetched(self, address: str) -> tuple[httpx.URL, Format, bytes]:
+        """The address that answered in the end, the format, and the bytes."""
+        until = time.monotonic() + SECONDS
+        url = _parsed(address, address)
+        for _ in range(MOST_REDIRECTS + 1):
+            numbers = _checked(url, address, local=self._local)
+            try:
+                response = self._asked(url, numbers)
+                try:
+                    if not response.has_redirect_location:
+                        return url, _format(response, url, address), self._body(response, address, until)
+                    url = _redirected(url, response, address)
+                finally:
+                    response.close()
+            except httpx.HTTPError as error:
+                reason = f"it cannot be fetched: {str(error) or type(error).__name__}"
+                raise PageRefused(address, reason=reason, fix="Check the address.") from error
+        raise PageRefused(address, reason="it redirects without end", fix="Check the address.")
+
+    def _asked(self, url: httpx.URL, numbers: Sequence[str]) -> httpx.Response:
+        """The beginning of an answer, from the first of the host's numbers that can be reached."""
+        for number in numbers[:-1]:
+            try:
+                return self._client.send(_request(url, number), stream=True)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue
+        return self._client.send(_request(url, numbers[-1]), stream=True)
+
+    def _body(self, response: httpx.Response, address: str, until: float) -> bytes:
+        """All bytes, as many as are allowed, in the time that is left."""
+        data = bytearray()
+        for piece in response.iter_raw():
+            data += piece
+            if len(data) > self._max_bytes:
+                reason = f"it has more than {self._max_bytes / 1_000_000:g} MB"
+                raise PageRefused(address, reason=reason, fix="Raise ATHENA_MAX_CONVERTED_MB.")
+            if time.monotonic() > until:
+                reason = f"fetching it takes longer than {SECONDS:g} seconds"
+                raise PageRefused(address, reason=reason, fix="Download it, and add the file.")
+        return bytes(data)
+
+
+def file_name(url: httpx.URL) -> str:
+    """A page's name in the index: host and path, and what tells queries apart; always Markdown."""
+    parts = [_UNUSUAL.sub("-", unquote(part)).strip("-.") for part in url.path.split("/")]
+    parts = [part[:LONGEST_PART] for part in parts if part]
+    name = parts.pop() if parts else "index"
+    name = name.removesuffix(".md")
+    if url.query or len(url.path) > LONGEST_PART:
+        name += "-" + hashlib.sha256(url.raw_path).hexdigest()[:8]
+    host = f"{url.host}-{url.port}" if url.port else url.host
+    return PurePosixPath(_UNUSUAL.sub("-", host), *parts[:20], f"{name}.md").as_posix()
+
+
+def _parsed(text: str, address: str) -> httpx.URL:
+    try:
+        url = httpx.URL(text.strip())
+    except httpx.InvalidURL as error:
+        raise PageRefused(address, reason=f"no web address: {error}", fix="Check the address.") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise PageRefused(
+            address, reason="no web address", fix="Begin it with https:// or http:// and a host."
+        )
+    if url.userinfo:
+        raise PageRefused(address, reason="it has a password in it", fix="Download it, and add the file.")
+    return url.copy_with(fragment=None)
+
+
+def _redirected(url: httpx.URL, response: httpx.Response, address: str) -> httpx.URL:
+    """Where a page has moved to; from an encrypted one to an encrypted one only."""
+    try:
+        target = url.join(response.headers["location"])
+    except httpx.InvalidURL as error:
+        raise PageRefused(address, reason="it redirects to no address", fix="Check the address.") from error
+    if url.scheme == "https" and target.scheme != "https":
+        raise PageRefused(address, reason="it redirects to a page without encryption", fix="Name that page.")
+    return _parsed(str(target), address)
+
+
+def _checked(url: httpx.URL, address: str, *, local: bool) -> list[str]:
+    """The numbers that the host's name stands for; raises `PageRefused` where one is of a network of ours."""
+    try:
+        found = socket.getaddrinfo(url.host, url.port or 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        reason = f"no host is called '{url.host[:100]}'"
+        raise PageRefused(address, reason=reason, fix="Check the address.") from error
+    numbers = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))[:MOST_NUMBERS]
+    if not local and not all(map(is_public, numbers)):
+        raise PageRefused(
+            address,
+            reason="it is on this machine or in its network, from which nothing is fetched",
+            fix="Download the page and add the file, or set ATHENA_FETCH_LOCAL=true.",
+        )
+    return numbers
+
+
+def is_public(number: str) -> bool:
+    """Whether an IP address is one of the public internet; one of IPv4 within IPv6 counts as what it is."""
+    address = ipaddress.ip_address(number)
+    if isinstance(address, ipaddress.IPv6Address):
+        if address in TRANSLATED:
+            address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        else:
+            address = address.ipv4_mapped or address.sixtofour or address
+    return address.is_global and not address.is_multicast
+
+
+def _request(url: httpx.URL, number: str) -> httpx.Request:
+    """A request that goes to the number that was checked, in the host's name."""
+    return httpx.Request(
+        "GET",
+        url.copy_with(host=number),
+        headers={
+            "Host": url.netloc.decode("ascii"),
+            "Accept": "text/html, text/markdown, text/plain, application/pdf, */*;q=0.5",
+            "Accept-Encoding": "identity",
+            "User-Agent": AGENT,
+        },
+        extensions={
+            "sni_hostname": url.raw_host.decode("ascii"),
+            "timeout": httpx.Timeout(SILENCE).as_dict(),
+        },
+    )
+
+
+def _format(response: httpx.Response, url: httpx.URL, address: str) -> Format:
+    """What a page is, by its type and then by its name; raises `PageRefused` where it is nothing for us."""
+    if not response.is_success:
+        reason = f"the server answers {response.status_code} {response.reason_phrase}".rstrip()
+        raise PageRefused(address, reason=reason, fix="Check the address.")
+    if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+        reason = "it is sent compressed, which was not asked for"
+        raise PageRefused(address, reason=reason, fix="Download it, and add the file.")
+    sent = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    by_name = format_of(url.path)
+    if by_name and sent in (*UNTYPED, "text/plain"):
+        return by_name
+    if sent not in TYPES:
+        reason = f"it is of the type '{sent[:60]}'" if sent else "it does not say what it is"
+        raise PageRefused(address, reason=reason, fix="Name a page of text, a PDF or a DOCX.")
+    return _BY_NAME[TYPES[sent]]
