@@ -19,7 +19,7 @@ from memory.said import Said
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
 from pipeline.answering.citations import without_markers
-from pipeline.answering.remembering import MemoryReply, Recalled, Recollection
+from pipeline.answering.remembering import MemoryReply, Recalled, Recollection, nothing_left
 from pipeline.errors import AthenaError, TurnChanged, UnknownConversation
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import MemoryChanges
@@ -283,7 +283,11 @@ class RememberingChat:
     def remember(self, turn: FinishedTurn) -> None:
         """Keep of a turn what there is to keep, soon."""
         answer = turn.answer
-        if self.private is None and answer.turn_id:
+        if self.private is not None or not answer.turn_id:
+            return
+        if nothing_left(answer):
+            self.in_hand.leave(answer.turn_id)
+        else:
             self.after.add(partial(self._finish, answer, at=turn.started_at))
 
     def catch_up(self) -> None:
@@ -317,15 +321,15 @@ class RememberingChat:
         try:
             for _ in range(TRIES):
                 try:
-                    return self._remembered(answer.conversation_id, answer.turn_id, at=at)
+                    return self._remembered(answer.turn_id, at=at)
                 except TurnChanged:  # words of it were forgotten while it was read: it is read again
                     continue
         finally:
             self.in_hand.leave(answer.turn_id)
 
-    def _remembered(self, conversation_id: str, turn_id: str, *, at: float) -> None:
+    def _remembered(self, turn_id: str, *, at: float) -> None:
         """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since."""
-        turn = self._stored(conversation_id, turn_id)
+        turn = self._stored(turn_id)
         if turn is None or turn.remembered:
             return
         answer = turn.answer
@@ -347,13 +351,12 @@ class RememberingChat:
 
         self.conversations.change_answer(turn_id, noted)
 
-    def _stored(self, conversation_id: str, turn_id: str) -> Turn | None:
+    def _stored(self, turn_id: str) -> Turn | None:
         """A turn as it is stored now; None where it was deleted."""
         try:
-            turns = self.conversations.get(conversation_id).turns
+            return self.conversations.turn(turn_id)
         except UnknownConversation:
             return None
-        return next((turn for turn in turns if turn.id == turn_id), None)
 
 
 def _named(memory: Memory) -> Recalled:

@@ -23,7 +23,7 @@ from pipeline.answering.context import Budget, Prompt, Source, assemble_prompt, 
 from pipeline.answering.history import NO_HISTORY, History
 from pipeline.answering.prompts import condense_prompt, memory_messages
 from pipeline.answering.quotes import choose_quotes
-from pipeline.answering.remembering import Recollection
+from pipeline.answering.remembering import Recollection, nothing_left
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
@@ -545,7 +545,9 @@ class ChatRecipe:
         if not turn.turn_id:
             self._begin(turn, turn.outcome)
         else:
-            self.parts.conversations.save_turn(self.conversation_id, turn.outcome)
+            self.parts.conversations.save_turn(
+                self.conversation_id, turn.outcome, remembered=nothing_left(turn.outcome)
+            )
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.conversation_id)
         return turn.outcome
 
@@ -567,7 +569,7 @@ class ChatRecipe:
             memory.begin(turn_id)
         try:
             turn.turn_id = self.parts.conversations.save_turn(
-                self.conversation_id, replace(answer, turn_id=turn_id)
+                self.conversation_id, replace(answer, turn_id=turn_id), remembered=nothing_left(answer)
             )
         except BaseException:
             if memory is not None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pipeline.messages import Message
+from pipeline.steps.records import RememberStep
 
 if TYPE_CHECKING:
+    from pipeline.answer import Answer
     from pipeline.answering.turn import FinishedTurn
-    from pipeline.steps.records import RememberStep
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
@@ -94,6 +95,12 @@ class ChatMemory(Protocol):
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
         """What memories say; forgotten ones are left out."""
+
+
+def nothing_left(answer: Answer) -> bool:
+    """Whether nothing is to be remembered of an answer, as its steps say: nobody need look at it again."""
+    planned = [step for step in answer.steps if isinstance(step, RememberStep)]
+    return not answer.recalled and bool(planned) and all(step.status == "skipped" for step in planned)
 
 
 def named(memory_id: str) -> str:

@@ -102,6 +102,9 @@ class Conversations(Protocol):
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
 
+    def turn(self, turn_id: str) -> Turn:
+        """One turn; raises `UnknownConversation`."""
+
     def conversation_of(self, turn_id: str) -> str:
         """The id of the conversation that has a turn; raises `UnknownConversation`."""
 
@@ -117,9 +120,10 @@ class Conversations(Protocol):
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
 
-    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+    def save_turn(self, conversation_id: str, answer: Answer, *, remembered: bool = False) -> str:
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
+        One that is `remembered` need not be looked at for what is to be remembered, now or later.
         Raises `UnknownConversation`, also where it was deleted while the answer was being written.
         """
 

@@ -97,7 +97,13 @@ class PrivateConversations:
             self.get(conversation_id)
             del self._kept[conversation_id]
 
-    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+    def save_turn(
+        self,
+        conversation_id: str,
+        answer: Answer,
+        *,
+        remembered: bool = False,  # noqa: ARG002
+    ) -> str:
         """Keep a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
         now = time.time()
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
@@ -110,6 +116,11 @@ class PrivateConversations:
             info = replace(kept.info, updated_at=now, title=title, turns=len(turns))
             self._kept[conversation_id] = Conversation(info, tuple(turns.values()))
         return answer.turn_id
+
+    def turn(self, turn_id: str) -> Turn:
+        """One turn; raises `UnknownConversation`."""
+        found = self.get(self.conversation_of(turn_id)).turns
+        return next(turn for turn in found if turn.id == turn_id)
 
     def conversation_of(self, turn_id: str) -> str:
         """The id of the conversation that has a turn; raises `UnknownConversation`."""

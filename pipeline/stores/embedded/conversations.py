@@ -173,7 +173,7 @@ class EmbeddedConversations:
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
 
-    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+    def save_turn(self, conversation_id: str, answer: Answer, *, remembered: bool = False) -> str:
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
         now = time.time()
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
@@ -188,9 +188,10 @@ class EmbeddedConversations:
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
                                   remembered)
                 SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now,
-                       0
+                       :remembered
                 FROM turn WHERE conversation_id = :conversation
-                ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer
+                ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer,
+                                               remembered = max(remembered, :remembered)
                 """,
                 {
                     "id": answer.turn_id,
@@ -199,6 +200,7 @@ class EmbeddedConversations:
                     "status": answer.status,
                     "answer": answer_json(answer),
                     "now": now,
+                    "remembered": int(remembered),
                 },
             )
             connection.execute(
@@ -206,6 +208,14 @@ class EmbeddedConversations:
                 (now, row[0] or title_of(answer.question), conversation_id),
             )
         return answer.turn_id
+
+    def turn(self, turn_id: str) -> Turn:
+        """One turn; raises `UnknownConversation`."""
+        with self._pool.borrow() as connection:
+            row = connection.execute(f"{_TURN} WHERE turn.id = ?", (turn_id,)).fetchone()
+        if row is None:
+            raise unknown_turn(turn_id)
+        return _turn(*row)
 
     def conversation_of(self, turn_id: str) -> str:
         """The id of the conversation that has a turn; raises `UnknownConversation`."""

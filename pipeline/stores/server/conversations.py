@@ -149,16 +149,26 @@ class ServerConversations:
         if record is not None and unread:  # somebody may be reading one, to remember it
             self._memories.leave_turns(_user(record), unread, gone=True)
 
-    def save_turn(self, conversation_id: str, answer: Answer) -> str:
+    def save_turn(self, conversation_id: str, answer: Answer, *, remembered: bool = False) -> str:
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
         now = time.time()
         is_new = not answer.turn_id
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         said = said_folded(answer.question, answer.text)
-        written = {"status": answer.status, "answer": answer_json(answer), "said": said}
+        written: Document = {"status": answer.status, "answer": answer_json(answer), "said": said}
+        if remembered:
+            written["remembered"] = True
         if is_new or not self._write_over(answer, written, now):
             self._servers.mongo.atomically(lambda: self._write_new(answer, written, now))
         return answer.turn_id
+
+    def turn(self, turn_id: str) -> Turn:
+        """One turn; raises `UnknownConversation`."""
+        with self._servers.mongo.collection("turns") as turns:
+            found = turns.find_one({"_id": turn_id})
+        if found is None:
+            raise unknown_turn(turn_id)
+        return _turn(found)
 
     def conversation_of(self, turn_id: str) -> str:
         """The id of the conversation that has a turn; raises `UnknownConversation`."""
