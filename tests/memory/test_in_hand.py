@@ -14,7 +14,8 @@ TAKE_AND_WAIT = """
 import sys
 from pathlib import Path
 from memory.in_hand import TurnsInHand
-print(TurnsInHand(Path(sys.argv[1])).take("t1"), flush=True)
+in_hand = TurnsInHand(Path(sys.argv[1]))
+print(in_hand.take("t1"), flush=True)
 sys.stdin.read()
 """
 
