@@ -165,7 +165,8 @@ def decided(
 
 def no_longer_named(index: UserIndex, memory: Memory, *, by: MemoryChanges) -> tuple[str, ...]:
     """The ids of what a memory named alone, and does not any more once it is as in these changes."""
-    kept = {item.id for item in (*by.entities, *by.mentions, *by.relations)}
+    kept = {entity.id for entity in by.entities} | {mention.id for mention in by.mentions}
+    kept |= {relation.id for relation in by.relations}
     kept |= {mention.entity_id for mention in by.mentions}
     kept |= {end for item in by.relations for end in (item.subject_id, item.object_id)}
     return tuple(sorted(named_by(index, [memory]) - kept))
