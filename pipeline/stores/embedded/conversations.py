@@ -240,7 +240,7 @@ def _info(*row: Any) -> ConversationInfo:
     *known, pinned = row
     if [type(value) for value in known] != [str, str, float, float, int, str, str] or pinned not in (0, 1):
         raise Damaged("a row of the table 'conversation' is not as it was written")
-    return ConversationInfo(*known, bool(pinned))
+    return replace(ConversationInfo(*known), pinned=bool(pinned))
 
 
 def _turn(
