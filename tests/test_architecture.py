@@ -23,7 +23,7 @@ SHIPPED = ("athena", "memory", "pipeline", "readers", "mission", "ui", "evals")
 ALLOWED = {
     "app": {"ui"},
     "ui": {"ui", "athena", "memory", "pipeline", "readers", "mission"},
-    "athena.cli": {"athena.cli", "athena", "ui", "memory", "pipeline", "mission", "evals"},
+    "athena.cli": {"athena.cli", "athena", "ui", "memory", "pipeline", "pipeline.markup", "mission", "evals"},
     "athena": {"athena", "memory", "pipeline", "readers", "mission"},
     "evals": {"evals", "athena", "memory", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
