@@ -543,7 +543,7 @@ class ChatRecipe:
             if scope := as_scope(self.parts.options.paths):
                 self.parts.conversations.set_scope(self.conversation_id, scope)
         if not turn.turn_id:
-            self._begin(turn, turn.outcome)
+            self._keep_first(turn, turn.outcome)
         else:
             self.parts.conversations.save_turn(
                 self.conversation_id, turn.outcome, remembered=nothing_left(turn.outcome)
@@ -562,7 +562,7 @@ class ChatRecipe:
             turn.outcome = replace(turn.finished.answer, notices=notices, turn_id="")
             return turn.outcome
 
-    def _begin(self, turn: RunningTurn, answer: Answer) -> None:
+    def _keep_first(self, turn: RunningTurn, answer: Answer) -> None:
         """Store a turn for the first time; from before that on the memory knows that it is in hand."""
         turn_id, memory = str(uuid.uuid4()), self.parts.memory
         if memory is not None:

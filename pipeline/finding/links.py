@@ -111,7 +111,7 @@ def _names_in_rows(
     question: str,
     terms: Sequence[str],
     store: DocumentStore,
-    paths: str | None,
+    paths: Globs | None,
 ) -> Iterator[Name]:
     """The names in the rows that begin with a code of the question, as if the best passage had them."""
     codes = [*dict.fromkeys(CODE.findall(question))]

@@ -288,7 +288,7 @@ def _info(*row: Any) -> ConversationInfo:
     *plain, scope, pinned = row
     if [type(value) for value in plain] != [str, str, float, float, int, str, str] or pinned not in (0, 1):
         raise Damaged("a row of the table 'conversation' is not as it was written")
-    return ConversationInfo(*plain, scope=_scope_from(scope), pinned=bool(pinned))
+    return replace(ConversationInfo(*plain), scope=_scope_from(scope), pinned=bool(pinned))
 
 
 def _scope_from(stored: Any) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pipeline.errors import ErasureIncomplete, StoreError
+from pipeline.errors import ErasureIncomplete, MemoriesChanged, StoreError
 from pipeline.stores.memories import (
     Around,
     Memories,
@@ -21,6 +21,7 @@ from pipeline.stores.memories import (
     MemoryEvent,
     MemoryGraph,
     UserMemories,
+    changed_meanwhile,
     check_user,
 )
 from pipeline.stores.neo4j.graph import Neo4jGraph, Owner
@@ -62,6 +63,10 @@ class MemoriesWithGraph:
         """All users of whom something is remembered, by name."""
         return self._memories.users()
 
+    def users_citing(self, sources: Collection[str]) -> list[str]:
+        """The users of whom a memory comes from one of these documents, by name."""
+        return self._memories.users_citing(sources)
+
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
         return self._memories.version(user)
@@ -90,14 +95,18 @@ class MemoriesWithGraph:
         """What was done, oldest first; of one memory, or of all."""
         return self._memories.events(user, memory_id)
 
-    def forget(self, user: str, changes: MemoryChanges, *, words: Sequence[str] = ()) -> None:
+    def forget(
+        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+    ) -> None:
         """As `apply`, but Neo4j first: killed at any moment, it has nothing that the store has forgotten."""
         check_user(user, changes)
+        if expected not in (None, self._memories.version(user)):
+            raise changed_meanwhile(user)
         self._heal()
         self._withdraw(user, changes)
         try:
-            self._memories.forget(user, changes, words=words)
-        except ErasureIncomplete:
+            self._memories.forget(user, changes, words=words, expected=expected)
+        except (ErasureIncomplete, MemoriesChanged):
             self._catch_up(user)
             raise
         self._catch_up(user)
