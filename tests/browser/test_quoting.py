@@ -45,6 +45,15 @@ def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener) -> 
     expect(app.page.locator(".st-key-conversations button").filter(has_text="LN2").first).to_be_visible()
 
 
+def test_a_link_in_a_quote_asks_for_where_it_leads(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask("The cabin pressure is dropping, what do I do?")
+    app.answered(1).locator(".quote .ask:visible", has_text="P-ATM-01").first.click()
+    followed = app.answered(2)
+    expect(followed.locator(".question")).to_contain_text("P-ATM-01 ln2 tank offline")
+    expect(followed.locator(".quote").first).to_contain_text("LN2")
+
+
 def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
     quoting: str, open_app: Opener
 ) -> None:
