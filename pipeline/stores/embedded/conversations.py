@@ -231,7 +231,7 @@ def _info(*row: Any) -> ConversationInfo:
     *plain, scope = row
     if [type(value) for value in row] != [str, str, float, float, int, str, str, str]:
         raise Damaged("a row of the table 'conversation' is not as it was written")
-    return ConversationInfo(*plain, _scope_from(scope))
+    return replace(ConversationInfo(*plain), scope=_scope_from(scope))
 
 
 def _scope_from(stored: str) -> tuple[str, ...]:
