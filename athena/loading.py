@@ -42,15 +42,18 @@ def with_chosen(settings: Settings, chosen: Mapping[str, Any], *, fix: str = "")
     defaults = {name: Settings.model_fields[name].default for name in changeable(settings)}
     fix = fix or f"Correct or delete it in '{chosen_file(settings.data_dir)}'."
     made = _without_nul(_made(dict(settings) | defaults | free, fix))
-    return Settings.model_construct(_fields_set=set(settings.model_fields_set), **dict(made))
+    return Settings.model_construct(_fields_set=set(set_outside(settings)), **dict(made))
 
 
 def changeable(settings: Settings) -> frozenset[str]:
     """The settings that the page may change: those that neither flags nor environment nor `.env` set."""
-    fixed = set(settings.model_fields_set)
-    if KEY in fixed:
-        fixed.add(KEYS_SERVER)
-    return frozenset(CHANGEABLE) - fixed
+    fixed = set_outside(settings)
+    return frozenset(CHANGEABLE) - fixed - ({KEYS_SERVER} if KEY in fixed else set())
+
+
+def set_outside(settings: Settings) -> frozenset[str]:
+    """What flags, the environment and `.env` set; a line that they leave empty sets nothing."""
+    return frozenset(name for name in settings.model_fields_set if getattr(settings, name) != "")
 
 
 def _made(given: Mapping[str, Any], fix: str) -> Settings:

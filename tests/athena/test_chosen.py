@@ -48,6 +48,15 @@ def test_flags_and_the_environment_and_dotenv_win(monkeypatch: pytest.MonkeyPatc
     assert changeable(settings) == frozenset(CHANGEABLE) - {"hyde", "rerank", "llm"}
 
 
+def test_an_empty_line_of_the_environment_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "")
+    write_chosen(Path(".athena"), {"openai_api_key": "sk-chosen-1"})
+    settings = load_settings()
+    assert settings.openai_api_key == "sk-chosen-1"
+    assert "openai_api_key" in changeable(settings)
+    assert with_chosen(settings, {}).openai_api_key == ""
+
+
 def test_the_data_folder_that_a_flag_names_is_read() -> None:
     write_chosen(Path("elsewhere"), {"quotes": 3})
     assert load_settings().quotes == 5

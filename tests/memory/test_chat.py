@@ -500,9 +500,15 @@ def test_a_turn_is_in_hand_from_before_it_is_stored_until_it_is_remembered(
     in_hand, other = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
     save, tried = EmbeddedConversations.save_turn, []
 
-    def seen(conversations: EmbeddedConversations, conversation_id: str, answer: Answer) -> str:
+    def seen(
+        conversations: EmbeddedConversations,
+        conversation_id: str,
+        answer: Answer,
+        *,
+        remembered: bool = False,
+    ) -> str:
         tried.append(other.take(answer.turn_id))
-        return save(conversations, conversation_id, answer)
+        return save(conversations, conversation_id, answer, remembered=remembered)
 
     monkeypatch.setattr(EmbeddedConversations, "save_turn", seen)
     answer = talk.chat(preset="agent", in_hand=in_hand).answer("I live in Bonn. What feeds the cabin fan?")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from athena.chosen import Chosen
-from athena.loading import KEY, changeable
+from athena.loading import KEY, changeable, set_outside
 from athena.settings import Settings
 from pipeline.redaction import without_password
 from ui.shared.state import kept
@@ -111,7 +111,7 @@ def _origin(item: Field, shown: Shown) -> None:
 
 def origin_of(item: Field, settings: Settings, chosen: Chosen) -> str:
     """Where a setting's value comes from, in words."""
-    if item.name in settings.model_fields_set:
+    if item.name in set_outside(settings):
         return f"Set by `{item.variable}`: it cannot be changed here."
     if item.name not in changeable(settings):
         return f"Belongs to the key that `ATHENA_{KEY.upper()}` sets: it cannot be changed here."
