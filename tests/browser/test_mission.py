@@ -175,3 +175,18 @@ def test_on_a_phone_one_thing_at_a_time(aboard: tuple[str, Path], open_app: Open
     expect(app.page.locator(".strip")).to_be_in_viewport()
     assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
     app.ready()
+
+
+def test_ids_stay_whole_on_a_phone_and_quit_leaves_the_game_saved(
+    aboard: tuple[str, Path], open_app: Opener
+) -> None:
+    app = open_app(aboard[0], path="/mission", width=390, height=844, dark=True)
+    begin(app, "nobody-answers")
+    type_in(app, "alarms")
+    ids = output(app).locator(".short")
+    expect(ids.filter(has_text="P-COM-01")).to_be_visible()
+    assert ids.evaluate_all("nodes => nodes.every((node) => node.getClientRects().length === 1)")
+    command(app).fill("quit")
+    command(app).press("Enter")
+    expect(app.page.locator(".st-key-choose-nobody-answers")).to_contain_text("Continue at 23:15")
+    app.ready()
