@@ -173,7 +173,7 @@ def _mixed(names: Iterable[str]) -> list[str]:
 def _ingested(athena: AthenaSide, folder: Path, data_dir: Path, *, embed: bool) -> Finished:
     if embed:
         return athena.ingest(folder, data_dir)
-    command = [sys.executable, "-m", "bench.attack.unembedded", folder, data_dir]
+    command: list[str | Path] = [sys.executable, "-m", "bench.attack.unembedded", folder, data_dir]
     return run_measured(command, cwd=athena.work, env=athena.environment() | {"PYTHONPATH": str(ROOT)})
 
 
