@@ -34,7 +34,8 @@ class IgnoreRules:
 
     folder: str
     """The folder relative to the root, with a trailing slash; empty for the root."""
-    spec: GitIgnoreSpec
+    specs: tuple[GitIgnoreSpec, ...]
+    """In order: the last that has an opinion decides."""
     above: IgnoreRules | None
 
     def ignore(self, path: str) -> bool:
@@ -44,7 +45,9 @@ class IgnoreRules:
         """
         rules: IgnoreRules | None = self
         while rules is not None:
-            verdict = rules.spec.check_file(path[len(rules.folder) :].translate(_TEXT)).include
+            own = path[len(rules.folder) :].translate(_TEXT)
+            verdicts = (spec.check_file(own).include for spec in reversed(rules.specs))
+            verdict = next((verdict for verdict in verdicts if verdict is not None), None)
             if verdict is not None:
                 return verdict
             rules = rules.above
@@ -66,8 +69,15 @@ def load_rules(
     return IgnoreRules(prefix, _compiled(lines), above), problems
 
 
-def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines([line.translate(_TEXT) for line in lines], backend="re2")
+def _compiled(lines: Sequence[str]) -> tuple[GitIgnoreSpec, ...]:
+    """The patterns of some lines, in several sets where they are too many for RE2's memory."""
+    try:
+        return (GitIgnoreSpec.from_lines([line.translate(_TEXT) for line in lines], backend="re2"),)
+    except re2.error:
+        if len(lines) == 1:
+            raise
+        half = len(lines) // 2
+        return _compiled(lines[:half]) + _compiled(lines[half:])
 
 
 def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:

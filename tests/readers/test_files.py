@@ -140,6 +140,14 @@ def test_no_pattern_backtracks(tmp_path: Path) -> None:
     assert [file.source for file in files] == ["a" * 200 + ".md"]
 
 
+def test_more_patterns_than_fit_into_one_set(tmp_path: Path) -> None:
+    write(tmp_path, "a" * 40 + "b.md", "b.md", "c.md")
+    (tmp_path / ".gitignore").write_text(("*a" * 30 + "b.md\n") * 1500 + "b.md\n")
+    files, problems = find_files([tmp_path], max_bytes=LIMIT)
+    assert [file.source for file in files] == ["c.md"]
+    assert problems == []
+
+
 def test_names_that_are_not_utf8_can_be_left_out(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.md")
     write(tmp_path, "b.md")

@@ -70,12 +70,15 @@ def open_database(path: Path) -> sqlite3.Connection:
                 connection.execute(pragma)
             connection.create_function("checksum", -1, checksum, deterministic=True)
             _migrate(connection, path)
-        except BaseException as error:
+        except sqlite3.OperationalError as error:
             connection.close()
             if not (has_no_room(error, path) and can_be_read_alone(path)):
                 raise
             connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
             _require_newest(connection, path)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 

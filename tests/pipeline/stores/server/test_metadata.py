@@ -6,11 +6,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench.attack.documents import size_of
 from pipeline.stores.base import NewDocument
 from pipeline.stores.server import ServerAddresses, ServerStore
 from pipeline.stores.server.batches import node_objects
@@ -18,7 +21,9 @@ from pipeline.stores.server.records import SHARED, insert_versions
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from tests.contracts.documents import MANIFEST
+from tests.pipeline.stores.server.private import running
 from tests.readers.oracle import count_words
+from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 LONG = "overpressure " * 20
 TEXT = (
@@ -41,6 +46,9 @@ HOSTILE = {
 }
 NODE_BYTES = 4_000
 """Of a node beside its text, without its vector: ids, offsets, and the terms of its headings."""
+
+DISK_BYTES = 6_000
+"""Of a node on the disks of both servers, with its vector, which Weaviate keeps twice."""
 
 
 class Recording:
@@ -140,6 +148,24 @@ class TestOnServers:
                 writing.replace(new)
         assert SHARED == "shared"
         assert_whole(store, new)
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a heading of 100 KB", "nested headings"])
+def test_the_disks_of_both_servers_take_no_more_than_is_promised(name: str, tmp_path: Path) -> None:
+    text = HOSTILE[name]
+    new = document(text)
+    directions = np.random.default_rng(1).standard_normal((len(new.vectors), 384), dtype=np.float32)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    new = replace(new, vectors=dict(zip(new.vectors, directions, strict=True)))
+    servers = running(PrivateMongo(tmp_path / "mongo"), PrivateWeaviate(tmp_path / "weaviate"))
+    with servers as private, closing(ServerStore(private.addresses)) as store:
+        before = size_of(tmp_path)
+        with store.writing(replace(MANIFEST, dimensions=384)) as writing:
+            writing.replace(new)
+    nodes = len(new.sections) + len(new.sentences)
+    assert size_of(tmp_path) - before < 10 * len(text) + DISK_BYTES * nodes
 
 
 def whole(node: Any, _above: object) -> str:
