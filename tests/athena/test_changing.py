@@ -40,7 +40,7 @@ def test_a_change_is_kept_and_used_while_the_index_stays_open(athena: Athena, tm
     assert athena.persona.name == "Athena"
     change(athena, {"quotes": 1, "hyde": "off", "persona": str(tmp_path / "persona.toml")})
     assert (athena.settings.quotes, athena.persona.name, athena.options.hyde) == (1, "Selene", False)
-    assert chat.parts.limits.quotes == 5  # what has begun ends as it began
+    assert chat.parts.limits.quotes == 8  # what has begun ends as it began
     *_, before = chat.run(QUESTION)
     *_, last = athena.chat().run(QUESTION)
     assert len(before.answer.citations) > 1  # type: ignore[union-attr]
@@ -48,7 +48,7 @@ def test_a_change_is_kept_and_used_while_the_index_stays_open(athena: Athena, tm
     assert (athena.store, athena.encoder) == (store, encoder)
     assert load_settings(data_dir=athena.settings.data_dir).quotes == 1
     change(athena, {"quotes": None})
-    assert athena.settings.quotes == 5
+    assert athena.settings.quotes == 8
     assert "quotes" not in read_chosen(athena.settings.data_dir)
 
 
@@ -76,7 +76,7 @@ def test_what_would_be_answered_is_kept_nowhere(athena: Athena) -> None:
     other = drafted(athena.settings, {"quotes": 1})
     answer = athena.try_out(other, QUESTION)
     assert len(answer.citations) == 1
-    assert athena.settings.quotes == 5
+    assert athena.settings.quotes == 8
     assert athena.conversations.list() == []
     assert athena.private_conversations.list() == []
     within = athena.try_out(other, QUESTION, paths="tanks.md")

@@ -59,7 +59,7 @@ def test_an_empty_line_of_the_environment_sets_nothing(monkeypatch: pytest.Monke
 
 def test_the_data_folder_that_a_flag_names_is_read() -> None:
     write_chosen(Path("elsewhere"), {"quotes": 3})
-    assert load_settings().quotes == 5
+    assert load_settings().quotes == 8
     assert load_settings(data_dir=Path("elsewhere")).quotes == 3
 
 
@@ -67,7 +67,7 @@ def test_a_choice_that_is_taken_back_is_the_default_again() -> None:
     settings = with_chosen(Settings(hyde="off"), {"quotes": 3, "persona": "p.toml", "hyde": "on"})
     assert (settings.quotes, settings.persona, settings.hyde) == (3, Path("p.toml"), "off")
     again = with_chosen(settings, {})
-    assert (again.quotes, again.persona, again.hyde) == (5, None, "off")
+    assert (again.quotes, again.persona, again.hyde) == (8, None, "off")
     assert again == Settings(hyde="off")
 
 
