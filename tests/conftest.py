@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from pipeline import redaction
+
 KEPT = (
     "ATHENA_TEST_DATA",
     "ATHENA_TEST_MONGODB_URL",
@@ -78,6 +80,15 @@ def no_network() -> Iterator[None]:
         patch.setattr(socket.socket, "connect_ex", guarded_ex)
         patch.setattr(socket, "getaddrinfo", looked_up)
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_secrets() -> Iterator[None]:
+    """No secrets of other tests: taking hundreds out of every text would take longer than the tests."""
+    known, current = redaction._known, redaction._current
+    redaction._known, redaction._current = set(), redaction.Redactor()
+    yield
+    redaction._known, redaction._current = known, current
 
 
 @pytest.fixture

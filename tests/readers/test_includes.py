@@ -173,10 +173,10 @@ def test_a_file_is_included_once_and_as_often_again_as_is_little(book: Path) -> 
     listing = book / "listings" / "long.txt"
     listing.write_text("word\n" * 12_000, encoding="utf-8")
     directive = "{{#include ../listings/long.txt}}\n"
-    text = read(book, directive * 1_000, max_bytes=10**7).text
+    text = read(book, directive * 100, max_bytes=10**7).text
     assert text.count("word") == 2 * 12_000  # 60,000 characters, of which there may be 100,000 again
-    assert text.count(directive) == 998
-    pieces = "".join(f"{{{{#include ../listings/long.txt:{line}:12000}}}}\n" for line in range(1, 500))
+    assert text.count(directive) == 98
+    pieces = "".join(f"{{{{#include ../listings/long.txt:{line}:12000}}}}\n" for line in range(1, 60))
     assert len(read(book, pieces, max_bytes=10**7).text) < 2 * 12_000 * 5 + 2 * len(pieces)
 
 

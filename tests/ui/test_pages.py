@@ -446,9 +446,11 @@ def test_an_answer_that_cannot_be_stored_is_shown(
         itertools.count(1),
         athena.conversations.save_turn,
     )
-    monkeypatch.setattr(
-        athena.conversations, "save_turn", lambda *given: (_full if next(calls) >= fails_at else save)(*given)
-    )
+
+    def saved(*given: Any, **named: Any) -> str:
+        return (_full if next(calls) >= fails_at else save)(*given, **named)
+
+    monkeypatch.setattr(athena.conversations, "save_turn", saved)
     engine = athena.chat(conversation_id=conversation)
     if fails_at > 1:
         answer = engine._answer

@@ -12,7 +12,8 @@ from pipeline.steps.openinference import LIMIT, bounded, bounded_json
 
 TEXTS = st.text(max_size=5) | st.sampled_from(["é" * 3_000, "x" * 25_000])
 ITEMS = TEXTS | st.integers() | st.lists(TEXTS, max_size=3) | st.dictionaries(st.text(max_size=5), TEXTS)
-VALUES = st.dictionaries(st.text(max_size=5), ITEMS | st.lists(ITEMS, max_size=3).map(lambda few: few * 70))
+SHORT = st.text(max_size=5) | st.sampled_from(["é" * 300]) | st.lists(st.text(max_size=5), max_size=3)
+VALUES = st.dictionaries(st.text(max_size=5), ITEMS | st.lists(SHORT, max_size=3).map(lambda few: few * 70))
 
 
 @settings(deadline=None)

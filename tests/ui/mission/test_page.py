@@ -142,6 +142,7 @@ for line in st.session_state.lines:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [*all_levels()])
 def test_every_level_is_played_through(athena: Athena, run_app: RunApp, level: str) -> None:
     app = run_app(athena, page="mission", level=level)

@@ -48,15 +48,15 @@ def test_what_is_set_from_outside_cannot_be_changed(open_to_change: Athena, run_
     assert control(app, "text_input", "ollama_url").disabled
     assert "Set by `ATHENA_OLLAMA_URL`: it cannot be changed here." in words(app)
     assert not control(app, "number_input", "quotes").disabled
-    assert "Default: `5`." in words(app)
+    assert "Default: `8`." in words(app)
 
 
 def test_a_value_is_saved_used_and_reset(open_to_change: Athena, run_app: Run) -> None:
     app = run_app(open_to_change, page="settings")
     assert app.button(key="save").disabled
     control(app, "number_input", "quotes").set_value(3).run()
-    assert "Not saved yet: Quotes (5 → 3)" in words(app)
-    assert open_to_change.settings.quotes == 5
+    assert "Not saved yet: Quotes (8 → 3)" in words(app)
+    assert open_to_change.settings.quotes == 8
     app.button(key="save").click().run()
     assert open_to_change.settings.quotes == 3
     assert read_chosen(open_to_change.settings.data_dir) == {"quotes": 3}
@@ -64,10 +64,10 @@ def test_a_value_is_saved_used_and_reset(open_to_change: Athena, run_app: Run) -
     other = run_app(open_to_change, page="settings")  # another tab
     assert control(other, "number_input", "quotes").value == 3
     app.button(key="reset-quotes").click().run()
-    assert open_to_change.settings.quotes == 5
-    assert control(app, "number_input", "quotes").value == 5
+    assert open_to_change.settings.quotes == 8
+    assert control(app, "number_input", "quotes").value == 8
     other.run()
-    assert control(other, "number_input", "quotes").value == 5
+    assert control(other, "number_input", "quotes").value == 8
 
 
 def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> None:
@@ -122,7 +122,7 @@ def test_the_last_question_is_asked_again_before_anything_is_saved(
     before, after = component_data(app, "turn")
     assert len(before["citations"]) > len(after["citations"]) == 1
     assert not after["notices"]
-    assert open_to_change.settings.quotes == 5
+    assert open_to_change.settings.quotes == 8
     assert len(open_to_change.conversations.list()) == 1
     control(app, "number_input", "quotes").set_value(2).run()
     assert not component_data(app, "turn")  # of other values nothing is known yet

@@ -90,6 +90,7 @@ def test_no_file_has_a_byte_of_it_while_others_have_the_folder_open(folder: Path
         assert [found.source for found in store.sections.documents()] == ["fan.md"]
 
 
+@pytest.mark.slow
 def test_copies_that_sqlite_left_in_gaps_of_pages_go_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
