@@ -1,6 +1,8 @@
 .PHONY: help setup run quick rest test test-servers check format attack lock images bench bench-server bench-memory pictures clean
 .DEFAULT_GOAL := help
 
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
+
 python := .venv/bin/python
 paths := app.py athena memory pipeline readers mission ui evals bench tests scripts
 
