@@ -12,7 +12,7 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pipeline.errors import ErasureIncomplete, MemoriesChanged, StoreError
+from pipeline.errors import ErasureIncomplete, MemoriesChanged, StoreError, StoreUnavailable
 from pipeline.stores.memories import (
     Around,
     Memories,
@@ -72,9 +72,12 @@ class MemoriesWithGraph:
         return self._memories.version(user)
 
     def load(self, user: str) -> UserMemories:
-        """All rows of a user, history included, as of one moment; Neo4j has the same ones."""
-        self._heal()
-        self._bring_up(user)
+        """All rows of a user, history included, as of one moment: the store's, whether Neo4j answers or not."""
+        try:
+            self._heal()
+            self._bring_up(user)
+        except StoreUnavailable as error:
+            logger.warning("the graph is behind until its next use: %s", error)
         return self._memories.load(user)
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:

@@ -56,14 +56,14 @@ def test_one_that_is_down_is_named_with_its_setting_and_nothing_changes(down: Ru
     assert "ATHENA_NEO4J_URL" in said and PASSWORD not in said
 
 
-def test_a_question_is_answered_without_it(down: Run) -> None:
+def test_a_question_is_answered_without_it(down: Run, caplog: pytest.LogCaptureFixture) -> None:
     ingested(down)
     begun = time.monotonic()
     answer = json.loads(down("ask", "What feeds the cabin fan?", "--json"))
     assert time.monotonic() - begun < 20
     assert "C-105" in answer["answer"]
-    assert any("Neo4j at" in notice for notice in answer["notices"])
-    assert PASSWORD not in json.dumps(answer)
+    assert "ATHENA_NEO4J_URL" in caplog.text
+    assert PASSWORD not in json.dumps(answer) + caplog.text
 
 
 def test_doctor_says_what_to_do(down: Run) -> None:
