@@ -72,7 +72,7 @@ class MemoriesWithGraph:
         return self._memories.version(user)
 
     def load(self, user: str) -> UserMemories:
-        """All rows of a user, history included, as of one moment: the store's, whether Neo4j answers or not."""
+        """All rows of a user, history included, as of one moment: the store's, also while Neo4j is down."""
         try:
             self._heal()
             self._bring_up(user)
