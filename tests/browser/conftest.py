@@ -47,10 +47,11 @@ MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's journeys share a browser and its servers, so one worker has them all."""
     for item in items:
-        if Path(str(item.fspath)).parent == Path(__file__).parent:
+        if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def chromium(kind: BrowserType) -> str:

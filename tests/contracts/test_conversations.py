@@ -15,7 +15,7 @@ from pipeline.errors import UnknownConversation
 from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
-from pipeline.stores.embedded.conversations import _INSERT, EmbeddedConversations
+from pipeline.stores.embedded.conversations import _INSERT, EmbeddedConversations, _row_of
 from pipeline.stores.embedded.database import transaction
 from pipeline.stores.private import PrivateConversations
 from tests.contracts.conftest import BACKENDS
@@ -51,8 +51,7 @@ def fill(conversations: Conversations, infos: list[ConversationInfo]) -> None:
     """Write many empty conversations, in one go where each would take its time."""
     if isinstance(conversations, EmbeddedConversations):
         with conversations._pool.borrow() as connection, transaction(connection):
-            known = [(i.id, i.title, i.created_at, i.updated_at, i.user, i.assistant, 0) for i in infos]
-            connection.executemany(_INSERT, known)
+            connection.executemany(_INSERT, map(_row_of, infos))
     elif isinstance(conversations, PrivateConversations):
         for info in infos:
             conversations.restore(Conversation(info, ()))

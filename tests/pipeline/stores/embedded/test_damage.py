@@ -386,6 +386,8 @@ def test_memories_from_before_checksums_get_them(tmp_path: Path) -> None:
         )
         before = memories.load("ann")
     drop_checksums_of_memories(tmp_path)
+    for statement in (*WITHOUT_PINS_AND_WORDS, "ALTER TABLE conversation DROP COLUMN scope"):
+        sql(tmp_path, statement)
     sql(tmp_path, f"PRAGMA user_version = {MIGRATIONS.index(MEMORY_CHECKSUM_COLUMNS)}")
     with closing(EmbeddedMemories(path)) as memories:
         assert memories.load("ann") == before
