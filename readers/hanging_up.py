@@ -21,7 +21,7 @@ class HangUp:
     """Watches the connections of the `with` block from a thread of its own, which also calls `should_stop`.
 
     httpx limits each silence only, and a server that drips its headers, or says "100 Continue" for ever, is
-    never silent. Closing a client does not wake a thread that waits for a byte; shutting its socket down does.
+    never silent. Closing a client wakes no thread that waits for a byte; shutting its socket down does.
     """
 
     def __init__(self, address: str, *, seconds: float, should_stop: Callable[[], bool]) -> None:

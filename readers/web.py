@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
-from urllib.parse import unquote
+from urllib.parse import quote
 
 import httpx
 
@@ -47,10 +47,12 @@ TYPES = {
 UNTYPED = ("", "application/octet-stream")
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 """Addresses of IPv4 for machines that speak IPv6 alone (RFC 6052)."""
-LONGEST_PART = 80  # characters of a part of a file's name
+LONGEST_PART = 60  # characters of a part of a file's name, which has 255 bytes
+MOST_FOLDERS = 20
 
 _BY_NAME = {known.name: known for known in FORMATS}
 _UNUSUAL = re.compile(r"[^\w.+-]+")
+_PAGE = re.compile(r"\.md$")
 
 
 class PageFetcher:
@@ -158,15 +160,19 @@ class PageFetcher:
 
 
 def file_name(url: httpx.URL) -> str:
-    """A page's name in the index: host and path, and what tells queries apart; always Markdown."""
-    parts = [_UNUSUAL.sub("-", unquote(part)).strip("-.") for part in url.path.split("/")]
-    parts = [part[:LONGEST_PART] for part in parts if part]
-    name = parts.pop() if parts else "index"
-    name = name.removesuffix(".md")
-    if url.query or len(url.path) > LONGEST_PART:
-        name += "-" + hashlib.sha256(url.raw_path).hexdigest()[:8]
+    """A page's name in the index: its host and path; a hash follows where another page's would be the same.
+
+    Always Markdown, never hidden, and no folder has the name of a page.
+    """
+    *parts, last = (_UNUSUAL.sub("-", part).strip("-.")[:LONGEST_PART] for part in url.path.split("/")[1:])
+    folders = [_PAGE.sub("-md", part) for part in parts if part][:MOST_FOLDERS]
     host = f"{url.host}-{url.port}" if url.port else url.host
-    return PurePosixPath(_UNUSUAL.sub("-", host), *parts[:20], f"{name}.md").as_posix()
+    name = last or "index"
+    path = "/".join(["", *folders, last])
+    is_exact = quote(path, safe="/+").encode() == url.raw_path and last != "index" and ":" not in host
+    if not is_exact:
+        name += "-" + hashlib.sha256(url.netloc + url.raw_path).hexdigest()[:8]
+    return PurePosixPath(_UNUSUAL.sub("-", host), *folders, f"{name}.md").as_posix()
 
 
 def _parsed(text: str, address: str) -> httpx.URL:
