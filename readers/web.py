@@ -47,6 +47,9 @@ TYPES = {
 UNTYPED = ("", "application/octet-stream")
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 """Addresses of IPv4 for machines that speak IPv6 alone (RFC 6052)."""
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that the public internet has of IPv6 (RFC 4291). Some versions of Python call ::/96, 64:ff9b:1::/48 and
+fec0::/10 global, too: they may lead into networks of ours."""
 LONGEST_PART = 60  # characters of a part of a file's name, which has 255 bytes
 MOST_FOLDERS = 20
 
@@ -225,6 +228,8 @@ def is_public(number: str) -> bool:
             address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         else:
             address = address.ipv4_mapped or address.sixtofour or address
+    if address.version == 6 and address not in GLOBAL_UNICAST:
+        return False
     return address.is_global and not address.is_multicast
 
 
