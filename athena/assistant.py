@@ -129,11 +129,14 @@ class Athena:
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> IngestReport:
-        """Bring the index up to date with the documents at and below `paths`, web addresses among them."""
+        """Bring the index up to date with the documents at and below `paths`, web addresses among them.
+
+        `should_stop` is asked by more than one thread.
+        """
         from athena.web_pages import fetch_pages
         from pipeline.ingest import ingest
 
-        paths, refused = fetch_pages(paths, self.settings)
+        paths, refused = fetch_pages(paths, self.settings, should_stop=should_stop)
         with closing(self.reader) as reader:
             report = ingest(
                 paths,

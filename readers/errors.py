@@ -9,6 +9,7 @@ ReaderError                 the root: carries the source, the reason and what to
 ├── EmptyFile               nothing but whitespace
 ├── Unconvertible           of another format than Markdown, and not to be converted
 ├── PageRefused             a web page that cannot be fetched, or may not
+├── FetchStopped            a web page that somebody does not wait for any longer
 └── SourceCollision         two files that would have the same name in the index
 """
 
@@ -59,6 +60,10 @@ class Unconvertible(ReaderError):
 
 class PageRefused(ReaderError):
     """The web page cannot be fetched, or may not be."""
+
+
+class FetchStopped(ReaderError):
+    """Somebody asked to stop while the web page was fetched."""
 
 
 class SourceCollision(ReaderError):

@@ -65,6 +65,8 @@ class LeftOut:
     source: str
     format: str
     fix: str
+    mentioned: bool
+    """Whether that is worth a word; it is not where most files of the format are no documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[Fou
 def find_documents(
     paths: Iterable[Path | str], *, limits: FileLimits, formats: frozenset[str] = MARKDOWN_ONLY
 ) -> FoundFiles:
-    """The same for files of these formats, with the files of others that are worth a word.
+    """The same for files of these formats, with the files of others that could be read.
 
     Files that are named, and not in a named folder, may be of any format.
     """
@@ -322,8 +324,9 @@ class _Search:
             return False
         if known.name in self._formats and known.installed:
             return True
-        if known.mentioned or known.name in self._formats:
-            self.left_out.append(LeftOut(path, source, known.title, how_to_read(known, chosen=self._formats)))
+        mentioned = known.mentioned or known.name in self._formats
+        fix = how_to_read(known, chosen=self._formats)
+        self.left_out.append(LeftOut(path, source, known.title, fix, mentioned))
         return False
 
     def _add_file(self, path: Path, *, real: str, source: str) -> None:

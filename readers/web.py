@@ -11,12 +11,11 @@ import hashlib
 import ipaddress
 import re
 import socket
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
-from urllib.parse import unquote
+from urllib.parse import quote
 
 import httpx
 
@@ -24,9 +23,10 @@ from readers.converting.files import FileConverter
 from readers.errors import PageRefused
 from readers.files import FileLimits, decoded
 from readers.formats import FORMATS, MARKDOWN, Format, format_of
+from readers.hanging_up import HangUp
 
 SECONDS = 30.0
-"""What fetching a page may take, from the first answer to the last byte."""
+"""What fetching a page may take, from the first connection to the last byte."""
 SILENCE = 10.0
 """Seconds without a byte."""
 MOST_REDIRECTS = 5
@@ -47,23 +47,47 @@ TYPES = {
 UNTYPED = ("", "application/octet-stream")
 TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 """Addresses of IPv4 for machines that speak IPv6 alone (RFC 6052)."""
-LONGEST_PART = 80  # characters of a part of a file's name
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that the public internet has of IPv6 (RFC 4291). Some versions of Python call ::/96, 64:ff9b:1::/48 and
+fec0::/10 global, too: they may lead into networks of ours."""
+LONGEST_PART = 60  # characters of a part of a file's name, which has 255 bytes
+MOST_FOLDERS = 20
 
 _BY_NAME = {known.name: known for known in FORMATS}
 _UNUSUAL = re.compile(r"[^\w.+-]+")
+_PAGE = re.compile(r"\.md$")
 
 
 class PageFetcher:
-    """Fetches pages into a folder, by address; what converts them ends with the `with` block."""
+    """Fetches pages into a folder, by address; what converts them ends with the `with` block.
+
+    `should_stop` is asked again and again while a page comes, from another thread.
+    """
 
     def __init__(
-        self, folder: Path, *, max_bytes: int, max_characters: int, local: bool, convert_seconds: float
+        self,
+        folder: Path,
+        *,
+        max_bytes: int,
+        max_characters: int,
+        local: bool,
+        convert_seconds: float,
+        seconds: float = SECONDS,
+        should_stop: Callable[[], bool] | None = None,
     ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
         self._local = local
         self._converter = FileConverter(FileLimits(max_characters, max_bytes), seconds=convert_seconds)
-        self._client = httpx.Client(trust_env=False, timeout=SILENCE, follow_redirects=False)
+        self._seconds = seconds
+        self._should_stop = should_stop or (lambda: False)
+        # Each request opens a connection: hanging up knows those alone, and a certificate is checked then.
+        self._client = httpx.Client(
+            trust_env=False,
+            timeout=SILENCE,
+            follow_redirects=False,
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -78,9 +102,11 @@ class PageFetcher:
         """Fetch a page, and keep it as Markdown in the place of what was fetched from there before.
 
         Raises:
+            FetchStopped: somebody asked to stop.
             ReaderError: it may not be fetched, cannot be, or is of no format that is read.
         """
-        url, kind, data = self._fetched(address)
+        with HangUp(address, seconds=self._seconds, should_stop=self._should_stop) as hang_up:
+            url, kind, data = self._fetched(address, hang_up)
         path = self._folder / file_name(url)
         if kind is MARKDOWN:
             text = decoded(data, source=address)
@@ -94,35 +120,37 @@ class PageFetcher:
             raise PageRefused(address, reason=reason, fix="Make room, or name another page.") from error
         return path
 
-    def _fetched(self, address: str) -> tuple[httpx.URL, Format, bytes]:
+    def _fetched(self, address: str, hang_up: HangUp) -> tuple[httpx.URL, Format, bytes]:
         """The address that answered in the end, the format, and the bytes."""
-        until = time.monotonic() + SECONDS
         url = _parsed(address, address)
         for _ in range(MOST_REDIRECTS + 1):
             numbers = _checked(url, address, local=self._local)
             try:
-                response = self._asked(url, numbers)
+                response = self._asked(url, numbers, hang_up)
                 try:
                     if not response.has_redirect_location:
-                        return url, _format(response, url, address), self._body(response, address, until)
+                        return url, _format(response, url, address), self._body(response, address, hang_up)
                     url = _redirected(url, response, address)
                 finally:
                     response.close()
             except httpx.HTTPError as error:
+                hang_up.check()
                 reason = f"it cannot be fetched: {str(error) or type(error).__name__}"
                 raise PageRefused(address, reason=reason, fix="Check the address.") from error
         raise PageRefused(address, reason="it redirects without end", fix="Check the address.")
 
-    def _asked(self, url: httpx.URL, numbers: Sequence[str]) -> httpx.Response:
+    def _asked(self, url: httpx.URL, numbers: Sequence[str], hang_up: HangUp) -> httpx.Response:
         """The beginning of an answer, from the first of the host's numbers that can be reached."""
         for number in numbers[:-1]:
+            hang_up.check()
             try:
-                return self._client.send(_request(url, number), stream=True)
+                return self._client.send(_request(url, number, hang_up), stream=True)
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue
-        return self._client.send(_request(url, numbers[-1]), stream=True)
+        hang_up.check()
+        return self._client.send(_request(url, numbers[-1], hang_up), stream=True)
 
-    def _body(self, response: httpx.Response, address: str, until: float) -> bytes:
+    def _body(self, response: httpx.Response, address: str, hang_up: HangUp) -> bytes:
         """All bytes, as many as are allowed, in the time that is left."""
         data = bytearray()
         for piece in response.iter_raw():
@@ -130,22 +158,24 @@ class PageFetcher:
             if len(data) > self._max_bytes:
                 reason = f"it has more than {self._max_bytes / 1_000_000:g} MB"
                 raise PageRefused(address, reason=reason, fix="Raise ATHENA_MAX_CONVERTED_MB.")
-            if time.monotonic() > until:
-                reason = f"fetching it takes longer than {SECONDS:g} seconds"
-                raise PageRefused(address, reason=reason, fix="Download it, and add the file.")
+        hang_up.check()
         return bytes(data)
 
 
 def file_name(url: httpx.URL) -> str:
-    """A page's name in the index: host and path, and what tells queries apart; always Markdown."""
-    parts = [_UNUSUAL.sub("-", unquote(part)).strip("-.") for part in url.path.split("/")]
-    parts = [part[:LONGEST_PART] for part in parts if part]
-    name = parts.pop() if parts else "index"
-    name = name.removesuffix(".md")
-    if url.query or len(url.path) > LONGEST_PART:
-        name += "-" + hashlib.sha256(url.raw_path).hexdigest()[:8]
+    """A page's name in the index: its host and path; a hash follows where another page's would be the same.
+
+    Always Markdown, never hidden, and no folder has the name of a page.
+    """
+    *parts, last = (_UNUSUAL.sub("-", part).strip("-.")[:LONGEST_PART] for part in url.path.split("/")[1:])
+    folders = [_PAGE.sub("-md", part) for part in parts if part][:MOST_FOLDERS]
     host = f"{url.host}-{url.port}" if url.port else url.host
-    return PurePosixPath(_UNUSUAL.sub("-", host), *parts[:20], f"{name}.md").as_posix()
+    name = last or "index"
+    path = "/".join(["", *folders, last])
+    is_exact = quote(path, safe="/+").encode() == url.raw_path and last != "index" and ":" not in host
+    if not is_exact:
+        name += "-" + hashlib.sha256(url.netloc + url.raw_path).hexdigest()[:8]
+    return PurePosixPath(_UNUSUAL.sub("-", host), *folders, f"{name}.md").as_posix()
 
 
 def _parsed(text: str, address: str) -> httpx.URL:
@@ -198,10 +228,12 @@ def is_public(number: str) -> bool:
             address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         else:
             address = address.ipv4_mapped or address.sixtofour or address
+    if address.version == 6 and address not in GLOBAL_UNICAST:
+        return False
     return address.is_global and not address.is_multicast
 
 
-def _request(url: httpx.URL, number: str) -> httpx.Request:
+def _request(url: httpx.URL, number: str, hang_up: HangUp) -> httpx.Request:
     """A request that goes to the number that was checked, in the host's name."""
     return httpx.Request(
         "GET",
@@ -215,6 +247,7 @@ def _request(url: httpx.URL, number: str) -> httpx.Request:
         extensions={
             "sni_hostname": url.raw_host.decode("ascii"),
             "timeout": httpx.Timeout(SILENCE).as_dict(),
+            "trace": hang_up.note,
         },
     )
 

@@ -45,6 +45,10 @@ class OtherFile(Protocol):
     def fix(self) -> str:
         """What to do so that it is read."""
 
+    @property
+    def mentioned(self) -> bool:
+        """Whether a report names it."""
+
 
 class Conversion(Protocol):
     """What a text was made from."""
@@ -122,6 +126,7 @@ class LeftOut:
     candidate: Candidate
     format: str
     fix: str
+    mentioned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,7 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
                 seen.add(real)
                 candidates.append(Candidate(source, own_root, file))
         left_out += (
-            LeftOut(Candidate(other.source, own_root, other.path), other.format, other.fix)
+            LeftOut(Candidate(other.source, own_root, other.path), other.format, other.fix, other.mentioned)
             for other in others
         )
     unread = tuple(other for other in left_out if os.path.realpath(str(other.candidate.path)) not in seen)

@@ -136,7 +136,7 @@ class IngestRun:
     def wanted(self, found: Found, gone: Collection[str]) -> list[Candidate]:
         """What should be in the index; for a rebuild also what was not found this time and is not gone."""
         self._problems += found.problems
-        self._left_out = found.left_out
+        self._left_out = tuple(other for other in found.left_out if other.mentioned)
         wanted = list(found.candidates)
         if self._rebuild:
             present = {candidate.source for candidate in wanted} | set(gone)

@@ -50,3 +50,13 @@ def test_a_page_that_fails_is_named_and_keeps_nothing_back(
     assert [(problem.source, problem.reason) for problem in report.problems] == [
         (f"{site.address}/missing", "the server answers 404 Not Found")
     ]
+
+
+def test_cancelling_ends_the_fetching(athena: Athena, site: Site) -> None:
+    for name in "abc":
+        site.pages[f"/{name}"] = markdown(f"# {name}\n\nText.\n")
+    pages = [f"{site.address}/{name}" for name in "abc"]
+    report = athena.ingest(pages, should_stop=lambda: len(site.asked) > 0)
+    assert report.stopped
+    assert (report.added, report.problems) == ((), ())
+    assert len(site.asked) == 1

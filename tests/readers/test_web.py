@@ -109,7 +109,7 @@ def test_html_is_converted_and_its_links_lead_where_they_led(fetcher: PageFetche
     site.pages["/docs/"] = (200, {"Content-Type": "text/html"}, page)
     site.pages["/old"] = (301, {"Location": "/docs/"}, b"")
     path = fetcher.fetch(f"{site.address}/old")
-    assert path.name == "docs.md"
+    assert path.parts[-2:] == ("docs", "index.md")
     assert f"[the parts]({site.address}/docs/parts)" in path.read_text(encoding="utf-8")
 
 
@@ -167,8 +167,24 @@ def test_this_machine_and_its_network_are_asked_only_where_that_is_set(
         ("100.64.0.1", False),
         ("224.0.0.1", False),
         ("::ffff:127.0.0.1", False),
+        ("::ffff:10.1.2.3", False),
+        ("::ffff:8.8.8.8", True),
         ("64:ff9b::7f00:1", False),
+        ("64:ff9b::10.1.2.3", False),
+        ("64:ff9b::8.8.8.8", True),
+        ("64:ff9b:1::10.1.2.3", False),  # translated by a network of ours, to wherever that likes
+        ("64:ff9b:1:ffff::1", False),
+        ("::10.1.2.3", False),
+        ("::8.8.8.8", False),
+        ("::ffff:0:10.1.2.3", False),
+        ("::", False),
+        ("::1", False),
+        ("fec0::1", False),
+        ("feff::1", False),
+        ("ff0e::1", False),
         ("2002:7f00:1::", False),
+        ("2002:808:808::", True),
+        ("2001:0:a01:203::", False),
         ("fe80::1", False),
         ("fd00::1", False),
         ("2606:4700::1111", True),
@@ -231,15 +247,51 @@ def test_the_certificate_is_that_of_the_name_and_not_of_the_number(site: Site, t
     ("address", "name"),
     [
         ("https://example.org", "example.org/index.md"),
-        ("https://example.org/a/b/", "example.org/a/b.md"),
-        ("https://example.org/a.md", "example.org/a.md"),
+        ("https://example.org/a/b", "example.org/a/b.md"),
+        ("https://example.org/a/b/", "example.org/a/b/index.md"),
+        ("https://example.org/a.md", "example.org/a.md.md"),
+        ("https://example.org/caf%C3%A9+bar_2", "example.org/café+bar_2.md"),
         ("https://example.org:8443/x.pdf", "example.org-8443/x.pdf.md"),
         ("https://example.org/../../etc/passwd", "example.org/etc/passwd.md"),
-        ("https://example.org/%2e%2e/%2Fx", "example.org/x.md"),
+        ("https://example.org/%2e%2e/%2Fx", "example.org/x-d813400c.md"),
+        ("https://example.org/%2e%2e%5c..", "example.org/index-97906864.md"),
+        ("https://example.org/.git/config", "example.org/git/config-bdbe8ca9.md"),
     ],
 )
 def test_names_stay_in_the_folder(address: str, name: str) -> None:
     assert file_name(httpx.URL(address)) == name
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("/wiki/C", "/wiki/C*", "/wiki/C-", "/wiki/C#", "/wiki/C%23"),
+        ("/wiki/NET", "/wiki/.NET"),
+        ("/a-b", "/a~b", "/a%7Eb", "/a%20b", "/a%25b"),
+        ("/x", "/x/", "/x//", "//x", "/x/index", "/x.md", "/x.md/"),
+        ("/", "/index", "/index.md", "/?", "/?a"),
+        ("/a/b", "/a%2Fb", "/a%252Fb", "/a//b"),
+        ("/" + "𠮷" * 60, "/" + "𠮷" * 61, "/" + "𠮷" * 62),
+        ("/b" * 21, "/b" * 22, "/b" * 23),
+    ],
+)
+def test_no_page_takes_the_name_of_another(paths: tuple[str, ...]) -> None:
+    pages = {httpx.URL(f"https://example.org{path}").copy_with(fragment=None) for path in paths}
+    names = {file_name(page) for page in pages}
+    assert len(names) == len({page.raw_path for page in pages})
+
+
+def test_no_host_takes_the_names_of_another() -> None:
+    hosts = ("[2606:4700::1111]", "[2606:4700:1111::]", "example.org", "example.org:81")
+    assert len({file_name(httpx.URL(f"https://{host}/a")) for host in hosts}) == len(hosts)
+
+
+def test_a_page_lies_beside_the_pages_below_it(fetcher: PageFetcher, site: Site) -> None:
+    paths = ("/x", "/x/", "/x/y", "/x.md", "/x.md/y", "/x.md.md/y", "/" + "%F0%A0%AE%B7" * 99)
+    for path in paths:
+        site.pages[path] = (200, {"Content-Type": "text/markdown"}, path.encode())
+    fetched = [fetcher.fetch(site.address + path) for path in paths]
+    assert [path.read_text() for path in fetched] == list(paths)
 
 
 def test_pages_of_one_path_are_told_apart_by_their_query() -> None:

@@ -77,6 +77,20 @@ def test_a_file_that_was_named_stays_and_is_kept_up_to_date(store: EmbeddedStore
     assert run_ingest(store, folder).deleted == ("b.ipynb",)
 
 
+def test_plain_text_that_was_named_stays_though_its_folder_does_not_mention_it(
+    store: EmbeddedStore, folder: Path
+) -> None:
+    (folder / "notes.txt").write_text("The fan hums.")
+    run_ingest(store, folder / "notes.txt")
+    report = run_ingest(store, folder)
+    assert (report.added, report.unchanged, report.deleted) == (("a.md",), ("notes.txt",), ())
+    assert [other.format for other in report.left_out] == ["Jupyter"]
+    (folder / "notes.txt").write_text("The fan is silent.")
+    assert run_ingest(store, folder).changed == ("notes.txt",)
+    (folder / "notes.txt").unlink()
+    assert run_ingest(store, folder).deleted == ("notes.txt",)
+
+
 def test_only_what_changed_is_converted(
     store: EmbeddedStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
