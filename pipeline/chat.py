@@ -91,6 +91,7 @@ OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOT_STORED = "This answer is not stored: {why}"
 NOBODY_GOES_ON = "No language model is connected, which could go on with the answer."
+COMPLETE_BY_NOW = "The answer is complete by now."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
@@ -459,7 +460,8 @@ class ChatRecipe:
     def go_on(self, turn_id: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
         """Write on an answer that broke off, in its place; the events are those of `run`.
 
-        Raises `ModelUnavailable` where no model is connected, `UnknownConversation` where it is not stored.
+        Raises `ModelUnavailable` where no model is connected, `UnknownConversation` where it is not stored,
+        `AthenaError` where nothing is missing of it.
         """
         if self.parts.llm is None:
             raise ModelUnavailable(NOBODY_GOES_ON, self.parts.choice.fix)
@@ -468,6 +470,8 @@ class ChatRecipe:
         place = next((place for place, turn in enumerate(known) if turn.id == turn_id), None)
         if conversation is None or place is None:
             raise unknown_turn(turn_id)
+        if not continuing.can_go_on(known[place].answer):
+            raise AthenaError(COMPLETE_BY_NOW, "Reload the page.")
         self.history = History.of(replace(conversation, turns=known[:place]))
         turn = self._begin(known[place].question, stop)
         turn.turn_id = turn_id

@@ -22,6 +22,7 @@ from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turn import FinishedTurn
 from pipeline.chat import MESSAGE_CUT, NOT_KEPT, NOT_STORED, SEARCHED_CUT, ChatRecipe
 from pipeline.errors import (
+    AthenaError,
     ModelTimeout,
     ModelUnavailable,
     StoreError,
@@ -536,6 +537,9 @@ def test_a_stopped_answer_goes_on_in_its_place(new_chat: NewChat) -> None:
     assert step_of(turn.answer.steps, PromptStep).messages[-1].text == GO_ON
     assert [said.text for said in chat.recipe.history.said()] == [QUESTION, without_markers(turn.answer.text)]
     assert len([message for message in llm.messages[-1] if QUESTION in str(message.content)]) == 1
+    with pytest.raises(AthenaError, match=r"complete by now\. Reload the page\."):
+        ChatRecipe(chat.recipe.parts, chat.recipe.conversation_id).go_on(stopped.id)
+    assert chat.turns == (turn,)
 
 
 def test_an_answer_that_cannot_go_on_stays_as_it_is(new_chat: NewChat, manual: EmbeddedStore) -> None:
