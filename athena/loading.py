@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ Part = TypeVar("Part", bound=Options)
 
 CORRECT_IT = "Correct it in the environment, in .env or on the command line."
 KEY, KEYS_SERVER = "openai_api_key", "openai_base_url"
+OLLAMA_KEY, OLLAMA_KEYS_SERVER = "OLLAMA_API_KEY", "ollama_url"
 
 
 def load_settings(**given: Any) -> Settings:
@@ -46,9 +48,15 @@ def with_chosen(settings: Settings, chosen: Mapping[str, Any], *, fix: str = "")
 
 
 def changeable(settings: Settings) -> frozenset[str]:
-    """The settings that the page may change: those that neither flags nor environment nor `.env` set."""
+    """The settings that the page may change: those that neither flags nor environment nor `.env` set.
+
+    Nor the address of a server for which they set a key: Ollama's client sends its own to any address.
+    """
     fixed = set_outside(settings)
-    return frozenset(CHANGEABLE) - fixed - ({KEYS_SERVER} if KEY in fixed else set())
+    of_keys = {KEYS_SERVER} if KEY in fixed else set()
+    if os.environ.get(OLLAMA_KEY):
+        of_keys.add(OLLAMA_KEYS_SERVER)
+    return frozenset(CHANGEABLE) - fixed - of_keys
 
 
 def set_outside(settings: Settings) -> frozenset[str]:

@@ -22,4 +22,4 @@ class made_once(Generic[Made]):  # noqa: N801  (a decorator, as `property` is)
         with instance.lock:
             if self._name not in made:
                 made[self._name] = self._make(instance)
-        return made[self._name]  # type: ignore[no-any-return]
+            return made[self._name]  # type: ignore[no-any-return]  # outside, it may be dropped again

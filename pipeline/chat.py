@@ -61,12 +61,14 @@ from pipeline.steps.records import (
     QuoteStep,
     RecalledId,
     RecallStep,
+    RememberStep,
     SearchStep,
+    Step,
     VerifyStep,
     step_of,
 )
 from pipeline.steps.trace import RunningStep
-from pipeline.stores.conversations import not_of, title_of, unknown_turn
+from pipeline.stores.conversations import not_of, scope_of, title_of, unknown_turn
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import CLOSEST, well_formed
 
@@ -91,6 +93,7 @@ OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOT_STORED = "This answer is not stored: {why}"
 NOBODY_GOES_ON = "No language model is connected, which could go on with the answer."
+COMPLETE_BY_NOW = "The answer is complete by now."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
@@ -199,7 +202,7 @@ class ChatRecipe:
         turn.retrieval = yield from self.parts.hybrid_search.run(
             turn.question,
             trace=turn.trace,
-            options=self.parts.options,
+            options=turn.options,
             stop=turn.stop,
             hypothesis=step_of(turn.begun.steps, HydeStep).hypothesis if turn.begun else None,
             beside=turn.beside,
@@ -212,7 +215,7 @@ class ChatRecipe:
             turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
         known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}
-        scope = as_scope(self.parts.options.paths)
+        scope = as_scope(turn.options.paths)
         if scope and not any(matches(source, scope) for source in known):
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
         sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
@@ -459,7 +462,8 @@ class ChatRecipe:
     def go_on(self, turn_id: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
         """Write on an answer that broke off, in its place; the events are those of `run`.
 
-        Raises `ModelUnavailable` where no model is connected, `UnknownConversation` where it is not stored.
+        Raises `ModelUnavailable` where no model is connected, `UnknownConversation` where it is not stored,
+        `AthenaError` where nothing is missing of it.
         """
         if self.parts.llm is None:
             raise ModelUnavailable(NOBODY_GOES_ON, self.parts.choice.fix)
@@ -468,10 +472,13 @@ class ChatRecipe:
         place = next((place for place, turn in enumerate(known) if turn.id == turn_id), None)
         if conversation is None or place is None:
             raise unknown_turn(turn_id)
+        if not continuing.can_go_on(known[place].answer):
+            raise AthenaError(COMPLETE_BY_NOW, "Reload the page.")
         self.history = History.of(replace(conversation, turns=known[:place]))
         turn = self._begin(known[place].question, stop)
         turn.turn_id = turn_id
         turn.begun = turn.partial = known[place].answer
+        turn.options = turn.options.but(paths=as_globs(scope_of(turn.begun)))
         return self._watched(turn)
 
     def _begin(self, message: str, stop: threading.Event | None) -> RunningTurn:
@@ -481,7 +488,7 @@ class ChatRecipe:
             history=[] if alone else self.history.said(),
             stop=stop or threading.Event(),
             model=self.parts.model_name,
-            settings=self.parts.options.model_dump(),
+            options=self.parts.options,
             invocation=invocation_of(self.parts.llm) if self.parts.llm else {},
         )
 
@@ -533,7 +540,7 @@ class ChatRecipe:
     def _keep(self, turn: RunningTurn, answer: Answer) -> Answer:
         """Store a turn with all its steps, replacing what was stored of it before."""
         turn.outcome = replace(
-            answer, steps=tuple(turn.trace.steps), seconds=turn.trace.seconds, turn_id=turn.turn_id
+            answer, steps=self._steps(turn), seconds=turn.trace.seconds, turn_id=turn.turn_id
         )
         if not self.conversation_id:
             begun = self.parts.conversations.create(
@@ -550,6 +557,20 @@ class ChatRecipe:
             )
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.conversation_id)
         return turn.outcome
+
+    def _steps(self, turn: RunningTurn) -> tuple[Step, ...]:
+        """What was done; with what is not done again for an answer that is written on.
+
+        That is how its question came about, and what was remembered of it by now.
+        """
+        if turn.begun is None:
+            return tuple(turn.trace.steps)
+        before = turn.begun
+        with suppress(AthenaError):  # what is wrong with the store is said where the turn is stored
+            before = self.parts.conversations.turn(turn.turn_id).answer
+        condensed = (step for step in before.steps if isinstance(step, CondenseStep))
+        remembered = (step for step in before.steps if isinstance(step, RememberStep))
+        return (*condensed, *turn.trace.steps, *remembered)
 
     def _kept_if_possible(self, turn: RunningTurn, answer: Answer) -> Answer:
         """The answer, stored; where the store cannot be written, it is shown all the same, and says so."""

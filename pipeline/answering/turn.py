@@ -11,6 +11,7 @@ from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.answering.remembering import Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
+from pipeline.options import RetrievalOptions
 from pipeline.steps.records import GenerateStep, Step, step_of
 from pipeline.steps.trace import Trace
 
@@ -40,7 +41,7 @@ class RunningTurn:
     history: Sequence[Message]
     stop: threading.Event
     model: str  # "" = none is connected
-    settings: Mapping[str, object]
+    options: RetrievalOptions  # of its search
     invocation: Mapping[str, float] = field(default_factory=dict)
     question: str = ""  # the message as it is searched for
     beside: Beside | None = None  # its other reading, in a conversation
@@ -90,7 +91,7 @@ class RunningTurn:
             "abstained": False,
             "notices": self.notices,
             "status": "stopped" if self.stop.is_set() else "complete",
-            "settings": self.settings,
+            "settings": self.options.model_dump(),
             "recalled": tuple(item.id for item in self.recollection.memories),
             "verdict": self.retrieval.answerability.verdict if self.retrieval else None,
             "corrected": self.retrieval.question if self.retrieval and self.retrieval.asked else "",

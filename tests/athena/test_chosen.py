@@ -15,6 +15,7 @@ from athena.loading import changeable, with_chosen
 from athena.settings import Settings
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.redaction import MARK
+from ui.settings.fields import SERVERS, origin_of
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +24,7 @@ def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("ATHENA_")]:
         monkeypatch.delenv(name)
+    monkeypatch.delenv("OLLAMA_API_KEY", raising=False)
 
 
 def test_choices_come_back_and_only_their_owner_may_read_them(tmp_path: Path) -> None:
@@ -85,6 +87,18 @@ def test_a_key_of_the_environment_goes_to_no_server_of_the_page(monkeypatch: pyt
     settings = load_settings()
     assert settings.openai_base_url == ""
     assert "openai_base_url" not in changeable(settings)
+
+
+def test_a_key_of_ollama_goes_to_no_server_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_chosen(Path(".athena"), {"ollama_url": "http://127.0.0.1:9"})
+    assert load_settings().ollama_url == "http://127.0.0.1:9"
+    monkeypatch.setenv("OLLAMA_API_KEY", "key-of-the-environment")
+    settings = load_settings()
+    assert settings.ollama_url == Settings.model_fields["ollama_url"].default
+    assert drafted(settings, {"ollama_url": "http://127.0.0.1:10"}).ollama_url == settings.ollama_url
+    assert changeable(settings) == frozenset(CHANGEABLE) - {"ollama_url"}
+    origin = origin_of(SERVERS[0], settings, {})
+    assert origin == "Belongs to the key that `OLLAMA_API_KEY` sets: it cannot be changed here."
 
 
 def test_a_key_goes_to_no_other_server_than_it_was_chosen_for() -> None:

@@ -29,6 +29,19 @@ class Ship:
         self.made.append("nothing")
 
 
+class DropsWhenFree:
+    """A lock for which somebody waits who drops what was made under it."""
+
+    def __init__(self, ship: Ship) -> None:
+        self._ship = ship
+
+    def __enter__(self) -> None:
+        """Take it."""
+
+    def __exit__(self, *error: object) -> None:
+        self._ship.__dict__.pop("engine", None)
+
+
 def test_threads_get_the_same() -> None:
     ship = Ship()
 
@@ -41,6 +54,13 @@ def test_threads_get_the_same() -> None:
         assert one.result() is other.result()
     assert ship.made == ["engine"]
     assert vars(ship)["engine"] is ship.engine  # from now on no lock is taken
+
+
+def test_what_is_dropped_at_once_was_still_made() -> None:
+    ship = Ship()
+    ship.lock = DropsWhenFree(ship)  # type: ignore[assignment]
+    assert ship.engine is not None
+    assert "engine" not in vars(ship)
 
 
 def test_one_may_need_another_and_none_is_a_value() -> None:

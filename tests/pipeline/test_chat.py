@@ -22,6 +22,7 @@ from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turn import FinishedTurn
 from pipeline.chat import MESSAGE_CUT, NOT_KEPT, NOT_STORED, SEARCHED_CUT, ChatRecipe
 from pipeline.errors import (
+    AthenaError,
     ModelTimeout,
     ModelUnavailable,
     StoreError,
@@ -39,7 +40,15 @@ from pipeline.steps.events import (
     StepStarted,
     TokenArrived,
 )
-from pipeline.steps.records import CondenseStep, GenerateStep, HydeStep, PromptStep, SearchStep, step_of
+from pipeline.steps.records import (
+    CondenseStep,
+    GenerateStep,
+    HydeStep,
+    PromptStep,
+    RememberStep,
+    SearchStep,
+    step_of,
+)
 from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
@@ -536,6 +545,50 @@ def test_a_stopped_answer_goes_on_in_its_place(new_chat: NewChat) -> None:
     assert step_of(turn.answer.steps, PromptStep).messages[-1].text == GO_ON
     assert [said.text for said in chat.recipe.history.said()] == [QUESTION, without_markers(turn.answer.text)]
     assert len([message for message in llm.messages[-1] if QUESTION in str(message.content)]) == 1
+    with pytest.raises(AthenaError, match=r"complete by now\. Reload the page\."):
+        ChatRecipe(chat.recipe.parts, chat.recipe.conversation_id).go_on(stopped.id)
+    assert chat.turns == (turn,)
+
+
+def test_an_answer_goes_on_in_its_own_scope(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+    llm = FakeLLM([LONG, "It moves the air [1].", "None."], pause_s=0.01)
+    chat = new_chat(llm=llm, options=RetrievalOptions(paths=("systems", "index.md")))
+    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
+    (stopped,) = chat.turns
+    conversations.set_scope(chat.recipe.conversation_id, ("comms.md",))
+    again = new_chat(llm=llm, options=RetrievalOptions(), conversation_id=chat.recipe.conversation_id)
+    list(again.recipe.go_on(stopped.id))
+    (turn,) = again.turns
+    assert turn.answer.citations[0] == stopped.answer.citations[0]
+    assert turn.answer.settings["paths"] == ["systems", "index.md"]
+    assert conversations.get(again.recipe.conversation_id).info.scope == ("comms.md",)
+    assert again.answer("Which antenna points at Earth?").settings["paths"] == "comms.md"
+
+
+def test_an_answer_that_goes_on_keeps_what_is_not_done_again(
+    new_chat: NewChat, conversations: EmbeddedConversations
+) -> None:
+    chat = new_chat(llm=FakeLLM([LONG, "It moves the air [1]."], pause_s=0.01))
+    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
+    (stopped,) = chat.turns
+    remembered, events = RememberStep(preset="agent", added=("m1",)), chat.recipe.go_on(stopped.id)
+    next(events)  # it is at work when the first part is remembered
+    conversations.change_answer(stopped.id, lambda answer: replace(answer, steps=(*answer.steps, remembered)))
+    last = list(events)[-1]
+    (turn,) = chat.turns
+    steps = turn.answer.steps
+    assert steps[0] == step_of(stopped.answer.steps, CondenseStep)
+    assert steps[-1] == remembered
+    assert [step.name for step in steps] == [
+        "condense",
+        *RETRIEVING,
+        "prompt",
+        "generate",
+        "verify",
+        "remember",
+    ]
+    assert isinstance(last, AnswerFinished)
+    assert last.answer.steps == steps
 
 
 def test_an_answer_that_cannot_go_on_stays_as_it_is(new_chat: NewChat, manual: EmbeddedStore) -> None:

@@ -100,6 +100,8 @@ def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
     answer = run.snapshot().answer
     if answer is not None:
         return any(turn.id == answer.turn_id for turn in turns)
+    if run.goes_on:  # and did not come to it: the turn is as it was
+        return any(turn.id == run.goes_on for turn in turns)
     return turns[-1].question == run.question and turns[-1].created_at >= run.started
 
 

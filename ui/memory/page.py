@@ -49,8 +49,10 @@ def page() -> None:
     with st.container(key="page"):
         st.header("Memory", anchor=False)
         messages.show_notice()
-        _look_at_documents()
+        unchecked = _look_at_documents()
         listed = [memory for memory in user_memory().list() if memory.tier != "static"]
+        if unchecked:  # and the list can be read: else its error, which is mostly the same, is all there is
+            st.warning(plain(unchecked), icon=messages.ERROR_ICON)
         view = _view(listed)
         with st.container(key="memory-view"):
             match view:
@@ -64,12 +66,13 @@ def page() -> None:
                     _remembered(listed)
 
 
-def _look_at_documents() -> None:
-    """What documents no longer say is marked before it is shown."""
+def _look_at_documents() -> str:
+    """What documents no longer say is marked before it is shown; what prevented that, "" = nothing."""
     try:
         user_memory().check_documents()
     except AthenaError as error:
-        st.warning(plain(str(error)), icon=messages.ERROR_ICON)
+        return str(error)
+    return ""
 
 
 def _view(listed: Sequence[Memory]) -> str:

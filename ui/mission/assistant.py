@@ -43,6 +43,7 @@ def assistant(game: Game) -> None:
             turns(
                 conversation, run, working=working, on_ask=partial(_asked, game.level.id),
                 on_branch=partial(mission_state.games().keep_conversation, game.level.id),
+                on_go_on=partial(_gone_on, game.level.id),
             )  # fmt: skip
             _readings(game, conversation, run)
         elif not silent:
@@ -106,8 +107,18 @@ def _asked(level: str, question: str, *, verbatim: bool = False) -> None:
         ask(game, question, verbatim=verbatim)
 
 
-def ask(game: Game, question: str, *, verbatim: bool = False) -> None:
-    """Start answering a question in the conversation of a game; `verbatim` as it is spelled."""
+def _gone_on(level: str, question: str, turn_id: str) -> None:
+    """Write on the answer of a game's conversation that broke off."""
+    game = mission_state.games().load(level)
+    if game is not None:
+        ask(game, question, goes_on=turn_id)
+
+
+def ask(game: Game, question: str, *, verbatim: bool = False, goes_on: str = "") -> None:
+    """Start answering a question in the conversation of a game; `verbatim` as it is spelled.
+
+    `goes_on` names the turn whose answer broke off and is written on.
+    """
     if why_athena_is_silent(game.ship, game.state):
         return
     games, level = mission_state.games(), game.level
@@ -119,7 +130,9 @@ def ask(game: Game, question: str, *, verbatim: bool = False) -> None:
             )
             games.keep_conversation(level.id, found.info.id)
         persona = mission_persona(game.telemetry_for_assistant())
-        start_answer(question, conversation_id=found.info.id, persona=persona, verbatim=verbatim)
+        start_answer(
+            question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, goes_on=goes_on
+        )
     except AthenaError as error:
         log.warning("cannot ask: %s", error)
         messages.notify(str(error))

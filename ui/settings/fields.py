@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from athena.chosen import Chosen
-from athena.loading import KEY, changeable, set_outside
+from athena.loading import KEY, OLLAMA_KEY, OLLAMA_KEYS_SERVER, changeable, set_outside
 from athena.settings import Settings
 from pipeline.redaction import without_password
 from ui.shared.state import kept
@@ -114,7 +114,8 @@ def origin_of(item: Field, settings: Settings, chosen: Chosen) -> str:
     if item.name in set_outside(settings):
         return f"Set by `{item.variable}`: it cannot be changed here."
     if item.name not in changeable(settings):
-        return f"Belongs to the key that `ATHENA_{KEY.upper()}` sets: it cannot be changed here."
+        key = OLLAMA_KEY if item.name == OLLAMA_KEYS_SERVER else f"ATHENA_{KEY.upper()}"
+        return f"Belongs to the key that `{key}` sets: it cannot be changed here."
     return "Chosen here." if item.name in chosen else f"Default: `{_default(item)}`."
 
 

@@ -21,6 +21,8 @@ from pipeline.steps.events import (
     TokenArrived,
 )
 from pipeline.steps.records import SearchStep
+from pipeline.stores.conversations import Turn
+from ui.conversation import talk
 from ui.conversation.runner import UNEXPECTED, Run, Runner
 from ui.shared.jobs import Job, Jobs
 
@@ -168,3 +170,12 @@ def _until(condition: Callable[[], bool]) -> None:
             return
         limit.wait(0.01)
     raise AssertionError("the condition did not come true")
+
+
+def test_a_turn_that_could_not_go_on_is_shown_as_it_was() -> None:
+    turns = tuple(
+        Turn(name, "Why?", Answer("Why?", "Why?", "So.", "generate", "m", False), 0.0) for name in "ab"
+    )
+    refused = Run("Why?", goes_on="a")
+    assert talk._is_stored(refused, turns)
+    assert not talk._is_stored(Run("Why?"), turns), "another one of these words"

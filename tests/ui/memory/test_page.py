@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
+from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
 from pipeline.stores.memories import Memory, MemorySource
@@ -185,6 +186,33 @@ def test_a_failure_to_forget_is_shown(athena: Athena, monkeypatch: pytest.Monkey
     assert not app.exception
     assert "it is read-only" in texts(app).replace("\\", "")
     assert athena.memory.get(known).text == HARBOUR
+
+
+def test_memories_that_cannot_be_read_are_one_error(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StoreError("Neo4j does not answer.", "Start it.")
+
+    monkeypatch.setattr(type(athena.memories), "load", refuse)
+    app = run_app(athena, page="memory")
+    assert [error.value.replace("\\", "") for error in app.error] == ["Neo4j does not answer."]
+    assert not app.warning
+
+
+def test_documents_that_cannot_be_compared_are_said_above_the_list(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise StoreError("Neo4j does not answer.", "Start it.")
+
+    kept(athena, HARBOUR)
+    monkeypatch.setattr(UserMemory, "check_documents", refuse)
+    app = run_app(athena, page="memory")
+    assert [warning.value.replace("\\", "") for warning in app.warning] == [
+        "Neo4j does not answer. Start it."
+    ]
+    assert listed(app) == [HARBOUR]
 
 
 def test_an_edit_is_kept_and_a_secret_is_not(athena: Athena) -> None:
