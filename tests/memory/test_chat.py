@@ -24,6 +24,7 @@ from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.answering.remembering import filled_in, memories_named, named
 from pipeline.errors import StoreError
+from pipeline.steps.events import AnswerFinished, TokenArrived
 from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
@@ -330,6 +331,20 @@ def test_one_turn_that_cannot_be_remembered_holds_up_no_other(
     talk.finish()
     assert any("Acme" in text for text in talk.texts())
     assert len(talk.conversations.unremembered("local")) == 1
+
+
+def test_words_that_are_forgotten_while_an_answer_is_written_stay_forgotten(talk: Talk) -> None:
+    chat = talk.chat(llm=FakeLLM(["It is louder. [1]"]))
+    events = chat.recipe.run("Why is Zebulon's cabin fan loud?")
+    next(event for event in events if isinstance(event, TokenArrived))
+    talk.memory.indexes.memories.forget("local", MemoryChanges(), words=["Zebulon"])
+    *_, last = events
+    assert isinstance(last, AnswerFinished)
+    assert last.answer.text.startswith("It is louder.")
+    assert any("not stored" in notice for notice in last.answer.notices)
+    (turn,) = chat.turns
+    assert "Zebulon" not in turn.question + turn.answer.text + turn.answer.question
+    assert b"Zebulon" not in talk.path.read_bytes()
 
 
 def test_forgetting_everything_leaves_no_name(talk: Talk) -> None:

@@ -27,6 +27,7 @@ from pipeline.stores.conversations import (
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, transaction
 from pipeline.stores.embedded.schema import MENTION_CHECKED, RELATION_CHECKED, SOURCE_CHECKED
+from pipeline.stores.memories import turn_changed
 from pipeline.words import well_formed
 
 _INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, scope, pinned FROM conversation"
@@ -183,7 +184,7 @@ class EmbeddedConversations:
             ).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
-            connection.execute(
+            done = connection.execute(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
                                   remembered)
@@ -192,6 +193,7 @@ class EmbeddedConversations:
                 FROM turn WHERE conversation_id = :conversation
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer,
                                                remembered = max(remembered, :remembered)
+                WHERE turn.question = :question
                 """,
                 {
                     "id": answer.turn_id,
@@ -203,6 +205,8 @@ class EmbeddedConversations:
                     "remembered": int(remembered),
                 },
             )
+            if done.rowcount == 0:
+                raise turn_changed()
             connection.execute(
                 "UPDATE conversation SET updated_at = ?, title = ? WHERE id = ?",
                 (now, row[0] or title_of(answer.question), conversation_id),
