@@ -280,12 +280,13 @@ def _by_time(rows: Iterable[Any], name: str) -> tuple[Any, ...]:
 
 def _texts(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> list[str]:
     """What the rows say that will be gone or replaced: the file is searched for it."""
-    found: list[str] = []
-    for id_ in [*changes.removed, *(row.id for row in changes.rows)]:
-        for query in _SAID:
-            found += [text for (text,) in connection.execute(query, (user, id_)).fetchall()]
+    found: list[object] = []
+    with damaged_text(connection):
+        for id_ in [*changes.removed, *(row.id for row in changes.rows)]:
+            for query in _SAID:
+                found += [text for (text,) in connection.execute(query, (user, id_)).fetchall()]
     kept = {row.text for row in changes.rows if isinstance(row, Memory)}
-    return [text for text in dict.fromkeys(found) if text not in kept]
+    return [text for text in dict.fromkeys(found) if isinstance(text, str) and text not in kept]
 
 
 _SAID = (

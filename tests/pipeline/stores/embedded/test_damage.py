@@ -348,6 +348,21 @@ def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path)
         assert [item.id for item in athena.memory.list()] == [good]
 
 
+@pytest.mark.parametrize("column", ["memory SET text", "memory_source SET quote"])
+@pytest.mark.parametrize("value", ["CAST(x'ff4142434445' AS TEXT)", "CAST('It sings.' AS BLOB)"])
+def test_a_memory_whose_text_is_no_text_any_more_can_be_forgotten(
+    tmp_path: Path, column: str, value: str
+) -> None:
+    with closing(EmbeddedMemories(tmp_path / FILE_NAME)) as memories:
+        sources = (MemorySource(end=2, quote="It hums."),)
+        memories.apply("ann", MemoryChanges(memories=(memory("It hums.", id="bad", sources=sources),)))
+        sql(tmp_path, f"UPDATE {column} = {value}")
+        assert memories.load("ann").damaged == ("bad",)
+        memories.forget("ann", MemoryChanges(removed=("bad",)), words=["It rattles."])
+        assert memories.load("ann").damaged == ()
+        assert memories.users() == []
+
+
 def test_a_damaged_embedding_is_made_again(tmp_path: Path) -> None:
     with closing(open_data(tmp_path)) as athena:
         (known,) = athena.memory.add("The fan hums.").added
