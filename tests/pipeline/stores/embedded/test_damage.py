@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AthenaError, StoreDamaged, StoreError
+from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreError
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
 from pipeline.stores.base import SearchRequest
@@ -361,6 +361,26 @@ def test_a_memory_whose_text_is_no_text_any_more_can_be_forgotten(
         memories.forget("ann", MemoryChanges(removed=("bad",)), words=["It rattles."])
         assert memories.load("ann").damaged == ()
         assert memories.users() == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["memory SET text = 'It sings.'", "memory SET why = CAST(x'ff' AS TEXT)", "memory_source SET start = 1"],
+)
+def test_the_text_of_a_damaged_memory_is_told_from_somebody_elses_work(tmp_path: Path, damage: str) -> None:
+    with closing(EmbeddedMemories(tmp_path / FILE_NAME)) as memories:
+        sources = (MemorySource(end=2),)
+        memories.apply("ann", MemoryChanges(memories=(memory("It hums.", id="bad", sources=sources),)))
+        again = MemoryChanges(memories=(memory("It hums.", id="new"),))
+        with pytest.raises(MemoriesChanged):
+            memories.apply("ann", again)
+        sql(tmp_path, f"UPDATE {damage}")
+        with pytest.raises(StoreDamaged, match="'bad'") as error:
+            memories.apply("ann", again)
+        assert "athena memory forget bad --yes --user ann" in error.value.fix
+        memories.forget("ann", MemoryChanges(removed=("bad",)))
+        memories.apply("ann", again)
+        assert [row.id for row in memories.load("ann").memories] == ["new"]
 
 
 def test_a_damaged_embedding_is_made_again(tmp_path: Path) -> None:
