@@ -279,6 +279,15 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
                 connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
 
 
+def reset_damaged_scopes(connection: sqlite3.Connection) -> None:
+    """Ask all documents in the conversations whose scope cannot be read."""
+    for number, scope in connection.execute("SELECT rowid, scope FROM conversation").fetchall():
+        try:
+            _scope_from(scope)
+        except Damaged:
+            connection.execute("UPDATE conversation SET scope = '[]' WHERE rowid = ?", (number,))
+
+
 def _row_of(info: ConversationInfo) -> tuple[str | float, ...]:
     times = info.created_at, info.updated_at
     return info.id, info.title, *times, info.user, info.assistant, _scope_json(info.scope), int(info.pinned)

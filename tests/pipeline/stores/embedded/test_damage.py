@@ -449,6 +449,20 @@ def test_what_is_whole_is_saved_and_an_ingest_restores_the_rest(folder: Path, tm
         assert contents(store) == before
 
 
+@pytest.mark.parametrize("damage", ["'['", "'{}'", "'[1]'", "x'ff'"])
+def test_a_conversation_whose_scope_is_damaged_is_saved_without_it(folder: Path, damage: str) -> None:
+    with closing(EmbeddedConversations(folder / FILE_NAME)) as conversations:
+        good, bad = (conversations.create(name).info.id for name in ("good", "bad"))
+        for id_ in (good, bad):
+            conversations.set_scope(id_, ["fan.md"])
+        conversations.save_turn(bad, answer())
+    sql(folder, f"UPDATE conversation SET scope = {damage} WHERE id = '{bad}'")
+    saved = salvage(folder, folder.parent / "saved")
+    assert (saved.conversations, saved.turns) == (2, 1)
+    with closing(EmbeddedConversations(folder.parent / "saved" / FILE_NAME)) as conversations:
+        assert {info.id: info.scope for info in conversations.list()} == {good: ("fan.md",), bad: ()}
+
+
 def test_rows_around_a_lost_page_are_saved(folder: Path, tmp_path: Path) -> None:
     with closing(EmbeddedConversations(folder / FILE_NAME)) as conversations:
         ids = {conversations.create(f"{number} {'x' * 200}").info.id for number in range(200)}
