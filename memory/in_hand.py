@@ -52,11 +52,19 @@ class TurnsInHand:
             with suppress(OSError):  # another process has taken it since: the file is theirs
                 Path(lock.lock_file).unlink(missing_ok=True)
 
+    def began_here(self, turn_id: str) -> bool:
+        """Whether a process with this folder had it in hand, and was ended before it left it."""
+        return self._folder is not None and self._file(self._folder, turn_id).exists()
+
     def _locked(self, turn_id: str) -> FileLock | None:
         """The lock that says so, held; None without a folder. Raises `Timeout` where another has it."""
         if self._folder is None:
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self._folder / f"{id_of(turn_id)}.lock", thread_local=False)
+        lock = FileLock(self._file(self._folder, turn_id), thread_local=False)
         lock.acquire(timeout=0)
         return lock
+
+    @staticmethod
+    def _file(folder: Path, turn_id: str) -> Path:
+        return folder / f"{id_of(turn_id)}.lock"

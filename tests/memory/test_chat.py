@@ -509,6 +509,36 @@ def test_a_turn_that_another_process_has_in_hand_is_left_to_it(talk: Talk, tmp_p
     assert [*(tmp_path / "in_hand").iterdir()] == []
 
 
+def test_a_turn_that_another_machine_may_be_answering_is_left_to_it(talk: Talk, tmp_path: Path) -> None:
+    there, here = (TurnsInHand(tmp_path / name) for name in ("there", "here"))
+    talk.chat(preset="agent", in_hand=there).answer("I live in Bonn.")  # and it is not remembered yet
+    (turn,) = talk.conversations.unremembered("local")
+    stopped = replace(turn.answer, status="stopped", text="")
+    talk.conversations.save_turn(turn.answer.conversation_id, stopped)
+    chat = talk.chat(preset="agent", in_hand=here).recipe.parts.memory
+    assert isinstance(chat, RememberingChat)
+    for seconds in (60.0, 0.0):  # longer ago than that, nobody is answering it any more
+        assert talk.conversations.unremembered("local") != []
+        replace(chat, elsewhere_s=seconds).catch_up()
+        talk.finish()
+    assert "I live in Bonn" in talk.texts()
+
+
+def test_what_a_process_of_this_machine_left_is_caught_up_at_once(talk: Talk, tmp_path: Path) -> None:
+    killed, here = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
+    talk.chat(preset="agent", in_hand=killed).answer("I live in Bonn.")
+    (turn,) = talk.conversations.unremembered("local")
+    talk.conversations.save_turn(turn.answer.conversation_id, replace(turn.answer, status="stopped"))
+    (left,) = (tmp_path / "in_hand").iterdir()
+    killed.leave(turn.id)
+    left.touch()  # as a process that is killed
+    chat = talk.chat(preset="agent", in_hand=here).recipe.parts.memory
+    assert isinstance(chat, RememberingChat)
+    replace(chat, elsewhere_s=60.0).catch_up()
+    talk.finish()
+    assert "I live in Bonn" in talk.texts()
+
+
 def test_a_turn_is_in_hand_from_before_it_is_stored_until_it_is_remembered(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

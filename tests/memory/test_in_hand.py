@@ -50,4 +50,6 @@ def test_a_process_that_is_killed_has_nothing_in_hand(tmp_path: Path) -> None:
         assert process.stdout.readline() == "True\n"
         assert not TurnsInHand(tmp_path).take("t1")
         process.kill()
+    assert TurnsInHand(tmp_path).began_here("t1")
+    assert not TurnsInHand(tmp_path).began_here("t2")
     assert TurnsInHand(tmp_path).take("t1")
