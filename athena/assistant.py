@@ -455,7 +455,13 @@ class Athena:
         from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
 
         memory = self.memory_of(user, persona=persona)
-        chat = RememberingChat(memory, self.conversations, self._after_answers, in_hand=self._turns_in_hand)
+        chat = RememberingChat(
+            memory,
+            self.conversations,
+            self._after_answers,
+            in_hand=self._turns_in_hand,
+            elsewhere_s=self.settings.answer_timeout_s if self.settings.store == "server" else 0,
+        )
         if private:
             chat = replace(chat, private=self.private_conversations, why_private=PRIVATE)
         elif not stores.keeps_conversations(self.settings):

@@ -52,6 +52,7 @@ class RememberingChat:
     private: Conversations | None = None  # where a private conversation is kept
     why_private: str = PRIVATE
     in_hand: TurnsInHand = field(default_factory=TurnsInHand)
+    elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     heard: dict[str, Heard] = field(default_factory=dict)  # of the last message
 
     @property
@@ -302,6 +303,8 @@ class RememberingChat:
     def _caught_up(self) -> None:
         remembering, done = self.memory.remembering, []
         for turn in self.conversations.unremembered(self.memory.user):
+            if self._is_answered_elsewhere(turn):
+                continue
             if remembering.keeps(turn.question):
                 self.after.add(partial(self._finish_left, turn.answer, at=turn.created_at))
             elif self.in_hand.take(turn.id):
@@ -310,6 +313,11 @@ class RememberingChat:
         if done:
             changes = MemoryChanges(remembered=tuple(done))
             self.memory.indexes.change(self.memory.user, lambda _: changes)
+
+    def _is_answered_elsewhere(self, turn: Turn) -> bool:
+        """Whether another machine may be answering it at this moment; a later start looks at it again."""
+        young = self.memory.clock() - turn.created_at < self.elsewhere_s
+        return young and turn.answer.status == "stopped" and not self.in_hand.began_here(turn.id)
 
     def _finish_left(self, answer: Answer, *, at: float) -> None:
         """Remember what another process left, unless that is answering or remembering it at this moment."""

@@ -34,20 +34,13 @@ class TurnsInHand:
         with self._guard:
             if turn_id in self._held:
                 return False
-            lock = (
-                None
-                if self._folder is None
-                else FileLock(self._file(self._folder, turn_id), thread_local=False)
-            )
             try:
-                if lock is not None:
-                    lock.acquire(timeout=0)
+                self._held[turn_id] = self._locked(turn_id)
             except Timeout:
                 return False
-            except OSError as error:  # a file system without locks: nobody else can be told
+            except OSError as error:  # no locks, no room or no rights there: nobody else can be told
                 logger.warning("others may answer the same turn: %s", error)
-                lock = None
-            self._held[turn_id] = lock
+                self._held[turn_id] = None
             return True
 
     def leave(self, turn_id: str) -> None:
@@ -59,7 +52,19 @@ class TurnsInHand:
             with suppress(OSError):  # another process has taken it since: the file is theirs
                 Path(lock.lock_file).unlink(missing_ok=True)
 
+    def began_here(self, turn_id: str) -> bool:
+        """Whether a process with this folder had it in hand, and was ended before it left it."""
+        return self._folder is not None and self._file(self._folder, turn_id).exists()
+
+    def _locked(self, turn_id: str) -> FileLock | None:
+        """The lock that says so, held; None without a folder. Raises `Timeout` where another has it."""
+        if self._folder is None:
+            return None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self._file(self._folder, turn_id), thread_local=False)
+        lock.acquire(timeout=0)
+        return lock
+
     @staticmethod
     def _file(folder: Path, turn_id: str) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{id_of(turn_id)}.lock"

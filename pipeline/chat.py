@@ -519,7 +519,8 @@ class ChatRecipe:
             last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished.answer)
         except KeyboardInterrupt:
             turn.stop.set()
-            self._keep_so_far(turn)
+            with suppress(StoreError):  # whoever stops it hears of nothing else
+                self._keep_so_far(turn)
             self._tell(turn)
             raise
         except BaseException:

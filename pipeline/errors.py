@@ -7,7 +7,7 @@ AthenaError
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
 │   ├── MemoriesChanged       somebody else wrote to a user's memories meanwhile
-│   ├── TurnChanged           a turn is gone, or its words are, of which something was to be remembered
+│   ├── TurnChanged           a turn is gone, or its words are, of which something was to be kept
 │   ├── ErasureIncomplete     it is forgotten, but bytes of it may still be in a file
 │   └── UnknownDocument       no document of that source is indexed
 ├── ModelError                a model cannot be loaded or answered with an error
@@ -64,7 +64,7 @@ class MemoriesChanged(StoreError):
 
 
 class TurnChanged(StoreError):
-    """The turn of which something was to be remembered is gone, or says something else by now."""
+    """The turn of which something was to be kept is gone, or says something else by now."""
 
 
 class ErasureIncomplete(StoreError):

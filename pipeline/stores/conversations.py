@@ -124,7 +124,8 @@ class Conversations(Protocol):
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
         One that is `remembered` need not be looked at for what is to be remembered, now or later.
-        Raises `UnknownConversation`, also where it was deleted while the answer was being written.
+        Raises `UnknownConversation`, also where it was deleted while the answer was being written, and
+        `TurnChanged` where the question that is stored is another: words of it were forgotten meanwhile.
         """
 
     def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:

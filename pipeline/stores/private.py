@@ -19,6 +19,7 @@ from pipeline.stores.conversations import (
     unknown_conversation,
     unknown_turn,
 )
+from pipeline.stores.memories import turn_changed
 
 
 class PrivateConversations:
@@ -111,6 +112,8 @@ class PrivateConversations:
             kept = self.get(conversation_id)
             turns = {turn.id: turn for turn in kept.turns}
             before = turns.get(answer.turn_id, Turn(answer.turn_id, answer.question, answer, now))
+            if before.question != answer.question:
+                raise turn_changed()
             turns[answer.turn_id] = replace(before, answer=answer)
             title = kept.info.title or title_of(answer.question)
             info = replace(kept.info, updated_at=now, title=title, turns=len(turns))

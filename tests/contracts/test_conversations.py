@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.answering.history import History
-from pipeline.errors import UnknownConversation
+from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
@@ -240,6 +240,20 @@ class TestConversations:
             conversations.save_turn(id_, answer(turn_id=turn))
         with pytest.raises(UnknownConversation, match=turn):
             conversations.set_feedback(turn, 1)
+
+    def test_words_that_are_forgotten_meanwhile_do_not_come_back(self, conversations: Conversations) -> None:
+        id_ = conversations.create().info.id
+        turn = conversations.save_turn(id_, answer("Who is Ada?\x00", "A", status="stopped"))
+        conversations.save_turn(id_, answer("Who is Ada?\x00", "As", status="stopped", turn_id=turn))
+        whole = conversations.get(id_)
+        forgotten = replace(
+            whole.turns[0], question="Who is ███?\x00", answer=replace(whole.turns[0].answer, text="█")
+        )
+        conversations.restore(replace(whole, turns=(forgotten,)))
+        for status in ("stopped", "complete"):
+            with pytest.raises(TurnChanged):
+                conversations.save_turn(id_, answer("Who is Ada?\x00", "Ada.", status=status, turn_id=turn))
+        assert conversations.get(id_).turns == (forgotten,)
 
     def test_whatever_a_text_is_made_of_comes_back(self, conversations: Conversations) -> None:
         id_ = conversations.create("").info.id

@@ -24,6 +24,7 @@ from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.answering.remembering import filled_in, memories_named, named
 from pipeline.errors import StoreError
+from pipeline.steps.events import AnswerFinished, TokenArrived
 from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
@@ -332,6 +333,20 @@ def test_one_turn_that_cannot_be_remembered_holds_up_no_other(
     assert len(talk.conversations.unremembered("local")) == 1
 
 
+def test_words_that_are_forgotten_while_an_answer_is_written_stay_forgotten(talk: Talk) -> None:
+    chat = talk.chat(llm=FakeLLM(["It is louder. [1]"]))
+    events = chat.recipe.run("Why is Zebulon's cabin fan loud?")
+    next(event for event in events if isinstance(event, TokenArrived))
+    talk.memory.indexes.memories.forget("local", MemoryChanges(), words=["Zebulon"])
+    *_, last = events
+    assert isinstance(last, AnswerFinished)
+    assert last.answer.text.startswith("It is louder.")
+    assert any("not stored" in notice for notice in last.answer.notices)
+    (turn,) = chat.turns
+    assert "Zebulon" not in turn.question + turn.answer.text + turn.answer.question
+    assert b"Zebulon" not in talk.path.read_bytes()
+
+
 def test_forgetting_everything_leaves_no_name(talk: Talk) -> None:
     chat = talk.chat(preset="graph")
     chat.answer("I live in Bonn.")
@@ -492,6 +507,36 @@ def test_a_turn_that_another_process_has_in_hand_is_left_to_it(talk: Talk, tmp_p
     talk.finish()
     assert "I live in Bonn" in talk.texts()
     assert [*(tmp_path / "in_hand").iterdir()] == []
+
+
+def test_a_turn_that_another_machine_may_be_answering_is_left_to_it(talk: Talk, tmp_path: Path) -> None:
+    there, here = (TurnsInHand(tmp_path / name) for name in ("there", "here"))
+    talk.chat(preset="agent", in_hand=there).answer("I live in Bonn.")  # and it is not remembered yet
+    (turn,) = talk.conversations.unremembered("local")
+    stopped = replace(turn.answer, status="stopped", text="")
+    talk.conversations.save_turn(turn.answer.conversation_id, stopped)
+    chat = talk.chat(preset="agent", in_hand=here).recipe.parts.memory
+    assert isinstance(chat, RememberingChat)
+    for seconds in (60.0, 0.0):  # longer ago than that, nobody is answering it any more
+        assert talk.conversations.unremembered("local") != []
+        replace(chat, elsewhere_s=seconds).catch_up()
+        talk.finish()
+    assert "I live in Bonn" in talk.texts()
+
+
+def test_what_a_process_of_this_machine_left_is_caught_up_at_once(talk: Talk, tmp_path: Path) -> None:
+    killed, here = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
+    talk.chat(preset="agent", in_hand=killed).answer("I live in Bonn.")
+    (turn,) = talk.conversations.unremembered("local")
+    talk.conversations.save_turn(turn.answer.conversation_id, replace(turn.answer, status="stopped"))
+    (left,) = (tmp_path / "in_hand").iterdir()
+    killed.leave(turn.id)
+    left.touch()  # as a process that is killed
+    chat = talk.chat(preset="agent", in_hand=here).recipe.parts.memory
+    assert isinstance(chat, RememberingChat)
+    replace(chat, elsewhere_s=60.0).catch_up()
+    talk.finish()
+    assert "I live in Bonn" in talk.texts()
 
 
 def test_a_turn_is_in_hand_from_before_it_is_stored_until_it_is_remembered(

@@ -33,6 +33,15 @@ def test_a_turn_is_taken_once(tmp_path: Path) -> None:
     assert [*(tmp_path / "in_hand").iterdir()] == []
 
 
+def test_a_folder_that_cannot_be_written_stops_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("no folder can be made in this")
+    in_hand = TurnsInHand(tmp_path / "data" / "in_hand")
+    assert in_hand.take("t1")
+    assert not in_hand.take("t1")
+    in_hand.leave("t1")
+    assert in_hand.take("t1")
+
+
 @pytest.mark.slow
 def test_a_process_that_is_killed_has_nothing_in_hand(tmp_path: Path) -> None:
     command = [sys.executable, "-c", TAKE_AND_WAIT, str(tmp_path)]
@@ -41,4 +50,6 @@ def test_a_process_that_is_killed_has_nothing_in_hand(tmp_path: Path) -> None:
         assert process.stdout.readline() == "True\n"
         assert not TurnsInHand(tmp_path).take("t1")
         process.kill()
+    assert TurnsInHand(tmp_path).began_here("t1")
+    assert not TurnsInHand(tmp_path).began_here("t2")
     assert TurnsInHand(tmp_path).take("t1")

@@ -27,6 +27,7 @@ from pipeline.stores.conversations import (
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, transaction
 from pipeline.stores.embedded.schema import MENTION_CHECKED, RELATION_CHECKED, SOURCE_CHECKED
+from pipeline.stores.memories import turn_changed
 from pipeline.words import well_formed
 
 _INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, scope, pinned FROM conversation"
@@ -183,7 +184,7 @@ class EmbeddedConversations:
             ).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
-            connection.execute(
+            done = connection.execute(
                 """
                 INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
                                   remembered)
@@ -192,6 +193,7 @@ class EmbeddedConversations:
                 FROM turn WHERE conversation_id = :conversation
                 ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer,
                                                remembered = max(remembered, :remembered)
+                WHERE turn.question = :question
                 """,
                 {
                     "id": answer.turn_id,
@@ -203,6 +205,8 @@ class EmbeddedConversations:
                     "remembered": int(remembered),
                 },
             )
+            if done.rowcount == 0:
+                raise turn_changed()
             connection.execute(
                 "UPDATE conversation SET updated_at = ?, title = ? WHERE id = ?",
                 (now, row[0] or title_of(answer.question), conversation_id),
@@ -273,6 +277,15 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
                 _turn(*row)
             except Damaged:
                 connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
+
+
+def reset_damaged_scopes(connection: sqlite3.Connection) -> None:
+    """Ask all documents in the conversations whose scope cannot be read."""
+    for number, scope in connection.execute("SELECT rowid, scope FROM conversation").fetchall():
+        try:
+            _scope_from(scope)
+        except Damaged:
+            connection.execute("UPDATE conversation SET scope = '[]' WHERE rowid = ?", (number,))
 
 
 def _row_of(info: ConversationInfo) -> tuple[str | float, ...]:

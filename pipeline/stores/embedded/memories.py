@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pipeline.errors import StoreDamaged
 from pipeline.notices import notices
 from pipeline.stores.embedded import erasing
 from pipeline.stores.embedded.checksums import Damaged
@@ -103,8 +104,7 @@ class EmbeddedMemories:
         with self._pool.borrow() as connection, snapshot(connection), damaged_text(connection):
             version = _version(connection, user)
             reading = _Reading(connection, user)
-            sources = reading.sources()
-            memories = reading.rows("memory", lambda row: read_memory(row, sources))
+            memories = reading.memories()
             entities = reading.rows("entity", read_entity)
             mentions = reading.rows("mention", read_mention)
             relations = reading.rows("relation", read_relation)
@@ -125,7 +125,7 @@ class EmbeddedMemories:
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
         check_user(user, changes)
-        with self._pool.borrow() as connection, _writing(connection, user):
+        with self._pool.borrow() as connection, _writing(connection, user, changes):
             return _write(connection, user, changes, expected=expected)
 
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
@@ -141,7 +141,7 @@ class EmbeddedMemories:
         """As `apply`, and then no file of the store holds a byte of it; raises `ErasureIncomplete`."""
         check_user(user, changes)
         with self._pool.borrow() as connection:
-            with _writing(connection, user):
+            with _writing(connection, user, changes):
                 gone = [*_texts(connection, user, changes), *written_forms(words)]
                 _write(connection, user, changes, expected=expected)
                 _overwrite(connection, user, Erasing.of(words))
@@ -154,13 +154,37 @@ class EmbeddedMemories:
 
 
 @contextmanager
-def _writing(connection: sqlite3.Connection, user: str) -> Iterator[None]:
-    """One transaction; a second live row of the same text is somebody else's work."""
+def _writing(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> Iterator[None]:
+    """One transaction; a second live row of the same text is somebody else's work, or damaged."""
     try:
         with transaction(connection):
             yield
     except sqlite3.IntegrityError as error:
+        if damaged := _damaged_twin(connection, user, changes):
+            raise StoreDamaged(
+                f"What is to be remembered has the text of memory '{damaged}', which is damaged.",
+                "Put back a copy of the data folder. Without one, remove the memory and try again: "
+                f"`athena memory forget {damaged} --yes --user {user}`.",
+            ) from error
         raise changed_meanwhile(user) from error
+
+
+_LIVE = """
+    SELECT id FROM memory
+    WHERE user = ? AND tier = ? AND hash = ? AND expired_at IS NULL AND invalid_at IS NULL
+"""
+
+
+def _damaged_twin(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> str:
+    """The id of a damaged live memory with the text of one that is to be written; "" where none is."""
+    with snapshot(connection), damaged_text(connection):
+        reading = _Reading(connection, user)
+        reading.memories()
+        for row in changes.memories:
+            for (id_,) in connection.execute(_LIVE, (user, row.tier, text_hash(row.text))).fetchall():
+                if str(id_) in reading.damaged:
+                    return str(id_)
+    return ""
 
 
 def _version(connection: sqlite3.Connection, user: str) -> int:
@@ -258,7 +282,12 @@ class _Reading:
                 self.damaged.append(str(row[STORED[table].index("id")]))
         return found
 
-    def sources(self) -> dict[str, list[MemorySource]]:
+    def memories(self) -> list[Memory]:
+        """The memories that are sound themselves; of some, a source is not."""
+        sources = self._sources()
+        return self.rows("memory", lambda row: read_memory(row, sources))
+
+    def _sources(self) -> dict[str, list[MemorySource]]:
         """The sources of all memories, by memory; a memory with a damaged one is damaged."""
         found: dict[str, list[MemorySource]] = defaultdict(list)
         owner = STORED["memory_source"].index("owner")
@@ -280,12 +309,13 @@ def _by_time(rows: Iterable[Any], name: str) -> tuple[Any, ...]:
 
 def _texts(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> list[str]:
     """What the rows say that will be gone or replaced: the file is searched for it."""
-    found: list[str] = []
-    for id_ in [*changes.removed, *(row.id for row in changes.rows)]:
-        for query in _SAID:
-            found += [text for (text,) in connection.execute(query, (user, id_)).fetchall()]
+    found: list[object] = []
+    with damaged_text(connection):
+        for id_ in [*changes.removed, *(row.id for row in changes.rows)]:
+            for query in _SAID:
+                found += [text for (text,) in connection.execute(query, (user, id_)).fetchall()]
     kept = {row.text for row in changes.rows if isinstance(row, Memory)}
-    return [text for text in dict.fromkeys(found) if text not in kept]
+    return [text for text in dict.fromkeys(found) if isinstance(text, str) and text not in kept]
 
 
 _SAID = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import StoreError
-from pipeline.stores.embedded.conversations import drop_damaged_turns
+from pipeline.stores.embedded.conversations import drop_damaged_turns, reset_damaged_scopes
 from pipeline.stores.embedded.database import (
     BUSY_TIMEOUT_S,
     FILE_NAME,
@@ -102,6 +102,7 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
                 _add_checksums(new, migration)
         lost = _drop_damaged(new)
         _drop_orphans(new)
+        reset_damaged_scopes(new)
         drop_damaged_turns(new)
         drop_damaged_memories(new)
         for statement in (COUNT_TURNS, *SAID_IN_TURNS):

@@ -26,6 +26,7 @@ from pipeline.stores.conversations import (
     unknown_conversation,
     unknown_turn,
 )
+from pipeline.stores.memories import turn_changed
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document
@@ -225,10 +226,15 @@ class ServerConversations:
         self._servers.close()
 
     def _write_over(self, answer: Answer, written: Document, now: float) -> bool:
-        """Replace what is stored of a turn; False where nothing is."""
+        """Replace what is stored of a turn; False where nothing is.
+
+        Raises `TurnChanged` where the question was overwritten meanwhile.
+        """
         with self._servers.mongo.collection("turns") as turns:
-            done = turns.update_one({"_id": answer.turn_id}, {"$set": written})
-            if done.matched_count == 0:
+            unchanged = {"_id": answer.turn_id, "question": answer.question}
+            if turns.update_one(unchanged, {"$set": written}).matched_count == 0:
+                if turns.find_one({"_id": answer.turn_id}, {"_id": 1}) is not None:
+                    raise turn_changed()
                 return False
             try:
                 self._use(answer, now)

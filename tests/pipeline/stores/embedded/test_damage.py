@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AthenaError, StoreDamaged, StoreError
+from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreError
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
 from pipeline.stores.base import SearchRequest
@@ -348,6 +348,41 @@ def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path)
         assert [item.id for item in athena.memory.list()] == [good]
 
 
+@pytest.mark.parametrize("column", ["memory SET text", "memory_source SET quote"])
+@pytest.mark.parametrize("value", ["CAST(x'ff4142434445' AS TEXT)", "CAST('It sings.' AS BLOB)"])
+def test_a_memory_whose_text_is_no_text_any_more_can_be_forgotten(
+    tmp_path: Path, column: str, value: str
+) -> None:
+    with closing(EmbeddedMemories(tmp_path / FILE_NAME)) as memories:
+        sources = (MemorySource(end=2, quote="It hums."),)
+        memories.apply("ann", MemoryChanges(memories=(memory("It hums.", id="bad", sources=sources),)))
+        sql(tmp_path, f"UPDATE {column} = {value}")
+        assert memories.load("ann").damaged == ("bad",)
+        memories.forget("ann", MemoryChanges(removed=("bad",)), words=["It rattles."])
+        assert memories.load("ann").damaged == ()
+        assert memories.users() == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["memory SET text = 'It sings.'", "memory SET why = CAST(x'ff' AS TEXT)", "memory_source SET start = 1"],
+)
+def test_the_text_of_a_damaged_memory_is_told_from_somebody_elses_work(tmp_path: Path, damage: str) -> None:
+    with closing(EmbeddedMemories(tmp_path / FILE_NAME)) as memories:
+        sources = (MemorySource(end=2),)
+        memories.apply("ann", MemoryChanges(memories=(memory("It hums.", id="bad", sources=sources),)))
+        again = MemoryChanges(memories=(memory("It hums.", id="new"),))
+        with pytest.raises(MemoriesChanged):
+            memories.apply("ann", again)
+        sql(tmp_path, f"UPDATE {damage}")
+        with pytest.raises(StoreDamaged, match="'bad'") as error:
+            memories.apply("ann", again)
+        assert "athena memory forget bad --yes --user ann" in error.value.fix
+        memories.forget("ann", MemoryChanges(removed=("bad",)))
+        memories.apply("ann", again)
+        assert [row.id for row in memories.load("ann").memories] == ["new"]
+
+
 def test_a_damaged_embedding_is_made_again(tmp_path: Path) -> None:
     with closing(open_data(tmp_path)) as athena:
         (known,) = athena.memory.add("The fan hums.").added
@@ -414,6 +449,20 @@ def test_what_is_whole_is_saved_and_an_ingest_restores_the_rest(folder: Path, tm
         report = run_ingest(store, tmp_path / "manual", encoder=ENCODER)
         assert (report.added, len(report.unchanged)) == (("comms.md",), 2)
         assert contents(store) == before
+
+
+@pytest.mark.parametrize("damage", ["'['", "'{}'", "'[1]'", "x'ff'"])
+def test_a_conversation_whose_scope_is_damaged_is_saved_without_it(folder: Path, damage: str) -> None:
+    with closing(EmbeddedConversations(folder / FILE_NAME)) as conversations:
+        good, bad = (conversations.create(name).info.id for name in ("good", "bad"))
+        for id_ in (good, bad):
+            conversations.set_scope(id_, ["fan.md"])
+        conversations.save_turn(bad, answer())
+    sql(folder, f"UPDATE conversation SET scope = {damage} WHERE id = '{bad}'")
+    saved = salvage(folder, folder.parent / "saved")
+    assert (saved.conversations, saved.turns) == (2, 1)
+    with closing(EmbeddedConversations(folder.parent / "saved" / FILE_NAME)) as conversations:
+        assert {info.id: info.scope for info in conversations.list()} == {good: ("fan.md",), bad: ()}
 
 
 def test_rows_around_a_lost_page_are_saved(folder: Path, tmp_path: Path) -> None:
