@@ -36,7 +36,7 @@ def chips(app: App) -> Locator:
 
 
 def sources(turn: Locator) -> set[str]:
-    return {text.split("/")[0] for text in turn.locator(".crumbs span:first-child").all_inner_texts()}
+    return {text.split("/")[0] for text in turn.locator(".crumbs > span:first-child").all_inner_texts()}
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -90,7 +90,7 @@ def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_
     app.answered(1)
     app.page.get_by_role("link", name="Settings").click()
     quotes = app.page.get_by_role("spinbutton", name="Quotes")
-    expect(quotes).to_have_value("5")
+    expect(quotes).to_have_value("8")
     quotes.fill("1")
     quotes.press("Enter")
     app.page.get_by_role("button", name="Ask it again with these values").click()
@@ -98,7 +98,7 @@ def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_
     chips = [app.page.locator(f".st-key-trial-{which} .quote").count() for which in ("before", "after")]
     assert chips[0] > chips[1] == 1
     app.page.reload()
-    expect(quotes).to_have_value("5")
+    expect(quotes).to_have_value("8")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

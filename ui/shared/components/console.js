@@ -61,9 +61,7 @@ function row(line) {
   }
   parts.push(line.text.slice(at));
   const columns = line.text.includes("  ") ? "columns" : "";
-  const made = element("div", { class: `row ${line.kind} ${columns}` }, parts.every((part) => part === "") ? "\u00a0" : parts);
-  keepHyphens(made);
-  return made;
+  return element("div", { class: `row ${line.kind} ${columns}` }, parts.every((part) => part === "") ? "\u00a0" : parts);
 }
 
 // -- typing ------------------------------------------------------------------------------------------------

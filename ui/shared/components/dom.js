@@ -56,7 +56,7 @@ function build(tree, special) {
 function keepHyphens(code) {
   const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
   const found = [];
-  while (texts.nextNode()) found.push(texts.currentNode);
+  while (texts.nextNode()) if (!texts.currentNode.parentElement.matches(".short")) found.push(texts.currentNode);
   for (const text of found) {
     const parts = text.data.split(/(\S*-\S*)/);
     text.replaceWith(...parts.map((part, index) => (index % 2 && part.length <= LONGEST_WORD

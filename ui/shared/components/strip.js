@@ -24,12 +24,6 @@ function figure(label, value, note = "", kind = "") {
     element("dd", {}, element("span", { class: "value" }, value), note ? element("span", { class: "note" }, note) : null));
 }
 
-function whole(text) {
-  const made = element("span", {}, text);
-  keepHyphens(made);
-  return made;
-}
-
 function alarms(data, open) {
   const count = data.alarms.length;
   if (!count) return element("div", { class: "banner calm", role: "status" }, icon("check_circle"), "No alarm is active");
@@ -41,6 +35,6 @@ function alarms(data, open) {
       element("span", { class: "kind" }, first.warning ? "WARNING" : "CAUTION"),
       element("span", { class: "what" }, `${first.code} ${first.title}`), element("span", { class: "rest" }, rest)),
     element("ul", {}, data.alarms.map((alarm) => element("li", { class: alarm.warning ? "warning" : "caution" },
-      element("span", { class: "code" }, alarm.code), whole(`${alarm.title}: ${alarm.text}`),
+      element("span", { class: "code" }, alarm.code), element("span", {}, `${alarm.title}: ${alarm.text}`),
       alarm.procedure ? element("span", { class: "procedure" }, alarm.procedure) : null))));
 }
