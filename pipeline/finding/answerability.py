@@ -34,6 +34,9 @@ def judge(
     if names_unknown_code(question, passages):
         found |= {"unknown_code": 1.0}
         probability = min(probability, max(threshold, (threshold + sure) / 2))
+    elif found["coverage"] == 1.0 and names_heading(question, passages[0]):
+        found |= {"named_heading": 1.0}
+        probability = max(probability, sure)
     return Answerability(probability, threshold, found, sure)
 
 
@@ -61,6 +64,13 @@ def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
         number not in series.get(prefix, ()) and len(series.get(prefix, ())) >= SERIES
         for prefix, number in asked
     )
+
+
+def names_heading(question: str, passage: Passage) -> bool:
+    """True where a code of the question stands in the heading of the passage: that is the section about it."""
+    headings = passage.section.metadata["heading_path"]
+    own = {match.group() for match in CODE.finditer(headings[-1])} if headings else set()
+    return any(match.group() in own for match in CODE.finditer(question))
 
 
 def _whole_text(passage: Passage) -> str:

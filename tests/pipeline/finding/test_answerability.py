@@ -145,3 +145,17 @@ def test_a_code_that_is_missing_raises_no_verdict() -> None:
 def test_a_code_without_a_hyphen_that_no_passage_has(question: str, unknown: bool) -> None:
     passages = [make_passage("a", text="E0106 is a missing lifetime. Alarm 1300 is the pump's.")]
     assert names_unknown_code(question, passages) is unknown
+
+
+@pytest.mark.parametrize(
+    ("question", "heading", "verdict"),
+    [
+        ("what does C-111 mean", "C-111 cold tank", "answered"),
+        ("what does C-111 mean", "Cold tanks", "closest"),
+        ("what colour has C-111", "C-111 cold tank", "closest"),
+    ],
+)
+def test_the_section_of_a_code_answers_what_it_is(question: str, heading: str, verdict: str) -> None:
+    passages = [make_passage("a", text="C-111 means a cold tank.", heading_path=("Alarms", heading))]
+    doubtful = replace(SURE, topic=Scorer({}, -0.5), answer=Scorer({}, -0.5))
+    assert judge(question, NOTHING, passages, calibration=doubtful).verdict == verdict
