@@ -67,7 +67,7 @@ def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
 
 
 def names_heading(question: str, passage: Passage) -> bool:
-    """True where a code of the question stands in the heading of the passage: that is the section about it."""
+    """True where a code of the question stands in the passage's heading: that is the section about it."""
     headings = passage.section.metadata["heading_path"]
     own = {match.group() for match in CODE.finditer(headings[-1])} if headings else set()
     return any(match.group() in own for match in CODE.finditer(question))
