@@ -19,7 +19,7 @@ ATTACKS = (
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
         seconds=35,
     ),
-    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=150),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=120),
     Attack(
         "amplification",
         "A store and an ingest's memory stay in proportion to the file",
@@ -38,7 +38,7 @@ ATTACKS = (
         "disk-damage",
         "Damage is found and rebuilt, or named; no traceback, and doctor is right",
         from_module("tests.pipeline.stores.embedded.damage", "120", detail="random damage to stored files"),
-        seconds=40,
+        seconds=55,
     ),
     Attack(
         "kills",
@@ -48,7 +48,7 @@ ATTACKS = (
             "tests/pipeline/stores/embedded/test_forgetting.py",
             detail="kills at random steps and times",
         ),
-        seconds=50,
+        seconds=65,
     ),
     Attack(
         "model-faults",
