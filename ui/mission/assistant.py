@@ -60,8 +60,12 @@ def assistant(game: Game) -> None:
 
 
 def _readings(game: Game, conversation: Conversation, run: Run | None) -> None:
-    """Draw what the telemetry says now to the last question, in easy mode."""
-    asked = run.question if run and run.working else conversation.turns[-1].question
+    """Draw what the telemetry says now to the last question, in easy mode.
+
+    A run that ended just now may have stored its turn after the conversation was read.
+    """
+    is_last = run is not None and (run.working or not conversation.turns)
+    asked = run.question if run and is_last else conversation.turns[-1].question
     if read := game.readings(asked):
         with st.container(key="readings", border=True):
             for line in read:
