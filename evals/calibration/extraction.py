@@ -179,14 +179,20 @@ def print_misses(sentences: Sequence[LabelledSentence]) -> None:
                 echo(f"   {sign} {item}{f' ({times} times)' if times > 1 else ''}")
 
 
-def main() -> None:
-    """Print how well one half's labels are found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+def half_chosen(description: str | None) -> argparse.Namespace:
+    """Which half the command line asks for, `half`, and whether to show its `misses`."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0] if description else "")
     parser.add_argument("--half", choices=("dev", "test"), default="test")
     parser.add_argument("--misses", action="store_true", help="print what was missed or wrong (dev only)")
     chosen = parser.parse_args()
     if chosen.misses and chosen.half == "test":
         parser.error("rules are made on dev; nobody looks into test")
+    return chosen
+
+
+def main() -> None:
+    """Print how well one half's labels are found."""
+    chosen = half_chosen(__doc__)
     sentences = load_labelled(DATA / f"{chosen.half}.jsonl")
     if chosen.misses:
         print_misses(sentences)

@@ -8,7 +8,6 @@ is: subject, predicate, object, since when, until when, denied, ended, what it r
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from typing import Any
 
 from typer import echo
 
+from evals.calibration.extraction import half_chosen
 from evals.datasets import read_text
 from memory.extracting import statements_in
 from memory.extracting.dates import UNKNOWN
@@ -66,12 +66,7 @@ def print_report(rows: Sequence[tuple[str, list[Stated]]], *, half: str) -> None
 
 def main() -> None:
     """Print how well one half is read."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--half", choices=("dev", "test"), default="test")
-    parser.add_argument("--misses", action="store_true", help="print what was missed or wrong (dev only)")
-    chosen = parser.parse_args()
-    if chosen.misses and chosen.half == "test":
-        parser.error("rules are made on dev; nobody looks into test")
+    chosen = half_chosen(__doc__)
     rows = load_statements(chosen.half)
     for text, expected in rows if chosen.misses else ():
         if (got := stated(text)) != expected:
