@@ -28,7 +28,8 @@ How it was measured:
 
 - **The servers** are those of `scripts/servers.sh`, on the same machine as everything else, with nothing
   added that the product does not set up itself. FerretDB on SQLite stands in for MongoDB and reads a whole
-  collection for every query, so no number here is MongoDB's.
+  collection for every query but one by id, so no number here is MongoDB's. Saving a turn counts those of its
+  conversation: the more turns there are, the later come the first word and the whole answer.
 - **Users** are threads of one app process. Each asks about a heading in a new conversation, as soon as the
   last answer is complete, with every setting at its default and no cross-encoder. Hypothesis and answer
   come from a process that streams words at a fixed rate by Ollama's protocol; most sentences cite.

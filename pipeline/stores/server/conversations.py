@@ -231,11 +231,13 @@ class ServerConversations:
         Raises `TurnChanged` where the question was overwritten meanwhile.
         """
         with self._servers.mongo.collection("turns") as turns:
-            unchanged = {"_id": answer.turn_id, "question": answer.question}
-            if turns.update_one(unchanged, {"$set": written}).matched_count == 0:
-                if turns.find_one({"_id": answer.turn_id}, {"_id": 1}) is not None:
-                    raise turn_changed()
+            here = {"_id": answer.turn_id}
+            if turns.find_one(here, {"_id": 1}) is None:
                 return False
+            if turns.update_one({**here, "question": answer.question}, {"$set": written}).matched_count == 0:
+                if turns.find_one(here, {"_id": 1}) is None:  # deleted at this moment
+                    return False
+                raise turn_changed()
             try:
                 self._use(answer, now)
             except UnknownConversation:
