@@ -406,13 +406,15 @@ class Athena:
 
     def memory_of(self, user: str | None = None, *, persona: Persona | None = None) -> UserMemory:
         """What is remembered of a user, by default the settings'; with another persona on request."""
+        name = user or self.settings.user
         return remembering.user_memory(
             self.settings,
             self._memory_indexes,
-            user=user or self.settings.user,
+            user=name,
             persona=persona or self.persona,
             store=lambda: self.store,
             find_llm=lambda: self.language_model()[0],
+            unread=lambda: [turn.id for turn in self.conversations.unremembered(name)],
         )
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ def user_memory(
     persona: Persona,
     store: Callable[[], DocumentStore],
     find_llm: Callable[[], LLM | None],
+    unread: Callable[[], Sequence[str]],
 ) -> UserMemory:
     """The memory of one user."""
     from memory.documents import Documents
@@ -46,6 +47,7 @@ def user_memory(
         find_model=partial(_model, find_llm),
         documents=Documents(hashes=partial(_hashes, store), text=partial(_text, store)),
         zone=UserZone(),
+        unread=unread,
     )
 
 

@@ -36,12 +36,14 @@ class AfterAnswers:
         # Not a daemon: ended while a model computes, ONNX Runtime would abort the process.
         threading.Thread(target=self._work, name="remembering").start()
 
-    def finish(self) -> None:
-        """Return when everything is done."""
+    def finish(self, *, within_s: float | None = None) -> bool:
+        """Return when everything is done; False where others are still at it after `within_s`."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._working)
+            if not self._changed.wait_for(lambda: not self._working, within_s):
+                return False
             self._working = True
         self._work()
+        return True
 
     def _work(self) -> None:
         try:

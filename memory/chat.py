@@ -39,6 +39,7 @@ UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 NOT_CONFIRMED = "what would be forgotten was not confirmed"
 AFTER = "after the answer is shown"
+PATIENCE_S = 10.0  # for what was said before, where a model is still reading it
 TRIES = 8  # of reading a turn whose words others forget meanwhile
 
 
@@ -133,6 +134,9 @@ class RememberingChat:
         command = asked_of_memory(message)
         if command is None and self._corrected(message):
             return self._restated(message, turn_id=turn_id)
+        asks = command is None or command.kind is not Command.REMEMBER
+        if asks and self.private is None:
+            self.after.finish(within_s=PATIENCE_S)  # what was said a moment ago is known and forgotten, too
         if command is None:
             if replies.NO.fullmatch(message.strip()):
                 step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=NOT_CONFIRMED)

@@ -52,6 +52,7 @@ class UserMemory:
     documents: Documents | None = None
     zone: tzinfo = UTC
     clock: Callable[[], float] = now
+    unread: Callable[[], Sequence[str]] = tuple  # the ids of turns that nobody has looked at yet
 
     @property
     def preset(self) -> Preset:
@@ -315,11 +316,13 @@ class UserMemory:
     def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
         """Forget it; where `words`, they are also overwritten in the turns that they came from.
 
-        With `everything`, the graph goes, too.
+        With `everything`, the graph goes, too, and what was said before is not read for more.
         """
+        unread = tuple(self.unread()) if everything else ()
 
         def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
             left, changes = forgetting.decided(index, forgotten, everything=everything, now=self.clock())
+            changes = replace(changes, remembered=unread)
             return changes, left.words if words else ()
 
         self.indexes.erase(self.user, decide)

@@ -36,6 +36,19 @@ _SAME_SUBJECT = re.compile(
 _WHEN_ALONE = re.compile(
     r"\W*(?:since|from|as of|starting|until|till|in|on|last|next|this)\b[^,;]{1,40}", re.IGNORECASE
 )
+_REMEMBER_AFTER = re.compile(
+    r"(?P<stop>\s*[,.;:!–-]+)?\s+(?:(?:and|so|but|pls|plz|please|you should|can you)[, ]+)*"
+    r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget|note|note down|write down|save)"
+    r"(?P<what> (?:that|this|it)(?: down)?)?|keep (?P<kept>that|this|it) in mind)"
+    r"(?:[, ]+(?:please|pls|plz|ok|okay|for me|for later|will you|thanks|thank you))*\W*$",
+    re.IGNORECASE,
+)
+_TELLS_OF_REMEMBERING = re.compile(
+    r"\b(?:to|\w*not|\w+n['’]?t|can|will|would|should|must|may|might|could|do|did|does|i|you|we|they|he|she|who|always"
+    r"|never|ever|still|hardly|barely|also|just)\W*$",
+    re.IGNORECASE,
+)
+OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
 _PLEASE = re.compile(r"[\s,]+(?:please|ok|okay|thanks|thank you)[\s.!?]*$", re.IGNORECASE)
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
@@ -64,12 +77,36 @@ def clauses_of(message: str) -> Iterator[Clause]:
         asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
 
 
+def asked_after(text: str) -> int | None:
+    """Where a request to remember what stands before it begins: "my boss is Tom, remember that".
+
+    None in a question or a supposition, for "I cannot remember that", and for "you know him, remember".
+    """
+    match = _REMEMBER_AFTER.search(text)
+    if match is None:
+        return None
+    said = text[: match.start()]
+    if not said.strip() or "?" in text or speech()["no_statement"].match(_led_in(said)):
+        return None
+    if match["what"] or match["kept"]:
+        return match.start() if match["stop"] or not _TELLS_OF_REMEMBERING.search(said) else None
+    return match.start() if match["stop"] and OF_ONESELF.search(said) else None
+
+
+def _led_in(text: str) -> str:
+    """A text without what only leads in to it."""
+    match = speech()["lead_in"].match(text)
+    return text[match.end() :] if match else text
+
+
 def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, None, bool]:
     """The clauses of one sentence; returns whether it only announces what is to be remembered."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
         return False
     clause = _from(sentence, re.match(r"\W*", sentence.text))
+    if cut := asked_after(clause.text):
+        clause = replace(clause, text=clause.text[:cut], end=clause.start + cut, asked_for=True)
     found = True
     while found:
         found = False

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from memory.extracting.clauses import speech
+from memory.extracting.clauses import OF_ONESELF, asked_after, speech
 from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.predicates import statement_data
@@ -114,6 +114,7 @@ _CUE = re.compile(
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
 _NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
+_NOTE_THAT = re.compile(r"(?:(?:ok|okay|so|and|also|please|pls|plz)\b[, ]*)*note that ", re.IGNORECASE)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
@@ -145,7 +146,7 @@ def _asked(text: str) -> MemoryCommand | None:
         start, end = match.span("query")
         known = MemoryCommand(Command.KNOWN, text[start:end], start, end)
         return known if thing is None or _is_mine(thing) else None
-    return _to_forget(text) or _to_remember(text)
+    return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
 
 
 def _to_forget(text: str) -> MemoryCommand | None:
@@ -172,6 +173,8 @@ def _to_remember(text: str) -> MemoryCommand | None:
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0
     match = speech()["remember"].match(text[begin:])
+    if not match and OF_ONESELF.search(text, begin):
+        match, begin = _NOTE_THAT.match(text), 0
     if not match or (_ASKS.search(text) and not requested):
         return None
     start = begin + match.end()
@@ -180,6 +183,20 @@ def _to_remember(text: str) -> MemoryCommand | None:
     if not query or (not said_what and _NO_FACT.match(query)):
         return None
     return MemoryCommand(Command.REMEMBER, query, start, start + len(query))
+
+
+def _to_remember_before(text: str) -> MemoryCommand | None:
+    """What "…, remember that" asks for, without what leads in to it or says that it corrects something."""
+    end = asked_after(text)
+    if end is None:
+        return None
+    start, lead = 0, True
+    while lead:
+        found = (speech()[name].match(text[start:end]) for name in ("corrects", "lead_in"))
+        lead = next((match for match in found if match and match.end()), None)
+        start += lead.end() if lead else 0
+    query = text[start:end].strip()
+    return MemoryCommand(Command.REMEMBER, query, start, start + len(query)) if query else None
 
 
 def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCommand:

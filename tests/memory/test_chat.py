@@ -359,6 +359,30 @@ def test_forgetting_everything_leaves_no_name(talk: Talk) -> None:
     assert (index.memories, index.entities, index.mentions, index.relations) == ({}, {}, {}, {})
 
 
+def test_what_was_said_a_moment_ago_is_known_and_forgotten(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("I live in Graz.")
+    assert chat.answer("what do you know about me?").recalled
+    chat.answer("My dog is called Rex.")
+    shown = chat.answer("forget everything about me")
+    assert any("Rex" in text for text in talk.memory.texts(shown.recalled).values())
+    chat.answer("yes")
+    talk.finish()
+    assert talk.texts() == []
+
+
+def test_after_forgetting_everything_no_earlier_turn_is_read(talk: Talk) -> None:
+    def unread() -> list[str]:
+        return [turn.id for turn in talk.conversations.unremembered("local")]
+
+    talk.chat(preset="agent").answer("I live in Graz.")
+    assert unread()
+    replace(talk.memory, unread=unread).forget(talk.memory.forgetting(everything=True), everything=True)
+    assert not unread()
+    talk.finish()
+    assert talk.texts() == []
+
+
 def test_names_alone_are_not_said_to_be_nothing(talk: Talk) -> None:
     chat = talk.chat(preset="graph")
     chat.answer("Did Clara Weber go to Berlin with NASA?")
