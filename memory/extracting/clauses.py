@@ -38,7 +38,8 @@ _WHEN_ALONE = re.compile(
 )
 _REMEMBER_AFTER = re.compile(
     r"(?P<stop>\s*[,.;:!–-]+)?\s+(?:(?:and|so|but|pls|plz|please|you should|can you)[, ]+)*"
-    r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget|note|note down|write down|save)"
+    r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget|note"
+    r"|note down|write down|save)"
     r"(?P<what> (?:that|this|it)(?: down)?)?|keep (?P<kept>that|this|it) in mind)"
     r"(?:[, ]+(?:please|pls|plz|ok|okay|for me|for later|will you|thanks|thank you))*\W*$",
     re.IGNORECASE,
