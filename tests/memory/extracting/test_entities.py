@@ -27,6 +27,10 @@ def named(text: str) -> set[tuple[str, str]]:
         ("Edit `config/settings.toml`.", {("config/settings.toml", "path")}),
         ("Call `parse_header()` first.", {("parse_header", "code")}),
         ("My sister Hanna lives in Porto.", {("Hanna", "person"), ("Porto", "place")}),
+        ("no wait my boss is Ann Vey, remeber", {("Ann Vey", "person")}),
+        ("our dentist is called Hede", {("Hede", "person")}),
+        ("I met Ulf Brandt yesterday", {("Ulf Brandt", "person")}),
+        ("My boss is German and my doctor is British.", set()),
         (
             "Dr. Amara Osei works at Northgate Instruments.",
             {("Amara Osei", "person"), ("Northgate Instruments", "organisation")},
