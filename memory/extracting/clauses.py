@@ -50,7 +50,7 @@ _TELLS_OF_REMEMBERING = re.compile(
     re.IGNORECASE,
 )
 OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
-_PLEASE = re.compile(r"[\s,]+(?:please|ok|okay|thanks|thank you)[\s.!?]*$", re.IGNORECASE)
+PLEASE = re.compile(r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw))+[\s.!?]*$", re.IGNORECASE)
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
 )
@@ -165,7 +165,7 @@ def _trimmed(clause: Clause) -> Clause:
     """Without blanks and marks around it, its first word as within a sentence."""
     text = clause.text
     start = len(text) - len(text.lstrip(" \t\n,;:-–—"))
-    text = _PLEASE.sub("", text)
+    text = PLEASE.sub("", text)
     text = text.strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
     begin = clause.start + start
     end = begin + len(text)

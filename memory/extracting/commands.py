@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from memory.extracting.clauses import OF_ONESELF, asked_after, speech
+from memory.extracting.clauses import OF_ONESELF, PLEASE, asked_after, speech
 from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.predicates import statement_data
@@ -178,7 +178,7 @@ def _to_remember(text: str) -> MemoryCommand | None:
     if not match or (_ASKS.search(text) and not requested):
         return None
     start = begin + match.end()
-    query = text[start:].rstrip(" .!?")
+    query = PLEASE.sub("", text[start:]).rstrip(" .!?")
     said_what = _ANNOUNCED.search(match[0]) is not None  # else "remember when we met" tells nothing
     if not query or (not said_what and _NO_FACT.match(query)):
         return None

@@ -75,6 +75,7 @@ from memory.extracting.records import Command
         ("dont forgt taht my locker is 12", Command.REMEMBER, "my locker is 12"),
         ("do not forget: my locker is 12", Command.REMEMBER, "my locker is 12"),
         ("pls note that my locker is 12", Command.REMEMBER, "my locker is 12"),
+        ("rember my boss is Ann pls", Command.REMEMBER, "my boss is Ann"),
         # after what is to be remembered
         ("my boss is Tom, remember that", Command.REMEMBER, "my boss is Tom"),
         ("My boss is Tom. Please remember this!", Command.REMEMBER, "My boss is Tom"),
