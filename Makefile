@@ -29,7 +29,7 @@ quick: check  ## check, then the tests without browser, servers, kills and slow 
 rest: check  ## the tests that quick leaves out, browser journeys included
 	@scripts/chromium.sh
 	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server"
-	@$(python) -m pytest -n auto --dist loadgroup -m "browser and not server"
+	@$(python) -m pytest -n auto --dist loadgroup -m "browser and not server" --reruns 1 -r fER  # a rerun is reported
 	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
 	  $(python) -m pytest -m server; \
 	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi
