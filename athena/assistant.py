@@ -338,7 +338,8 @@ class Athena:
         from them.
         A `private` one is kept in this process alone, and nothing of it is remembered.
         """
-        from pipeline.chat import ChatParts, ChatRecipe
+        from pipeline.answering.chat_parts import ChatParts
+        from pipeline.chat import ChatRecipe
 
         stores.require_index(self.settings, self.store)
         model, choice = self.language_model(llm)
