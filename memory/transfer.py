@@ -172,7 +172,7 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     try:
         found = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
-        raise AthenaError(f"This is no export of memories: it is not JSON ({error}).", NO_EXPORT) from error
+        raise AthenaError(f"This is not an export of memories: it is not JSON ({error}).", NO_EXPORT) from error
     try:
         if isinstance(found, dict) and "documents" in found:
             return _static(_Collection.model_validate(found), user=user, now=now)
@@ -181,9 +181,9 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise AthenaError(f"This is no export of memories: {where}: {first['msg']}.", NO_EXPORT) from error
+        raise AthenaError(f"This is not an export of memories: {where}: {first['msg']}.", NO_EXPORT) from error
     except (OverflowError, ValueError) as error:
-        raise AthenaError(f"This is no export of memories: a time is none ({error}).", NO_EXPORT) from error
+        raise AthenaError(f"This is not an export of memories: a time cannot be read ({error}).", NO_EXPORT) from error
 
 
 def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:

@@ -68,7 +68,7 @@ def formats_named(setting: str) -> frozenset[str]:
     if ALL in names:
         return EVERY
     if unknown := sorted(names - EVERY):
-        raise ValueError(f"'{unknown[0]}' is none of {', '.join(known.name for known in FORMATS)} and {ALL}")
+        raise ValueError(f"'{unknown[0]}' is not one of {', '.join(known.name for known in FORMATS)} and {ALL}")
     return names or MARKDOWN_ONLY
 
 

@@ -179,7 +179,7 @@ def test_an_ignore_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("readers.ignore.MAX_BYTES", 5)
     (tmp_path / ".athenaignore").write_text("a.md\n\n")
     assert messages(tmp_path) == [
-        "Cannot read '.athenaignore': it has more than 5 bytes: nothing of it is heeded. "
+        "Cannot read '.athenaignore': it has more than 5 bytes, so none of it is used. "
         "Name folders instead of files."
     ]
 

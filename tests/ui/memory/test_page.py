@@ -310,7 +310,7 @@ def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athe
     kept(athena, HARBOUR)
     exported = athena.memory.export()
     assert "Everything in this file is remembered already" in texts(importing(athena, exported))
-    assert "This is no export of memories" in texts(importing(athena, '{"memories": 1}')).replace("\\", "")
+    assert "This is not an export of memories" in texts(importing(athena, '{"memories": 1}')).replace("\\", "")
     athena.memory.forget(athena.memory.forgetting(everything=True), everything=True)
     app = importing(athena, exported)
     assert "This would add 1 memory" in texts(app)
