@@ -92,7 +92,7 @@ def escaped(text: str) -> str:
 
 
 def escaped_line(line: str) -> str:
-    """A line of plain text that is not a heading, rule, fence or directive in Markdown; items of lists stay."""
+    """A line of plain text that Markdown reads as no heading, rule, fence or directive; items of lists stay."""
     return ("\\" if _LINE_MARK.match(line) else "") + escaped(line)
 
 
