@@ -26,10 +26,10 @@ check: setup  ## formatting, lint and strict types
 quick: check  ## check, then the tests without browser, servers, kills and slow ones (under two minutes)
 	@$(python) -m pytest -q -n auto --dist loadgroup -m "not browser and not server and not kill and not package and not slow"
 
-rest: check  ## the tests that quick leaves out, browser journeys included
+rest: setup  ## the tests that quick leaves out, browser journeys included
 	@scripts/chromium.sh
 	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server"
-	@$(python) -m pytest -n auto --dist loadgroup -m "browser and not server"
+	@$(python) -m pytest tests/browser -n auto --dist loadgroup -m "not server"
 	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
 	  $(python) -m pytest -m server; \
 	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi

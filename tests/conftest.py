@@ -7,12 +7,14 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline import redaction
+from pipeline.models import embedding
 
 KEPT = (
     "ATHENA_TEST_DATA",
@@ -79,6 +81,15 @@ def no_network() -> Iterator[None]:
         patch.setattr(socket.socket, "connect", guarded)
         patch.setattr(socket.socket, "connect_ex", guarded_ex)
         patch.setattr(socket, "getaddrinfo", looked_up)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_model() -> Iterator[None]:
+    """Tests share the bundled model's session and tokenizers: opening them takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding, "open_session", cache(embedding.open_session))
+        patch.setattr(embedding, "open_tokenizer", cache(embedding.open_tokenizer))
         yield
 
 
