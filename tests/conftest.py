@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 
 from pipeline import redaction
 from pipeline.models import embedding
@@ -85,11 +86,14 @@ def no_network() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_model() -> Iterator[None]:
-    """Tests share the bundled model's session and tokenizers: opening them takes longer than most tests."""
+def made_once() -> Iterator[None]:
+    """Tests share what takes longer to make than to use: the bundled model's session, its tokenizers, and
+    the tree of commands, which Typer makes of its functions.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedding, "open_session", cache(embedding.open_session))
         patch.setattr(embedding, "open_tokenizer", cache(embedding.open_tokenizer))
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 
 
