@@ -140,6 +140,7 @@ def test_no_pattern_backtracks(tmp_path: Path) -> None:
     assert [file.source for file in files] == ["a" * 200 + ".md"]
 
 
+@pytest.mark.slow
 def test_more_patterns_than_fit_into_one_set(tmp_path: Path) -> None:
     write(tmp_path, "a" * 40 + "b.md", "b.md", "c.md")
     (tmp_path / ".gitignore").write_text(("*a" * 30 + "b.md\n") * 1500 + "b.md\n")
