@@ -1,4 +1,4 @@
-.PHONY: help setup run quick rest test test-servers check format attack lock images bench bench-server bench-memory pictures clean
+.PHONY: help setup run quick quick-tests rest test test-servers check lint types format attack lock images bench bench-server bench-memory pictures clean
 .DEFAULT_GOAL := help
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
@@ -18,23 +18,30 @@ run:  ## install what running needs, index docs_corpus/, open the chat on http:/
 	@.venv/bin/athena ingest || [ $$? -ne 130 ]  # what could not be read is no reason not to open the chat
 	@.venv/bin/athena serve
 
-check: setup  ## formatting, lint and strict types
+check: lint types  ## formatting, lint and strict types
+
+lint: setup
 	@.venv/bin/ruff format --check --quiet $(paths)
 	@.venv/bin/ruff check --quiet $(paths)
+
+types: setup
 	@.venv/bin/mypy
 
-quick: check  ## check, then the tests without browser, servers, kills and slow ones (under two minutes)
+quick: lint  ## check, and the tests without browser, servers, kills and slow ones (under two minutes)
+	@$(MAKE) --no-print-directory --jobs=2 types quick-tests  # types alone would leave cores idle
+
+quick-tests: setup
 	@$(python) -m pytest -q -n auto --dist loadgroup -m "not browser and not server and not kill and not package and not slow"
 
-rest: check  ## the tests that quick leaves out, browser journeys included
+rest: setup  ## the tests that quick leaves out, browser journeys included
 	@scripts/chromium.sh
 	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server"
-	@$(python) -m pytest -n auto --dist loadgroup -m "browser and not server" --reruns 1 -r fER  # a rerun is reported
+	@$(python) -m pytest tests/browser -n auto --dist loadgroup -m "not server" --reruns 1 -r fER  # a second try is reported
 	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
 	  $(python) -m pytest -m server; \
 	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi
 
-test: quick rest  ## check, then all tests, the quick ones first
+test: quick rest  ## check and all tests, the quick ones first
 
 test-servers: setup  ## the tests that need MongoDB, Weaviate, Ollama and Neo4j, which it builds, starts and stops
 	@scripts/chromium.sh

@@ -6,36 +6,30 @@ for what it needs: an ingest that has nothing to do imports neither LlamaIndex n
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from athena import remembering, searching, stores, warming, watching
+from athena import reading, searching, stores, warming, watching
 from athena.loading import part
 from athena.models import Models
 from athena.once import made_once
+from athena.remembering import Remembering
 from athena.settings import Settings
 from pipeline.answering.remembering import filled_in, memories_named
-from pipeline.errors import AthenaError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
 from pipeline.options import ChatOptions
 from pipeline.stores.base import Manifest
 from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
-from readers.formats import formats_named
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from athena.diagnosis import Diagnosis
-    from memory.after import AfterAnswers
-    from memory.chat import RememberingChat
-    from memory.in_hand import TurnsInHand
-    from memory.indexes import Indexes
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
@@ -60,12 +54,6 @@ if TYPE_CHECKING:
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
 
-MEGABYTE = 1_000_000
-UPLOADS = "uploads"
-"""The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
-
-logger = logging.getLogger(__name__)
-
 
 def open_athena(settings: Settings) -> Athena:
     """Athena over the index in `settings.data_dir`; nothing is read before it is needed."""
@@ -80,7 +68,7 @@ class Athena:
         self.lock = threading.RLock()
         self.serving = False  # whether the process goes on for many answers
         self._models = Models(settings)
-        self._caught_up: set[str] = set()  # users whose unremembered turns were looked for
+        self._remembering = Remembering(self)
 
     def use(self, settings: Settings) -> None:
         """Go on with other settings for models, search and persona, from the next question on.
@@ -151,45 +139,22 @@ class Athena:
             )
         report = replace(report, problems=(*refused, *report.problems))
         if changed := {*report.added, *report.changed, *report.deleted}:
-            self._check_memories(changed)
+            self._remembering.check_documents(changed)
         return report
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
         self.store.delete_document(source)
-        self._check_memories({source})
-
-    def _check_memories(self, sources: Collection[str]) -> None:
-        """Mark what is remembered of these documents as stale where they do not say it any more.
-
-        What cannot be marked now is looked at again before it is recalled.
-        """
-        try:
-            for user in self.memories.users_citing(sources):
-                self.memory_of(user).check_documents()
-        except AthenaError as error:
-            logger.warning("memories of documents are not checked yet: %s", error)
+        self._remembering.check_documents({source})
 
     def sentence_cutter(self) -> SentenceCutter:
         """Cuts sections into sentences no longer than the embedding model reads."""
-        from readers.cutting import SentenceCutter
-
-        return SentenceCutter(self.encoder.count_tokens, max_tokens=max(8, self.encoder.max_tokens - 2))
+        return reading.make_cutter(self.encoder)
 
     @property
     def reader(self) -> MarkdownCorpus:
         """Finds documents, reads or converts them, and cuts them as the embedding model needs it."""
-        from readers.corpus import MarkdownCorpus
-
-        settings = self.settings
-        return MarkdownCorpus(
-            self.sentence_cutter,
-            max_bytes=int(settings.max_file_mb * MEGABYTE),
-            max_converted_bytes=int(settings.max_converted_mb * MEGABYTE),
-            convert_seconds=settings.convert_timeout_s,
-            formats=formats_named(settings.formats),
-            whole_folder=settings.data_dir / UPLOADS,
-        )
+        return reading.make_reader(self.settings, self.sentence_cutter)
 
     # -- models -------------------------------------------------------------------------------------
 
@@ -228,17 +193,8 @@ class Athena:
         `serving`, also counts the words of the documents, by which spelling is corrected, and reads the
         sections that the servers keep, if there is room for all.
         """
-        jobs: list[Callable[[], object]] = []
-        if self._models.embeds_here:
-            jobs.append(lambda: self.encoder.encode_query(""))
-        if serving:
-            warming.serve_many()
         self.serving = self.serving or serving
-        if serving and self.settings.store == "server":
-            jobs.append(lambda: self.server_store.sections.warm_up())
-        if serving and self.settings.spelling:
-            jobs.append(lambda: self.store.sentences.vocabulary())
-        warming.run_ahead(jobs)
+        warming.warm_up(self, embeds_here=self._models.embeds_here, serving=serving)
 
     # -- finding ------------------------------------------------------------------------------------
 
@@ -338,7 +294,8 @@ class Athena:
         from them.
         A `private` one is kept in this process alone, and nothing of it is remembered.
         """
-        from pipeline.chat import ChatParts, ChatRecipe
+        from pipeline.answering.chat_parts import ChatParts
+        from pipeline.chat import ChatRecipe
 
         stores.require_index(self.settings, self.store)
         model, choice = self.language_model(llm)
@@ -354,7 +311,7 @@ class Athena:
             limits=part(self.settings, ChatOptions),
             listeners=(self.tracer.record,) if self.tracer and not private else (),
             user=user,
-            memory=self._remembering_chat(user, persona=persona, private=private),
+            memory=self._remembering.in_chat(user, persona=persona, private=private),
             kept=private or stores.keeps_conversations(self.settings),
         )
         return ChatRecipe(parts, conversation_id)
@@ -406,16 +363,7 @@ class Athena:
 
     def memory_of(self, user: str | None = None, *, persona: Persona | None = None) -> UserMemory:
         """What is remembered of a user, by default the settings'; with another persona on request."""
-        name = user or self.settings.user
-        return remembering.user_memory(
-            self.settings,
-            self._memory_indexes,
-            user=name,
-            persona=persona or self.persona,
-            store=lambda: self.store,
-            find_llm=lambda: self.language_model()[0],
-            unread=lambda: [turn.id for turn in self.conversations.unremembered(name)],
-        )
+        return self._remembering.memory_of(user or self.settings.user, persona=persona)
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
         """The answer with what the memories say that its text names, and what was recalled for it, by id."""
@@ -430,57 +378,6 @@ class Athena:
         """A stored text with what the memories say now that it names; forgotten ones are said to be that."""
         ids = memories_named(text)
         return filled_in(text, self.memory_of(user).texts(ids)) if ids else text
-
-    @made_once
-    def _memory_indexes(self) -> Indexes:
-        """The users' memories in this process."""
-        from memory.indexes import Indexes
-
-        return Indexes(self.memories, encoder=lambda: self.encoder)
-
-    @made_once
-    def _after_answers(self) -> AfterAnswers:
-        """What is done after answers: while the process goes on where it serves, else when it closes."""
-        from memory.after import AfterAnswers
-
-        return AfterAnswers(background=self.serving)
-
-    @made_once
-    def _turns_in_hand(self) -> TurnsInHand:
-        """The turns that this process answers and remembers, as others in the same data folder see them."""
-        from memory.in_hand import TurnsInHand
-
-        return TurnsInHand(self.settings.data_dir / "in_hand")
-
-    def _remembering_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
-        """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
-        from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
-
-        memory = self.memory_of(user, persona=persona)
-        chat = RememberingChat(
-            memory,
-            self.conversations,
-            self._after_answers,
-            in_hand=self._turns_in_hand,
-            elsewhere_s=self.settings.answer_timeout_s if self.settings.store == "server" else 0,
-        )
-        if private:
-            chat = replace(chat, private=self.private_conversations, why_private=PRIVATE)
-        elif not stores.keeps_conversations(self.settings):
-            chat = replace(chat, private=self.conversations, why_private=UNWRITABLE)
-        with self.lock:
-            if user not in self._caught_up and not private:
-                self._catch_up(user, chat)
-        return chat
-
-    def _catch_up(self, user: str, chat: RememberingChat) -> None:
-        """What cannot be caught up now is tried again when the next chat begins; the answer goes without."""
-        try:
-            chat.catch_up()
-        except AthenaError as error:
-            logger.warning("earlier turns are not remembered yet: %s", error)
-        else:
-            self._caught_up.add(user)
 
     def banner(self) -> str:
         """One line on what is connected."""
@@ -518,8 +415,7 @@ class Athena:
 
     def close(self) -> None:
         """Do what is left to do after answers, and release files and connections."""
-        if (after := self.__dict__.get("_after_answers")) is not None:
-            after.finish()
+        self._remembering.finish()
         for name in ("conversations", "memories", "store", "tracer"):
             if self.__dict__.get(name) is not None:
                 self.__dict__[name].close()

@@ -87,7 +87,8 @@ def try_out(
 
     Raises what ends an answer.
     """
-    from pipeline.chat import ChatParts, ChatRecipe
+    from pipeline.answering.chat_parts import ChatParts
+    from pipeline.chat import ChatRecipe
 
     llm, choice = Models(settings).language_model()
     search = searching.make_search(

@@ -65,7 +65,7 @@ class Models:
     def fetch_cross_encoder(
         self, on_progress: Callable[[Pulling], None] | None = None
     ) -> tuple[CrossEncoder | None, ModelChoice]:
-        """The same, downloaded or converted where it is not on disk: for who asked for it."""
+        """The same, downloaded or converted where it is not on disk, as somebody asked for it."""
         from pipeline.models.cross_encoder import fetch_cross_encoder
 
         # Not under the lock: a download takes minutes, and answers are written without it meanwhile.

@@ -2,70 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from athena import stores
 from athena.loading import part
+from athena.once import made_once
 from memory.options import MemoryOptions
-from pipeline.errors import UnknownDocument
+from pipeline.errors import AthenaError, UnknownDocument
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
-    from athena.settings import Settings
+    from athena.assistant import Athena
+    from memory.after import AfterAnswers
+    from memory.chat import RememberingChat
+    from memory.in_hand import TurnsInHand
     from memory.indexes import Indexes
     from memory.remember import Complete
     from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
-    from pipeline.stores.base import DocumentStore
 
 MODEL_TIMEOUT_S = 60.0
 
-
-def user_memory(
-    settings: Settings,
-    indexes: Indexes,
-    *,
-    user: str,
-    persona: Persona,
-    store: Callable[[], DocumentStore],
-    find_llm: Callable[[], LLM | None],
-    unread: Callable[[], Sequence[str]],
-) -> UserMemory:
-    """The memory of one user."""
-    from memory.documents import Documents
-    from memory.static import static_of
-    from memory.times import UserZone
-    from memory.user_memory import UserMemory
-
-    return UserMemory(
-        indexes,
-        user,
-        options=part(settings, MemoryOptions),
-        static=static_of(persona, user=user),
-        find_model=partial(_model, find_llm),
-        documents=Documents(hashes=partial(_hashes, store), text=partial(_text, store)),
-        zone=UserZone(),
-        unread=unread,
-    )
+logger = logging.getLogger(__name__)
 
 
-def _model(find_llm: Callable[[], LLM | None]) -> Complete | None:
-    llm = find_llm()
-    if llm is None:
-        return None
-    from pipeline.models.generation import complete
+class Remembering:
+    """What one Athena remembers of its users; safe to use from several threads."""
 
-    return partial(complete, llm, timeout_s=MODEL_TIMEOUT_S)
+    def __init__(self, athena: Athena) -> None:
+        self._athena = athena
+        self.lock = athena.lock
+        self._caught_up: set[str] = set()  # users whose unremembered turns were looked for
 
+    def memory_of(self, user: str, *, persona: Persona | None = None) -> UserMemory:
+        """The memory of one user, with another persona on request."""
+        from memory.documents import Documents
+        from memory.static import static_of
+        from memory.times import UserZone
+        from memory.user_memory import UserMemory
 
-def _hashes(store: Callable[[], DocumentStore]) -> Mapping[str, str]:
-    return {info.source: info.hash for info in store().sections.documents()}
+        athena = self._athena
+        return UserMemory(
+            self._indexes,
+            user,
+            options=part(athena.settings, MemoryOptions),
+            static=static_of(persona or athena.persona, user=user),
+            find_model=self._model,
+            documents=Documents(hashes=self._hashes, text=self._text),
+            zone=UserZone(),
+            unread=lambda: [turn.id for turn in athena.conversations.unremembered(user)],
+        )
 
+    def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
+        """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
+        from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
 
-def _text(store: Callable[[], DocumentStore], source: str) -> str | None:
-    try:
-        return store().sections.document(source).text
-    except UnknownDocument:
-        return None
+        athena = self._athena
+        chat = RememberingChat(
+            self.memory_of(user, persona=persona),
+            athena.conversations,
+            self._after_answers,
+            in_hand=self._turns_in_hand,
+            elsewhere_s=athena.settings.answer_timeout_s if athena.settings.store == "server" else 0,
+        )
+        if private:
+            chat = replace(chat, private=athena.private_conversations, why_private=PRIVATE)
+        elif not stores.keeps_conversations(athena.settings):
+            chat = replace(chat, private=athena.conversations, why_private=UNWRITABLE)
+        with self.lock:
+            if user not in self._caught_up and not private:
+                self._catch_up(user, chat)
+        return chat
+
+    def check_documents(self, sources: Collection[str]) -> None:
+        """Mark what is remembered of these documents as stale where they do not say it any more.
+
+        What cannot be marked now is looked at again before it is recalled.
+        """
+        try:
+            for user in self._athena.memories.users_citing(sources):
+                self.memory_of(user).check_documents()
+        except AthenaError as error:
+            logger.warning("memories of documents are not checked yet: %s", error)
+
+    def finish(self) -> None:
+        """Do what is left to do after answers."""
+        if (after := self.__dict__.get("_after_answers")) is not None:
+            after.finish()
+
+    @made_once
+    def _indexes(self) -> Indexes:
+        """The users' memories in this process."""
+        from memory.indexes import Indexes
+
+        return Indexes(self._athena.memories, encoder=lambda: self._athena.encoder)
+
+    @made_once
+    def _after_answers(self) -> AfterAnswers:
+        """What is done after answers: while the process goes on where it serves, else when it closes."""
+        from memory.after import AfterAnswers
+
+        return AfterAnswers(background=self._athena.serving)
+
+    @made_once
+    def _turns_in_hand(self) -> TurnsInHand:
+        """The turns that this process answers and remembers, as others in the same data folder see them."""
+        from memory.in_hand import TurnsInHand
+
+        return TurnsInHand(self._athena.settings.data_dir / "in_hand")
+
+    def _catch_up(self, user: str, chat: RememberingChat) -> None:
+        """What cannot be caught up now is tried again when the next chat begins; the answer goes without."""
+        try:
+            chat.catch_up()
+        except AthenaError as error:
+            logger.warning("earlier turns are not remembered yet: %s", error)
+        else:
+            self._caught_up.add(user)
+
+    def _model(self) -> Complete | None:
+        llm, _ = self._athena.language_model()
+        if llm is None:
+            return None
+        from pipeline.models.generation import complete
+
+        return partial(complete, llm, timeout_s=MODEL_TIMEOUT_S)
+
+    def _hashes(self) -> Mapping[str, str]:
+        return {info.source: info.hash for info in self._athena.store.sections.documents()}
+
+    def _text(self, source: str) -> str | None:
+        try:
+            return self._athena.store.sections.document(source).text
+        except UnknownDocument:
+            return None

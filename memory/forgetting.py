@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from memory.extracting import normalised
 from memory.ids import new_id
+from pipeline.analysis import analyse
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent
+from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
@@ -90,6 +92,23 @@ def older_than(index: UserIndex, days: float, *, now: float) -> list[str]:
         for memory in index.memories.values()
         if memory.created_at < before and not memory.pinned and memory.tier != "static"
     ]
+
+
+def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
+    """The ids of those that share the most of a query's words; of all where none shares any."""
+    wanted = set(content_terms(query))
+    shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
+    most = max(shared, default=0)
+    return [memory.id for memory, count in zip(found, shared, strict=True) if count == most]
+
+
+def refuse_static(static: Sequence[Memory], ids: Sequence[str]) -> None:
+    """Raise `AthenaError` where one of the ids is a static memory's."""
+    for memory in static:
+        if memory.id in ids:
+            raise AthenaError(
+                f"Memory '{memory.id}' is static: it cannot be forgotten.", "Edit the persona's file."
+            )
 
 
 def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:

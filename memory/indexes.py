@@ -113,7 +113,7 @@ class Indexes:
                     self.forget_index(user)
                     if not left:
                         raise
-        raise MemoriesChanged("Others write to these memories without a pause.", "Try again.")
+        raise MemoriesChanged("Other processes keep writing to these memories.", "Try again.")
 
     def forget_index(self, user: str) -> None:
         """Drop what the process holds of a user; the store is read at the next use."""

@@ -79,8 +79,8 @@ def read_date(text: str, *, name: str = "date") -> float:
             return seconds
         if re.fullmatch(r"\d{4}(?:-\d\d?)?", text):
             fix = f"Write a day, as {text[:4]}-01-01."
-            raise AthenaError(f"{name} cannot be '{text}': it is no day.", fix) from error
-        raise AthenaError(f"{name} cannot be '{text}': it is no date.", DATE_FIX) from error
+            raise AthenaError(f"{name} cannot be '{text}': it is not a day.", fix) from error
+        raise AthenaError(f"{name} cannot be '{text}': it is not a date.", DATE_FIX) from error
 
 
 def _number(text: str) -> float | None:

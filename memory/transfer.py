@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from memory.indexes import Indexes
 
 FORMAT = 1
-NO_EXPORT = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
+FIX = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
 
 
 FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999
@@ -172,7 +172,7 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     try:
         found = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
-        raise AthenaError(f"This is no export of memories: it is not JSON ({error}).", NO_EXPORT) from error
+        raise _not_an_export(f"it is not JSON ({error})") from error
     try:
         if isinstance(found, dict) and "documents" in found:
             return _static(_Collection.model_validate(found), user=user, now=now)
@@ -181,9 +181,13 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise AthenaError(f"This is no export of memories: {where}: {first['msg']}.", NO_EXPORT) from error
+        raise _not_an_export(f"{where}: {first['msg']}") from error
     except (OverflowError, ValueError) as error:
-        raise AthenaError(f"This is no export of memories: a time is none ({error}).", NO_EXPORT) from error
+        raise _not_an_export(f"a time cannot be read ({error})") from error
+
+
+def _not_an_export(why: str) -> AthenaError:
+    return AthenaError(f"This is not an export of memories: {why}.", FIX)
 
 
 def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:

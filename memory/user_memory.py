@@ -20,10 +20,8 @@ from memory.presets import PRESETS, Preset
 from memory.recall import Found, Reading
 from memory.remember import Complete, Remembering
 from memory.times import Moment, now
-from pipeline.analysis import analyse
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
-from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -297,16 +295,11 @@ class UserMemory:
         everything: bool = False,
     ) -> Forgetting:
         """What would be forgotten: by ids, by what a search finds, by age in days, or all."""
-        index = self.index
-        given = list(ids)
-        for memory in self.static:
-            if memory.id in given:
-                raise AthenaError(
-                    f"Memory '{memory.id}' is static: it cannot be forgotten.", "Edit the persona's file."
-                )
+        index, given = self.index, list(ids)
+        forgetting.refuse_static(self.static, given)
         if search:
             found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
-            given += [memory.id for memory in _nearest_in_words(search, [item.memory for item in found])]
+            given += forgetting.nearest_in_words(search, [item.memory for item in found])
         if older_than is not None:
             given += forgetting.older_than(index, older_than, now=self.clock())
         if everything:
@@ -432,11 +425,3 @@ class UserMemory:
                     raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
                 found.append(entity.id)
             return graph.neighbourhood(index, found, depth=depth)
-
-
-def _nearest_in_words(query: str, found: Sequence[Memory]) -> Sequence[Memory]:
-    """Those that share the most of a query's words; all where none shares any."""
-    wanted = set(content_terms(query))
-    shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
-    most = max(shared, default=0)
-    return [memory for memory, count in zip(found, shared, strict=True) if count == most]

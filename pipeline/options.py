@@ -7,6 +7,7 @@ together, apart from the code that uses them, so that reading the settings impor
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -36,6 +37,10 @@ class Options(BaseModel):
     def but(self, **changes: Any) -> Self:
         """The same options with some changed, and checked."""
         return type(self)(**dict(self) | changes)
+
+    def with_kept(self, kept: Mapping[str, Any]) -> Self:
+        """The same options with those that an answer kept; names of other versions are left out."""
+        return self.but(**{name: kept[name] for name in dict(self) if name in kept})
 
 
 class ServerOptions(Options):

@@ -103,8 +103,8 @@ class MarkdownCorpus:
         )
         if line := next(too_deep, 0):
             found.append(
-                f"Line {line:,}, and maybe others: a list or quote is read as plain text, as more than "
-                f"{MAX_DEPTH} lie in one another, or the file has more than {MAX_CONTAINERS:,}."
+                f"Line {line:,}, and maybe others: a list or quote is read as plain text, because more than "
+                f"{MAX_DEPTH} are nested, or the file has more than {MAX_CONTAINERS:,}."
             )
         return found
 

@@ -58,17 +58,18 @@ _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
 
 def format_of(name: str) -> Format | None:
-    """The format of a file of that name; None where it is none that is read."""
+    """The format of a file of that name; None for any other."""
     return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
 
 
 def formats_named(setting: str) -> frozenset[str]:
-    """The names in a list with commas; raises `ValueError` for one that is no format."""
+    """The names in a list with commas; raises `ValueError` for one that is not a format."""
     names = frozenset(filter(None, (name.strip().lower() for name in setting.split(","))))
     if ALL in names:
         return EVERY
     if unknown := sorted(names - EVERY):
-        raise ValueError(f"'{unknown[0]}' is none of {', '.join(known.name for known in FORMATS)} and {ALL}")
+        known = ", ".join(known.name for known in FORMATS)
+        raise ValueError(f"'{unknown[0]}' is not one of {known} and {ALL}")
     return names or MARKDOWN_ONLY
 
 

@@ -90,7 +90,7 @@ def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderEr
         reason = error.strerror or type(error).__name__
         return [], [UnreadableFile(source, reason=reason, fix="Make it readable, or remove it.")]
     if len(data) > MAX_BYTES:
-        reason = f"it has more than {MAX_BYTES:,} bytes: nothing of it is heeded"
+        reason = f"it has more than {MAX_BYTES:,} bytes, so none of it is used"
         return [], [FileTooLarge(source, reason=reason, fix="Name folders instead of files.")]
     # File names come with surrogates for bytes that are not UTF-8: read patterns likewise.
     text = data.decode("utf-8-sig", "surrogateescape")

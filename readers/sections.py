@@ -29,7 +29,7 @@ def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> l
 
     CommonMark with tables, YAML or TOML front matter. A section is the text from a heading to the next
     heading of any level. Headings inside lists and quotes begin no section, and a heading without text of
-    its own makes none; comments, tags and directives are no text. Text before the first heading is a section
+    its own makes none; comments, tags and directives are not text. Text before the first heading is a section
     of level 0 with an empty heading path.
 
     A section's metadata are `source`, `title` (of the document), `heading_path`, `level`,

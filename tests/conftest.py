@@ -7,12 +7,15 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 
 from pipeline import redaction
+from pipeline.models import embedding
 
 KEPT = (
     "ATHENA_TEST_DATA",
@@ -79,6 +82,18 @@ def no_network() -> Iterator[None]:
         patch.setattr(socket.socket, "connect", guarded)
         patch.setattr(socket.socket, "connect_ex", guarded_ex)
         patch.setattr(socket, "getaddrinfo", looked_up)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_once() -> Iterator[None]:
+    """Tests share what takes longer to make than to use: the bundled model's session, its tokenizers, and
+    the tree of commands, which Typer makes of its functions.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding, "open_session", cache(embedding.open_session))
+        patch.setattr(embedding, "open_tokenizer", cache(embedding.open_tokenizer))
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 
 

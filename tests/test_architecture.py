@@ -126,17 +126,24 @@ def imports(tree: ast.AST, package: str) -> Iterator[tuple[str, ast.AST]]:
                 yield f"{base}.{alias.name}", node
 
 
-def imported_modules(name: str) -> set[str]:
-    """Our modules that the file names."""
+@cache
+def imports_of(name: str) -> tuple[tuple[str, ast.AST], ...]:
+    """Everything that a file imports, by full names."""
     path = ROOT / name
     package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
-    found = set()
-    for full, _ in imports(parse(name), package):
-        while full and full not in ALL_MODULES:
-            full = full.rpartition(".")[0]
-        if full:
-            found.add(full)
-    return found
+    return tuple(imports(parse(name), package))
+
+
+def ours(full: str) -> str:
+    """Our module that a full name is, or is in; "" for anything else."""
+    while full and full not in ALL_MODULES:
+        full = full.rpartition(".")[0]
+    return full
+
+
+def imported_modules(name: str) -> set[str]:
+    """Our modules that the file names."""
+    return {ours(full) for full, _ in imports_of(name)} - {""}
 
 
 def part_of(module: str) -> str:
@@ -187,29 +194,24 @@ def test_no_module_imports_itself_in_a_circle() -> None:
     """Within functions neither: that only hides it. Imports of types alone make none: they are not run."""
     graph = {}
     for name in NAMES:
-        path = ROOT / name
-        package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
-        tree = parse(name)
-        at_rest = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
-        found = set()
-        for full, node in imports(tree, package):
-            if id(node) in at_rest:
-                continue
-            while full and full not in ALL_MODULES:
-                full = full.rpartition(".")[0]
-            if full and full != module_of(path):
-                found.add(full)
-        graph[module_of(path)] = found
+        module, types = module_of(ROOT / name), types_only(name)
+        found = {ours(full) for full, node in imports_of(name) if id(node) not in types}
+        graph[module] = found - {"", module}
     try:
         tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
         pytest.fail(f"modules import each other: {' -> '.join(error.args[1])}")
 
 
-def _type_checking(tree: ast.AST) -> Iterator[ast.If]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            yield node
+@cache
+def types_only(name: str) -> frozenset[int]:
+    """The ids of nodes that only type checkers run."""
+    blocks = (
+        node
+        for node in ast.walk(parse(name))
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    )
+    return frozenset(id(node) for block in blocks for node in ast.walk(block))
 
 
 def _functions(tree: ast.AST) -> Iterator[ast.AST]:
@@ -221,10 +223,9 @@ def _functions(tree: ast.AST) -> Iterator[ast.AST]:
 @pytest.mark.slow
 def test_what_is_not_installed_by_default_is_imported_where_it_is_needed() -> None:
     for name in NAMES:
-        tree = parse(name)
-        inside = {id(node) for function in _functions(tree) for node in ast.walk(function)}
-        types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
-        for full, node in imports(tree, ""):
+        inside = {id(node) for function in _functions(parse(name)) for node in ast.walk(function)}
+        types = types_only(name)
+        for full, node in imports_of(name):
             if full.split(".")[0] in HEAVY:
                 assert name.startswith(MAY_BE_HEAVY), f"{name} imports {full}"
                 assert id(node) in inside | types, f"{name}:{node.lineno} imports {full} at once"  # type: ignore[attr-defined]
@@ -232,16 +233,15 @@ def test_what_is_not_installed_by_default_is_imported_where_it_is_needed() -> No
 
 def test_drivers_of_stores_stay_behind_the_protocols() -> None:
     for name in NAMES:
-        for full, _ in imports(parse(name), ""):
+        for full, _ in imports_of(name):
             places = DRIVERS.get(full.split(".")[0])
             assert places is None or name.startswith(places), f"{name} imports {full}"
 
 
 def test_llama_index_is_imported_by_its_adapters_alone() -> None:
     for name in NAMES:
-        tree = parse(name)
-        types = {id(node) for block in _type_checking(tree) for node in ast.walk(block)}
-        for full, node in imports(tree, ""):
+        types = types_only(name)
+        for full, node in imports_of(name):
             if full.split(".")[0] == "llama_index" and id(node) not in types:
                 assert name.startswith(LLAMA_ADAPTERS), f"{name}:{node.lineno} imports {full}"  # type: ignore[attr-defined]
 
@@ -276,15 +276,15 @@ def test_nothing_is_left_to_do() -> None:
 def test_no_host_but_those_that_are_documented() -> None:
     """In what runs: docstrings may name where something is described."""
     for name in NAMES:
-        tree = parse(name)
+        nodes = list(ast.walk(parse(name)))
         documentation = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
-        for node in ast.walk(tree):
+        for node in nodes:
             if (
                 isinstance(node, ast.Constant)
                 and isinstance(node.value, str)
@@ -313,7 +313,7 @@ def test_every_module_says_what_it_is() -> None:
 
 def test_llama_indexs_global_settings_are_left_alone() -> None:
     for name in NAMES:
-        for full, _ in imports(parse(name), ""):
+        for full, _ in imports_of(name):
             assert full not in ("llama_index.core.Settings", "llama_index.core.settings.Settings"), name
 
 
@@ -359,6 +359,7 @@ def test_help_is_quick(tmp_path: Path) -> None:
     assert loaded(RUN, "--help", "search --help", "eval retrieval --help", cwd=tmp_path) == []
 
 
+@pytest.mark.slow
 def test_an_ingest_with_nothing_to_do_is_quick(indexed: Path) -> None:
     command = "ingest manual --data-dir data"
     assert loaded(RUN, command, f"{command} --json", cwd=indexed) == []

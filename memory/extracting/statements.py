@@ -6,46 +6,28 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
-from functools import lru_cache
 
 from memory.extracting.clauses import Clause, clauses_of, speech
 from memory.extracting.dates import UNKNOWN, dated, validity_of
-from memory.extracting.entities import entities_in, entity_words
+from memory.extracting.entities import entities_in
 from memory.extracting.guard import reads_as_instruction, secrets_in
 from memory.extracting.importance import importance_of
 from memory.extracting.names import normalised
+from memory.extracting.objects import NOT_THIS, VAGUE, normal_object, object_of, undated
 from memory.extracting.predicates import predicate_named, single_valued, statement_data
 from memory.extracting.records import Category, EntityKind, Statement, Validity
+from memory.extracting.rules import (
+    Rule,
+    belongings,
+    fact_rules,
+    preference_keys,
+    statement_rules,
+    tag_patterns,
+)
 
 USER = "user"
-MOST_WORDS = 10  # of an object: more of them are a story
 LONGEST = 400  # characters of a clause; nobody states one thing at greater length
 
-_CUT = re.compile(
-    r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but|due to)"
-    r"\b.*$"
-    r"|\s+and (?:want|need|would|i|it|then|they|get|can|could|am|was|is|must|have to)\b.*$"
-    r"|\s+\(.*$",
-    re.DOTALL,
-)
-_ASIDE = re.compile(r"\s*\((not [^()]+)\)")
-_TRAILING = re.compile(
-    r"[\s,]+(?:a lot|very much|so much|too|now|these days|please|at the moment|currently|again|as well"
-    r"|by the way|btw|actually|though|instead|right now|already|best|the most|most of all|any ?more"
-    r"|any longer|ok|okay)$"
-)
-_NOT_THIS = re.compile(
-    r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
-)
-_BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
-_DANGLING = re.compile(r"[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
-_VAGUE = re.compile(
-    r"(?:it|this|that|them|these|those|him|her|you|us|one|something|anything|nothing|everything|stuff|things"
-    r"|there|here|how|what|why|when|where|who|to (?:know|ask|see|understand|find|hear|be able)"
-    r"|the (?:answer|way|idea|first|second|third|last|other|former|latter|next|same|new|old)(?: \w+)?$"
-    r"|the (?:answer|way|idea)\b)(?:\b|$)",
-    re.IGNORECASE,
-)
 _PRONOUN_IS = re.compile(
     r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|make (?:it|that)|i meant|i mean"
     r"|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
@@ -78,16 +60,6 @@ _ONE_EACH = frozenset(
         "mom",
     )
 )
-_SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
-_COUNT = (
-    r"(?:about |almost |nearly |over |more than )?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten"
-    r"|eleven|twelve|a few|a couple of|several|many)"
-)
-_SO_LONG = re.compile(
-    rf"\s+(?:for {_COUNT} (?:days?|weeks?|months?|years?|decades?)(?: now| already)?"
-    r"|since (?:I|we|he|she|they) (?:was|were|am|are|left|got|became|began|started)\b.*"
-    r"|for (?:a long time|a while|ages|years|as long as .+)|all my life|my whole life|as a child)$"
-)
 _WHEN_FIRST = re.compile(
     r"(?P<when>(?:since|from|as of|starting|until|till|in|on|last|next|this|yesterday|today|tomorrow|tonight"
     r"|\w+ (?:days?|weeks?|months?|years?) ago)\b[^,;]{0,40}?),?\s+(?P<rest>(?:I|we|my|our)\b.+)",
@@ -105,20 +77,6 @@ _APOSTROPHES = {
 _NO_APOSTROPHE = re.compile(rf"\b(?:{'|'.join(_APOSTROPHES)})\b", re.IGNORECASE)
 
 Words = Mapping[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    predicate: str
-    patterns: tuple[re.Pattern[str], ...]
-    category: Category
-    tags: tuple[str, ...]
-    key: str
-    ends: bool
-    negated: bool
-    keep_date: bool
-    unless: re.Pattern[str] | None
-    most_words: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +178,7 @@ def _holds(said: _Said, validity: Validity, *, said_at: float) -> Validity:
 
 
 def _tags(text: str, own: tuple[str, ...]) -> tuple[str, ...]:
-    found = [name for name, pattern in _tag_patterns() if pattern.search(text)]
+    found = [name for name, pattern in tag_patterns() if pattern.search(text)]
     return tuple(dict.fromkeys((*own, *found)))
 
 
@@ -238,14 +196,14 @@ def _said(
     elif clause.goes_on and not re.match(r"I\b", text):
         text = f"I {text}"
     text = _date_last(text, said_at=said_at, zone=zone)
-    corrects = clause.corrects or bool(_NOT_THIS.match(text) or _MEANT.match(text))
+    corrects = clause.corrects or bool(NOT_THIS.match(text) or _MEANT.match(text))
     if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
         return None
     if reads_as_instruction(text) and not clause.asked_for:
         return None
-    undated = _undated(text, said_at=said_at, zone=zone)
+    bare = undated(text, said_at=said_at, zone=zone)
     said = _by_rule(text, said_at=said_at, zone=zone)
-    said = said or (_by_rule(undated, said_at=said_at, zone=zone) if undated != text else None)
+    said = said or (_by_rule(bare, said_at=said_at, zone=zone) if bare != text else None)
     said = said or _attribute(text, asked_for=clause.asked_for)
     if said and clause.goes_on and said.subject == USER:
         said = replace(said, subject=subject)
@@ -273,23 +231,8 @@ def _date_last(text: str, *, said_at: float, zone: tzinfo) -> str:
     return f"{match['rest']} {when[0].lower()}{when[1:]}"
 
 
-def _undated(text: str, *, said_at: float, zone: tzinfo) -> str:
-    """Without since when, until when or for how long."""
-    text = _SO_LONG.sub("", text)
-    when = validity_of(text, said_at=said_at, zone=zone)
-    return text if when.start is None or when.end is None else _without(text, when.start, when.end)
-
-
-def _without(text: str, start: int, end: int) -> str:
-    """Without a date, and without the words that led to it."""
-    head = text[:start].rstrip()
-    while (cut := _DANGLING.sub("", head)) != head:
-        head = cut
-    return head + text[end:]
-
-
 def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> _Said | None:
-    for rule in _rules():
+    for rule in statement_rules():
         for pattern in rule.patterns:
             match = pattern.fullmatch(text)
             if not match or (rule.unless and rule.unless.search(text)):
@@ -305,13 +248,13 @@ def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> _Said | None:
 
 
 def _with_object(
-    rule: _Rule, match: re.Match[str], subject: str, *, said_at: float, zone: tzinfo
+    rule: Rule, match: re.Match[str], subject: str, *, said_at: float, zone: tzinfo
 ) -> _Said | None:
     text, words = match[0], match.groupdict()
-    thing, replaces, negated = _object(
+    thing, replaces, negated = object_of(
         words["object"] or "", keep_date=rule.keep_date, said_at=said_at, zone=zone
     )
-    if not thing or _VAGUE.match(thing) or len(thing.split()) > rule.most_words:
+    if not thing or VAGUE.match(thing) or len(thing.split()) > rule.most_words:
         return None
     replaces = replaces or normal_object(words.get("replaces") or "")
     predicate = rule.predicate
@@ -330,13 +273,13 @@ def _with_object(
     return _Said(subject, predicate, thing, category, rule.tags, preferences, denied, ends, replaces)
 
 
-def _key(rule: _Rule, words: Words, thing: str) -> str:
+def _key(rule: Rule, words: Words, thing: str) -> str:
     """What a preference is about: named, or known of the thing ("zsh" is a shell); "" where neither."""
     if named := words.get("thing") or words.get("for"):
         return predicate_named(named)
     if rule.category is not Category.PREFERENCE or rule.predicate == "likes":
         return ""
-    return _preference_keys().get(thing.casefold(), "")
+    return preference_keys().get(thing.casefold(), "")
 
 
 def _subject(words: Words, text: str) -> str:
@@ -349,37 +292,12 @@ def _subject(words: Words, text: str) -> str:
     called = _CALLED.search(who)
     if possessed := _POSSESSED.fullmatch(_CALLED.sub("", who)):
         thing = possessed["thing"].casefold()
-        if thing not in _belongings():
+        if thing not in belongings():
             return ""
         several = called is not None and thing not in _ONE_EACH  # "my friend Ada" is not "my friend Bob"
         return f"{USER}'s {thing}{called[0].casefold() if called and several else ''}"
     people = [entity for entity in entities_in(text) if entity.kind is EntityKind.PERSON]
     return next((one.normalised for one in people if who in (one.name, one.name.split()[0])), "")
-
-
-def _object(text: str, *, keep_date: bool, said_at: float, zone: tzinfo) -> tuple[str, str, bool]:
-    """The object of a statement, what it replaces, and whether it is denied."""
-    text = _SO_LONG.sub("", _CUT.sub("", _ASIDE.sub(r", \1", text)))
-    replaces = ""
-    denied = False
-    if match := _BUT_THAT.match(text) or _NOT_THIS.match(text):
-        text, replaces = match["object"], normal_object(match["replaces"])
-    elif text.startswith("not "):
-        text, denied = text[4:], True
-    when = validity_of(text, said_at=said_at, zone=zone)
-    if when.start is not None and when.end is not None and text[: when.start].strip():
-        led = _SINCE.search(text, 0, when.start) or _SINCE.match(text, when.start)
-        if led or not keep_date:
-            text = _without(text, when.start, when.end)
-    return normal_object(text), replaces, denied
-
-
-def normal_object(text: str) -> str:
-    """An object's words without marks, and without what only rounds a sentence off."""
-    text = " ".join(text.replace("`", "").replace("*", "").split()).strip(" .,;:!\"“”'")
-    while match := _TRAILING.search(text):
-        text = text[: match.start()]
-    return text
 
 
 def _attribute(text: str, *, asked_for: bool) -> _Said | None:
@@ -389,8 +307,8 @@ def _attribute(text: str, *, asked_for: bool) -> _Said | None:
         return None
     attributes = statement_data()["attributes"]
     name = match["attribute"].casefold()
-    thing, replaces, denied = _object(match["object"], keep_date=True, said_at=0.0, zone=UTC)
-    if not thing or name in attributes["none"] or (_VAGUE.match(thing) and not asked_for):
+    thing, replaces, denied = object_of(match["object"], keep_date=True, said_at=0.0, zone=UTC)
+    if not thing or name in attributes["none"] or (VAGUE.match(thing) and not asked_for):
         return None
     for kind in (Category.PERSONAL, Category.WORK, Category.PREFERENCE):
         if name in attributes[kind.value]:
@@ -398,9 +316,9 @@ def _attribute(text: str, *, asked_for: bool) -> _Said | None:
             predicate = predicate_named(name)
             return _Said(USER, predicate, thing, kind, (), preferences, denied, replaces=replaces)
     owner, _, last = name.rpartition(" ")
-    if last == "name" and owner.removesuffix("'s") in _belongings():
+    if last == "name" and owner.removesuffix("'s") in belongings():
         return _Said(f"{USER}'s {owner}", "name", thing, Category.PERSONAL, replaces=replaces)
-    if name in _belongings() or asked_for:
+    if name in belongings() or asked_for:
         return _Said(f"{USER}'s {name}", "is", thing, Category.PERSONAL, (), (), denied, replaces=replaces)
     return None
 
@@ -411,9 +329,9 @@ def _correction(text: str, before: Statement | None, *, corrects: bool) -> _Said
     if not match and not corrects:
         return None
     rest = match["object"] if match else text
-    thing, replaces, denied = _object(rest, keep_date=True, said_at=0.0, zone=UTC)
+    thing, replaces, denied = object_of(rest, keep_date=True, said_at=0.0, zone=UTC)
     few = len(thing.split()) <= 6
-    if not thing or denied or not few or (not match and not replaces) or _VAGUE.match(thing):
+    if not thing or denied or not few or (not match and not replaces) or VAGUE.match(thing):
         return None
     if before:
         old = replaces or before.object
@@ -428,13 +346,13 @@ def _fact(text: str) -> _Said | None:
     """What is asked to be remembered and is not about the user."""
     if to_do := _TO_DO.fullmatch(text):
         return _Said(USER, "to do", normal_object(to_do["object"]), Category.GENERAL, ("to do",))
-    for predicate, pattern in _facts():
+    for predicate, pattern in fact_rules():
         match = pattern.fullmatch(text)
         if not match or len(match["who"].split()) > 8:
             continue
         words = match.groupdict()
-        thing, replaces, denied = _object(words["object"] or "", keep_date=True, said_at=0.0, zone=UTC)
-        if not thing or _VAGUE.match(words["who"] or ""):
+        thing, replaces, denied = object_of(words["object"] or "", keep_date=True, said_at=0.0, zone=UTC)
+        if not thing or VAGUE.match(words["who"] or ""):
             continue
         possessed = _POSSESSED.fullmatch(words["who"] or "")
         subject = f"{USER}'s {possessed['thing'].casefold()}" if possessed else normalised(words["who"] or "")
@@ -443,54 +361,3 @@ def _fact(text: str) -> _Said | None:
         return _Said(subject, predicate, thing, Category.GENERAL, (), (), negated, replaces=replaces)
     thing = normal_object(text)
     return _Said("", "note", thing, Category.GENERAL) if len(thing.split()) > 1 else None
-
-
-# -- rules ---------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1)
-def _rules() -> tuple[_Rule, ...]:
-    return tuple(
-        _Rule(
-            predicate=row["predicate"],
-            patterns=tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
-            category=Category(row["category"]),
-            tags=tuple(row.get("tags", ())),
-            key=row.get("key", ""),
-            ends=row.get("ends", False),
-            negated=row.get("negated", False),
-            keep_date=row.get("keep_date", False),
-            unless=re.compile(row["unless"]) if "unless" in row else None,
-            most_words=row.get("most_words", MOST_WORDS),
-        )
-        for row in statement_data()["statement"]
-    )
-
-
-@lru_cache(maxsize=1)
-def _facts() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    rows = statement_data()["facts"]["patterns"]
-    return tuple((row["predicate"], re.compile(_expanded(row["pattern"]), re.IGNORECASE)) for row in rows)
-
-
-def _expanded(pattern: str) -> str:
-    """A pattern with the words that it names in braces."""
-    words = {**statement_data()["words"], "given_name": f"(?:{entity_words()['given_name']})"}
-    for name, meaning in words.items():
-        pattern = pattern.replace(f"{{{name}}}", meaning)
-    return pattern
-
-
-@lru_cache(maxsize=1)
-def _tag_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((name, re.compile(words, re.IGNORECASE)) for name, words in statement_data()["tags"].items())
-
-
-@lru_cache(maxsize=1)
-def _preference_keys() -> Mapping[str, str]:
-    return {value: key for key, values in statement_data()["preference_keys"].items() for value in values}
-
-
-@lru_cache(maxsize=1)
-def _belongings() -> frozenset[str]:
-    return frozenset(statement_data()["attributes"]["belongings"])

@@ -23,10 +23,11 @@ from memory.extracting.guard import secrets_in, without_secrets
 from memory.extracting.importance import importance_of
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.names import normalised
+from memory.extracting.objects import normal_object
 from memory.extracting.predicates import predicate_named, single_valued
 from memory.extracting.records import Category, Entity, EntityKind, Extraction, Relation, Statement, Validity
 from memory.extracting.relations import MOST, labels, relations_in
-from memory.extracting.statements import USER, normal_object, statements_in
+from memory.extracting.statements import USER, statements_in
 
 log = logging.getLogger(__name__)
 

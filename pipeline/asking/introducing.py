@@ -34,7 +34,7 @@ _OPENING = {
     SmallTalk.IDENTITY: "I am {name}. {greeting}",
     SmallTalk.ABILITIES: "I find what the documents say, and quote it with its place. {greeting}",
     SmallTalk.DOCUMENTS: "I know what is written in the documents that are indexed here, and nothing else.",
-    SmallTalk.NOTHING: "That is no question yet. {greeting}",
+    SmallTalk.NOTHING: "That is not a question yet. {greeting}",
 }
 _TRIVIAL = re.compile(
     r"\b(overview|introduction|summary|examples?|notes?|see also|contents|index|next steps?|related|appendix"

@@ -327,7 +327,7 @@ def _safe_name(written: str, shown: str) -> str:
     if not parts or any(
         FORBIDDEN.search(part) or part != part.strip(" ") or part.endswith(".") for part in parts
     ):
-        raise UploadRefused(f"{shown!r} is no usable file name.", "Rename the file.")
+        raise UploadRefused(f"{shown!r} is not a usable file name.", "Rename the file.")
     name = "/".join(parts)
     if max(map(_bytes, parts)) > LONGEST_PART or _bytes(name) > LONGEST_NAME or len(parts) > MOST_PARTS:
         raise UploadRefused(f"'{shown[:80]} …' is too long or too deep a name.", "Shorten the name.")

@@ -174,7 +174,7 @@ def _chat_models(rows: object, key: str) -> tuple[str, ...]:
     if rows is None:
         return ()
     if not isinstance(rows, list) or not all(isinstance(row, dict) and row.get(key) for row in rows):
-        raise Misbehaviour("a list of models that is none")
+        raise Misbehaviour("something that is not a list of models")
     names = (row[key] for row in rows[:MOST_MODELS])
     plain = [name for name in names if isinstance(name, str) and name == quoted(name)]
     return tuple(name for name in plain if not EMBEDDING_MODEL.search(name))

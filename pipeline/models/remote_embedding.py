@@ -188,12 +188,12 @@ class OpenAIEncoder(RemoteEncoder):
         if not isinstance(rows, list) or not all(
             isinstance(row, dict) and isinstance(row.get("index"), int) for row in rows
         ):
-            raise Misbehaviour("a list of vectors that is none")
+            raise Misbehaviour("something that is not a list of vectors")
         ordered = sorted(rows, key=lambda row: int(row["index"]))
         return _vectors([row.get("embedding") for row in ordered])
 
 
 def _vectors(rows: object) -> list[list[float]]:
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise Misbehaviour("a list of vectors that is none")
+        raise Misbehaviour("something that is not a list of vectors")
     return rows

@@ -79,7 +79,7 @@ def _check_redirect(response: httpx.Response) -> None:
     try:
         target = here.join(response.headers["location"])
     except httpx.InvalidURL as error:
-        raise Misbehaviour("a redirect to what is no address") from error
+        raise Misbehaviour("a redirect to something that is not an address") from error
     if _origin(target) != _origin(here):
         raise SentElsewhere(f"wants the request to go to {without_password(str(target))[:100]} instead")
 
@@ -193,7 +193,7 @@ class _Events(_Lines):
             if data.strip() != b"[DONE]":
                 self._check(_object(data))
         elif line and name not in (b"", b"event", b"id", b"retry"):
-            raise Misbehaviour("a line that is no event")
+            raise Misbehaviour("a line that is not an event")
 
 
 def _reading(protocol: Protocol) -> _Reading:
@@ -309,7 +309,7 @@ def _count(event: Json, name: str, *, most: int = MOST_COUNT) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < most:
-        raise Misbehaviour(f"a '{name}' that is no count")
+        raise Misbehaviour(f"a '{name}' that is not a count")
 
 
 def _named(value: object) -> str:

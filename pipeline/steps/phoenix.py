@@ -110,10 +110,10 @@ class PhoenixTracer:
         try:
             answer = _post(self._annotations, body, {"content-type": "application/json"})
         except (httpx.HTTPError, Misbehaviour) as error:
-            logger.warning("A thumb does not reach Phoenix: %s", quoted(str(error)))
+            logger.warning("A rating does not reach Phoenix: %s", quoted(str(error)))
             return
         if not answer.is_success:
-            logger.warning("Phoenix does not take a thumb: HTTP %s", answer.status_code)
+            logger.warning("Phoenix does not accept a rating: HTTP %s", answer.status_code)
 
     def close(self) -> None:
         """Send what is queued, for a few seconds at most, and stop; safe to call again."""
@@ -195,7 +195,7 @@ class _Exporter(SpanExporter):
     def _note(self, failing: bool) -> None:
         if failing and not self._failing:
             logger.warning(
-                "Traces do not reach Phoenix at %s; answers go on without. `athena doctor` says why.",
+                "Traces do not reach Phoenix at %s; answers continue without them. `athena doctor` says why.",
                 self._shown,
             )
         elif self._failing and not failing:
@@ -224,7 +224,7 @@ def _address(url: str) -> str:
     try:
         parts = urlsplit(url.strip())
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or True)
-    except ValueError:  # a port that is none
+    except ValueError:  # a port that is not a number
         known = False
     if not known:
         raise ConfigurationError(
@@ -238,5 +238,5 @@ def _no_phoenix(url: str, why: str) -> ConfigurationError:
     return ConfigurationError(
         f"ATHENA_PHOENIX_URL is {without_password(_address(url))}, but no Phoenix takes traces there: {why}.",
         "Start it (`docker compose --profile phoenix up -d`, or `phoenix serve`), mend the setting, or empty "
-        "it. Answers go on without traces.",
+        "it. Answers continue without traces.",
     )

@@ -92,7 +92,7 @@ def escaped(text: str) -> str:
 
 
 def escaped_line(line: str) -> str:
-    """A line of plain text that is no heading, rule, fence or directive in Markdown; items of lists stay."""
+    """A line of plain text, escaped where Markdown would see a heading, rule or fence; list items stay."""
     return ("\\" if _LINE_MARK.match(line) else "") + escaped(line)
 
 

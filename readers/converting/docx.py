@@ -27,7 +27,7 @@ def convert_docx(data: bytes, *, source: str) -> Converted:
     """A document: headings, lists, tables and notes; no images, no headers and footers, no equations.
 
     Raises:
-        Unconvertible: it is no document of Word, or unpacks to too much.
+        Unconvertible: it is not a Word document, or unpacks to too much.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

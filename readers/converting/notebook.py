@@ -24,7 +24,7 @@ def convert_notebook(text: str, *, source: str) -> Converted:
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unconvertible(source, reason="not a Jupyter notebook: it is no JSON", fix=_FIX) from error
+        raise Unconvertible(source, reason="not a Jupyter notebook: it is not JSON", fix=_FIX) from error
     cells = list(_cells(notebook))
     if not isinstance(notebook, dict) or not ("cells" in notebook or "worksheets" in notebook):
         raise Unconvertible(source, reason="not a Jupyter notebook: it has no cells", fix=_FIX)

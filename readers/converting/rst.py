@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 }
 REFUSED = ("include", "raw", "csv-table", "literalinclude")
 SILENT = ("toctree", "index", "highlight", "currentmodule", "module", "tabularcolumns", "only", "contents")
-"""Directives of Sphinx that are no text for readers."""
+"""Directives of Sphinx that readers are not meant to see."""
 NAMES = ("ref", "doc", "term", "numref", "abbr", "guilabel", "menuselection", "dfn", "index", "download")
 """Roles of Sphinx that are words; what others enclose is code."""
 

@@ -211,6 +211,7 @@ class TestTogether:
             thread.join()
         assert len(failures) == 1 and "this program itself" in failures[0]
 
+    @pytest.mark.slow
     def test_many_threads_search_while_one_writes(self, store: DocumentStore) -> None:
         failures: list[BaseException] = []
         done = threading.Event()

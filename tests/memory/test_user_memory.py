@@ -125,7 +125,7 @@ def test_an_import_says_what_it_would_add_and_adds_nothing_yet(mine: UserMemory)
     mine.forget(mine.forgetting(everything=True))
     assert [memory.text for memory in mine.would_import(exported)] == ["Clara plays the cello."]
     assert list(mine.list()) == []
-    with pytest.raises(AthenaError, match="no export"):
+    with pytest.raises(AthenaError, match="not an export"):
         mine.would_import("{}")
 
 
@@ -235,7 +235,7 @@ def test_an_export_comes_back_with_the_same_ids_and_times(mine: UserMemory, cloc
     ],
 )
 def test_a_file_that_is_no_export_changes_nothing(mine: UserMemory, data: str) -> None:
-    with pytest.raises(AthenaError, match="no export"):
+    with pytest.raises(AthenaError, match="not an export"):
         mine.import_(data)
     assert mine.list() == []
 
@@ -275,7 +275,7 @@ def exported(**given: object) -> str:
     ],
 )
 def test_an_export_of_no_depth_or_time_that_there_is_changes_nothing(mine: UserMemory, data: str) -> None:
-    with pytest.raises(AthenaError, match="no export of memories"):
+    with pytest.raises(AthenaError, match="not an export of memories"):
         mine.import_(data)
     assert mine.list() == []
 

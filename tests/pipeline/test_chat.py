@@ -15,12 +15,15 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
+from pipeline.answering.chat_steps import MESSAGE_CUT
 from pipeline.answering.citations import without_markers
 from pipeline.answering.context import count_tokens
 from pipeline.answering.continuing import GO_ON
+from pipeline.answering.keeping import NOT_STORED
+from pipeline.answering.persona import Persona
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turn import FinishedTurn
-from pipeline.chat import MESSAGE_CUT, NOT_KEPT, NOT_STORED, SEARCHED_CUT, ChatRecipe
+from pipeline.chat import NOT_KEPT, SEARCHED_CUT, ChatRecipe
 from pipeline.errors import (
     AthenaError,
     ModelTimeout,
@@ -47,6 +50,7 @@ from pipeline.steps.records import (
     PromptStep,
     RememberStep,
     SearchStep,
+    SelectStep,
     step_of,
 )
 from pipeline.stores.conversations import Turn
@@ -565,16 +569,44 @@ def test_an_answer_goes_on_in_its_own_scope(new_chat: NewChat, conversations: Em
     assert again.answer("Which antenna points at Earth?").settings["paths"] == "comms.md"
 
 
+def test_an_answer_goes_on_as_it_began(new_chat: NewChat) -> None:
+    """With its own options and its own system message, whatever is chosen by now."""
+    llm = FakeLLM([LONG, "It moves the air [1]."], pause_s=0.01)
+    options = RetrievalOptions(candidates=7, top_k=2, spelling=False, context_tokens=300)
+    chat = new_chat(llm=llm, options=options)
+    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
+    (stopped,) = chat.turns
+    again = new_chat(
+        llm=llm,
+        options=RetrievalOptions(top_k=5),
+        persona=Persona(name="Ariadne", tone="Be long."),
+        conversation_id=chat.recipe.conversation_id,
+    )
+    list(again.recipe.go_on(stopped.id))
+    (turn,) = again.turns
+    assert turn.answer.status == "complete"
+    assert turn.answer.settings == stopped.answer.settings
+    assert len(step_of(turn.answer.steps, SelectStep).selected) <= 2
+    first, *_ = llm.messages[-1]
+    assert "Be brief." in str(first.content)
+    assert first.content == llm.messages[0][0].content
+
+
 def test_an_answer_that_goes_on_keeps_what_is_not_done_again(
-    new_chat: NewChat, conversations: EmbeddedConversations
+    new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pipeline.answering.chat_steps.KEEP_EVERY_S", 0.0)
     chat = new_chat(llm=FakeLLM([LONG, "It moves the air [1]."], pause_s=0.01))
     stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
     (stopped,) = chat.turns
+    _note(conversations, stopped.id, RememberStep(preset="agent", pending=True))
     remembered, events = RememberStep(preset="agent", added=("m1",)), chat.recipe.go_on(stopped.id)
     next(events)  # it is at work when the first part is remembered
-    conversations.change_answer(stopped.id, lambda answer: replace(answer, steps=(*answer.steps, remembered)))
+    _note(conversations, stopped.id, remembered)
+    read, turn_of = [], conversations.turn
+    monkeypatch.setattr(conversations, "turn", lambda turn_id: (read.append(turn_id), turn_of(turn_id))[1])
     last = list(events)[-1]
+    assert read == [stopped.id], "it is read until that is known, and not at each save"
     (turn,) = chat.turns
     steps = turn.answer.steps
     assert steps[0] == step_of(stopped.answer.steps, CondenseStep)
@@ -589,6 +621,14 @@ def test_an_answer_that_goes_on_keeps_what_is_not_done_again(
     ]
     assert isinstance(last, AnswerFinished)
     assert last.answer.steps == steps
+
+
+def _note(conversations: EmbeddedConversations, turn_id: str, step: RememberStep) -> None:
+    def noted(answer: Answer) -> Answer:
+        others = (item for item in answer.steps if not isinstance(item, RememberStep))
+        return replace(answer, steps=(*others, step))
+
+    conversations.change_answer(turn_id, noted)
 
 
 def test_an_answer_that_cannot_go_on_stays_as_it_is(new_chat: NewChat, manual: EmbeddedStore) -> None:
@@ -701,7 +741,7 @@ def test_a_run_that_ends_leaves_the_callers_event_alone(new_chat: NewChat) -> No
 
 def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a kill leaves behind: the text so far, as stopped, and how it was found."""
-    monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
+    monkeypatch.setattr("pipeline.answering.chat_steps.KEEP_EVERY_S", 0.05)
     chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
     written, kept = "", ""
     for event in chat.recipe.run(QUESTION):
@@ -720,7 +760,7 @@ def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytes
 def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
     new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.chat.KEEP_EVERY_S", 0.05)
+    monkeypatch.setattr("pipeline.answering.chat_steps.KEEP_EVERY_S", 0.05)
     chat = new_chat(llm=FakeLLM([LONG * 40], pause_s=0.01))
     started = time.monotonic()
     events: list[ChatEvent] = []

@@ -145,6 +145,7 @@ class TestNextIngest:
         assert (report.embedded, encoder.calls, report.sentences) == (0, [], 5)
         assert store.sections.manifest() == generation
 
+    @pytest.mark.slow
     def test_it_imports_nothing_slow(self, tmp_path: Path, folder: Path) -> None:
         command = [sys.executable, "-m", "tests.pipeline.ingest_runs", str(tmp_path / "store"), str(folder)]
         first, second = (

@@ -140,6 +140,7 @@ def test_no_pattern_backtracks(tmp_path: Path) -> None:
     assert [file.source for file in files] == ["a" * 200 + ".md"]
 
 
+@pytest.mark.slow
 def test_more_patterns_than_fit_into_one_set(tmp_path: Path) -> None:
     write(tmp_path, "a" * 40 + "b.md", "b.md", "c.md")
     (tmp_path / ".gitignore").write_text(("*a" * 30 + "b.md\n") * 1500 + "b.md\n")
@@ -179,7 +180,7 @@ def test_an_ignore_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("readers.ignore.MAX_BYTES", 5)
     (tmp_path / ".athenaignore").write_text("a.md\n\n")
     assert messages(tmp_path) == [
-        "Cannot read '.athenaignore': it has more than 5 bytes: nothing of it is heeded. "
+        "Cannot read '.athenaignore': it has more than 5 bytes, so none of it is used. "
         "Name folders instead of files."
     ]
 

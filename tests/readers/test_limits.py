@@ -118,7 +118,7 @@ def test_a_warning_says_where_a_list_or_quote_is_nested_too_deep(
     sections, leaves = corpus.cut(text, source="a.md")
     (warning,) = corpus.warnings(text, sections)
     assert warning.startswith(f"Line {leaves[-1].metadata['start_line']}, and maybe others")
-    assert "more than 2 lie in one another" in warning
+    assert "more than 2 are nested" in warning
 
 
 def test_lists_and_quotes_beyond_the_limit_are_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,7 +294,7 @@ BLOCKS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(BLOCKS, st.sampled_from(["\n", "\n\n", "\r\n"])).map("".join), max_size=12).map(
         "".join

@@ -453,8 +453,8 @@ def test_an_answer_that_cannot_be_stored_is_shown(
     monkeypatch.setattr(athena.conversations, "save_turn", saved)
     engine = athena.chat(conversation_id=conversation)
     if fails_at > 1:
-        answer = engine._answer
-        monkeypatch.setattr(engine, "_answer", lambda turn: (engine._keep_so_far(turn), answer(turn))[1])
+        answer, keep = engine._answer, engine.conversation.keep_so_far
+        monkeypatch.setattr(engine, "_answer", lambda turn: (keep(turn), answer(turn))[1])
     run = runner().ask(engine, conversation_id=conversation, question=question)
     assert run.wait(30)
     first, last = component_data(run_app(athena, c=conversation), "turn")

@@ -113,7 +113,7 @@ def _say_ignored(ignored: Iterable[str]) -> None:
     """Which files are left out: those of no format that is read, and those that an extra would read."""
     known = {name: format_of(name) for name in ignored}
     if others := [name for name, kind in known.items() if kind is None]:
-        st.text(f"Left out, as they are no documents: {', '.join(others[:SHOWN])}")
+        st.text(f"Left out, because they are not documents: {', '.join(others[:SHOWN])}")
     if readable := [name for name, kind in known.items() if kind is not None]:
         left_out = f"Left out: {', '.join(readable[:SHOWN])}."
         st.warning(plain(f"{left_out} What reads them is not installed here: {INSTALL}"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.assistant import UPLOADS
+from athena.reading import UPLOADS
 from athena.web_pages import WEB
 from ui.shared import process
 from ui.shared.jobs import jobs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -62,9 +62,7 @@ def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> 
 
 def options_of(answer: Answer) -> RetrievalOptions:
     """The options that the answer was found with, as far as it kept them."""
-    default = process.athena().options
-    known: dict[str, Any] = {n: answer.settings[n] for n in dict(default) if n in answer.settings}
-    return default.but(**known)
+    return process.athena().options.with_kept(answer.settings)
 
 
 def _options_form(now: RetrievalOptions) -> RetrievalOptions:

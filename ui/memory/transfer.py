@@ -13,7 +13,7 @@ from ui.shared.state import kept
 from ui.shared.words import memories, one_line, plain, shortened
 
 SHOWN = 5
-NOT_TEXT = "This is no export of memories: it is not UTF-8."
+NOT_TEXT = "This is not an export of memories: it is not UTF-8."
 WHAT = "Choose a file that was exported here, or one with `documents`, `metadatas` and `ids`."
 
 

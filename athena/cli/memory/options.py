@@ -28,7 +28,7 @@ def memory_of(user: str | None, data_dir: Path | None, **flags: Any) -> Iterator
 
 
 def moments(as_of: str | None, known_at: str | None) -> dict[str, Any]:
-    """The two times as `UserMemory` takes them; raises `AthenaError` for what is no date."""
+    """The two times as `UserMemory` takes them; raises `AthenaError` for what is not a date."""
     from memory.times import read_date
 
     return {

@@ -52,6 +52,8 @@ def import_(
         except OSError as error:
             raise AthenaError(f"Cannot read '{path}': {error.strerror}.", "Check the path.") from error
         except UnicodeDecodeError as error:
-            raise AthenaError(f"'{path}' is no export of memories: not UTF-8.", "Check the file.") from error
+            raise AthenaError(
+                f"'{path}' is not an export of memories: not UTF-8.", "Check the file."
+            ) from error
         number = memory.import_(data)
         show(as_json, {"imported": number}, lambda: f"{number} imported." if number else NOTHING_NEW)

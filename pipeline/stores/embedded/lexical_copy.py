@@ -10,7 +10,7 @@ from pipeline.stores.embedded.lock import WriterLock
 
 
 class LexicalCopy:
-    """A temporary folder with the copy, and a lock for who brings it up to date."""
+    """A temporary folder with the copy, and a lock for the process that brings it up to date."""
 
     def __init__(self, original: Path) -> None:
         self._original = original

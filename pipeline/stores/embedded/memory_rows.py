@@ -119,7 +119,7 @@ _TYPES: Mapping[str, type] = {
     "position": int,
     "hash": bytes,
 }
-"""Of columns that are no text."""
+"""Of columns that hold no text."""
 _PERHAPS = {"importance", "success", "valid_at", "invalid_at", "expired_at", "accessed_at"}
 
 

@@ -66,5 +66,5 @@ def _is_address(url: str) -> bool:
         parts = urlsplit(url.strip())
         rest = f"{parts.path}{parts.query}{parts.fragment}"  # a password that is not quoted ends up here
         return parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0 and "@" not in rest
-    except ValueError:  # a port that is no number, or too large
+    except ValueError:  # a port that is not a number, or too large
         return False

@@ -102,5 +102,5 @@ class ServerAddresses(ServerOptions):
 def _is_address(url: SplitResult) -> bool:
     try:
         return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:  # a port that is no number, or too large
+    except ValueError:  # a port that is not a number, or too large
         return False

@@ -190,7 +190,7 @@ class ServerConversations:
                 unchanged = {"_id": turn_id, "answer": record["answer"]}
                 if turns.update_one(unchanged, {"$set": {"answer": changed}}).matched_count:
                     return
-        raise StoreError("An answer is being written all the time.", "Try again.")
+        raise StoreError("Other processes keep writing this answer.", "Try again.")
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Keep what the reader thought of an answer: 1, -1, or None to take it back."""

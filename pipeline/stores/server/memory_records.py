@@ -51,7 +51,7 @@ def record_of(row: Row, version: int) -> Document:
 
 
 def gone_record(user: str, id_: str, version: int) -> Document:
-    """What stays of a removed row: that it is gone, so that nobody who is late writes it again."""
+    """What stays of a removed row: that it is gone, so that a late writer does not write it again."""
     return {"_id": key(user, id_), "user": user, "version": version, "gone": True}
 
 

@@ -77,7 +77,7 @@ class ServerSections:
         return self._snapshots.recall(remember, lambda snapshot: self.of(snapshot, node_ids))
 
     def of(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sections by id, of the versions that a snapshot shows, for who is reading in it."""
+        """Sections by id, of the versions that a snapshot shows; only while it is read."""
         records = self._cache.get_many(node_ids, snapshot.documents)
         missing = [node_id for node_id in node_ids if node_id not in records]
         read: dict[str, Document] = {}

@@ -60,7 +60,7 @@ def _authority(addresses: ServerAddresses) -> str:
     except (OSError, ValueError) as error:  # SSLError is an OSError, too
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigurationError(
-            f"{WEAVIATE_CA_SETTING} names '{path}', which is no certificate file: {reason}.",
+            f"{WEAVIATE_CA_SETTING} names '{path}', which is not a certificate file: {reason}.",
             "Give the file of the certificate authority, in PEM.",
         ) from error
     return text

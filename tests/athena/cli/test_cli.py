@@ -231,7 +231,7 @@ def test_other_formats_are_read_where_they_are_named(tmp_path: Path) -> None:
 def test_a_format_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     result = run("ingest", "--formats", "md,doc", "--data-dir", str(tmp_path / "data"))
     assert result.exit_code == 1
-    assert "ATHENA_FORMATS cannot be 'md,doc': 'doc' is none of md, txt," in result.output
+    assert "ATHENA_FORMATS cannot be 'md,doc': 'doc' is not one of md, txt," in result.output
 
 
 def test_a_web_page_of_this_machine_is_refused_and_the_rest_is_indexed(manual: Path, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def test_each_conversation_is_asked_about_its_own_turns() -> None:
     assert 0 < report.ms_per_read["p50"] <= report.ms_per_read["p95"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["locomo/dev.json", "beam/dev"])
 def test_the_command_prints_what_it_promises(path: str) -> None:
     done = CliRunner().invoke(app, ["eval", "memory", str(DATA / path), "--json"])

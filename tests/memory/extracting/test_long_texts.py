@@ -35,6 +35,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_long_texts_take_no_time(name: str) -> None:
     for piece in PIECES:

@@ -92,6 +92,7 @@ def test_no_more_than_asked_for_and_nothing_of_nothing() -> None:
     assert search_turns(index(), "anything", encoder=FakeEncoder()) == []
 
 
+@pytest.mark.slow
 def test_ten_thousand_turns_are_searched_in_milliseconds() -> None:
     random = np.random.default_rng(1)
 

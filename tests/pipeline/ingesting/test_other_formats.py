@@ -1,4 +1,4 @@
-"""Documents that are no Markdown in an ingest: which are read, converted again, and how that is told."""
+"""Documents that are not Markdown in an ingest: which are read, converted again, and how that is told."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_broken_file_is_named_and_the_others_are_read(store: EmbeddedStore, fo
     report = run_ingest(store, folder, formats=frozenset({"md", "ipynb"}))
     assert report.added == ("a.md", "b.ipynb")
     assert [(problem.source, problem.reason) for problem in report.problems] == [
-        ("broken.ipynb", "not a Jupyter notebook: it is no JSON"),
+        ("broken.ipynb", "not a Jupyter notebook: it is not JSON"),
         ("empty.ipynb", "it has no text"),
     ]
 

@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
     "long path": (lambda: [pack(("/".join(["d" * 190] * 6) + "/a.md", b"x"))], "too long"),
     "lone surrogate": (
         lambda: [UploadedFile("a\udc80.md", b"x")],
-        r"'a\\\\udc80\.md' is no usable file name",
+        r"'a\\\\udc80\.md' is not a usable file name",
     ),
     "lone surrogate in a zip's name": (
         lambda: [UploadedFile("\udc80.zip", b"x")],

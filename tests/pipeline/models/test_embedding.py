@@ -76,6 +76,7 @@ def test_same_text_same_vector_whatever_the_company(
         np.testing.assert_array_equal(vectors, [alone[index] for index in call])
 
 
+@pytest.mark.slow
 def test_long_texts_in_full_batches_are_as_alone(encoder: OnnxEncoder) -> None:
     texts = [f"{word} " * length for word in ("valve", "tank", "the") for length in (1, 30, 126, 254)] * 3
     alone = [encoder.encode_query(text) for text in texts]

@@ -150,7 +150,7 @@ def test_other_names_are_refused(name: str) -> None:
 
 
 def test_a_list_that_makes_no_sense_is_a_reason(ollama: OllamaServer) -> None:
-    ollama.fail("/api/tags", 200, "this is no list of models")
+    ollama.fail("/api/tags", 200, "this is not a list of models")
     _, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=ollama.url))
     assert "no usable answer" in choice.detail
 

@@ -21,25 +21,25 @@ pytestmark = pytest.mark.slow
 LISTS: dict[str, tuple[Any, str]] = {
     "null": (None, "null or missing where an object belongs"),
     "a list": ([], "a list where an object belongs"),
-    "no list in it": ({}, "a list of models that is none"),
-    "a text for a list": ({"models": "a", "data": "a"}, "a list of models that is none"),
-    "rows that are texts": ({"models": ["a"], "data": ["a"]}, "a list of models that is none"),
-    "rows without names": ({"models": [{}], "data": [{}]}, "a list of models that is none"),
+    "no list in it": ({}, "something that is not a list of models"),
+    "a text for a list": ({"models": "a", "data": "a"}, "something that is not a list of models"),
+    "rows that are texts": ({"models": ["a"], "data": ["a"]}, "something that is not a list of models"),
+    "rows without names": ({"models": [{}], "data": [{}]}, "something that is not a list of models"),
     "an error": ({"error": "no such thing"}, "no such thing"),
     "an error that is a number": ({"error": 5}, "an error without words"),
 }
 VECTORS: dict[str, tuple[Any, str]] = {
     "null": (None, "null or missing where an object belongs"),
     "no vectors": ({}, "0 vectors for 1 texts"),
-    "a text": ({"embeddings": "a", "data": "a"}, "a list of vectors that is none"),
-    "rows that are texts": ({"embeddings": ["a"], "data": ["a"]}, "a list of vectors that is none"),
+    "a text": ({"embeddings": "a", "data": "a"}, "something that is not a list of vectors"),
+    "rows that are texts": ({"embeddings": ["a"], "data": ["a"]}, "something that is not a list of vectors"),
     "rows without vectors": (
         {"embeddings": [None], "data": [{"index": 0}]},
-        "a list of vectors that is none",
+        "something that is not a list of vectors",
     ),
     "an index that is none": (
         {"embeddings": {}, "data": [{"index": "a", "embedding": [1.0]}]},
-        "0 vectors for 1 texts|a list of vectors that is none",
+        "0 vectors for 1 texts|something that is not a list of vectors",
     ),
     "words in a vector": (
         {"embeddings": [["a"]], "data": [{"index": 0, "embedding": ["a"]}]},

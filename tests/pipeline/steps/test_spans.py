@@ -268,7 +268,7 @@ def test_a_thumb_that_phoenix_does_not_take_is_logged(
 ) -> None:
     with OtlpReceiver(status=404) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
         tracer.annotate("x", 1, "")
-    assert "Phoenix does not take a thumb: HTTP 404" in caplog.text
+    assert "Phoenix does not accept a rating: HTTP 404" in caplog.text
 
 
 def test_the_selection_has_the_passages(new_chat: NewChat) -> None:

@@ -60,6 +60,7 @@ def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_several_processes_may_make_the_file_at_once(path: Path) -> None:
     command = [sys.executable, "-c", OPEN_MANY_TIMES, str(path)]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]

@@ -16,6 +16,8 @@ import pytest
 
 from tests.pipeline.stores.embedded.damage import open_data, prepare
 
+pytestmark = pytest.mark.slow  # processes of another user
+
 ROOT = Path(__file__).parents[4]
 RIGHTS = "-dac_override,-dac_read_search,-fowner"  # by which root may write whatever the permissions say
 BOUND = ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"] if os.geteuid() == 0 else []

@@ -1,0 +1,112 @@
+"""A chat's conversation: found once, and each of its turns stored, also while it is answered."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from dataclasses import replace
+
+from pipeline.answer import Answer
+from pipeline.answering import continuing
+from pipeline.answering.chat_parts import ChatParts
+from pipeline.answering.remembering import nothing_left
+from pipeline.answering.turn import RunningTurn
+from pipeline.errors import AthenaError, StoreError
+from pipeline.steps.records import Step
+from pipeline.stores.conversations import Conversation, not_of, title_of
+from pipeline.stores.globs import as_scope
+
+NOT_STORED = "This answer is not stored: {why}"
+
+
+def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:
+    """The conversation of an id, None without one; raises `UnknownConversation`, also for another user's."""
+    if not conversation_id:
+        return None
+    found = parts.conversations.get(conversation_id)
+    if found.info.user != parts.user:
+        raise not_of(parts.user, found.info)
+    return found
+
+
+class KeptConversation:
+    """Where a chat's turns are stored; a new conversation gets its `id` with the first of them."""
+
+    def __init__(self, parts: ChatParts, conversation_id: str) -> None:
+        self.parts = parts
+        self.id = conversation_id
+
+    def keep(self, turn: RunningTurn, answer: Answer) -> Answer:
+        """Store a turn with all its steps, replacing what was stored of it before."""
+        turn.outcome = replace(
+            answer, steps=self._steps(turn), seconds=turn.trace.seconds, turn_id=turn.turn_id
+        )
+        if not self.id:
+            self._begin(turn)
+        if not turn.turn_id:
+            self._keep_first(turn, turn.outcome)
+        else:
+            self.parts.conversations.save_turn(self.id, turn.outcome, remembered=nothing_left(turn.outcome))
+        turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.id)
+        return turn.outcome
+
+    def keep_if_possible(self, turn: RunningTurn, answer: Answer) -> Answer:
+        """The answer, stored; where the store cannot be written, it is shown all the same, and says so."""
+        try:
+            return self.keep(turn, answer)
+        except StoreError as error:
+            if self.parts.memory is not None and turn.turn_id:
+                self.parts.memory.give_up(turn.turn_id)
+            notices = (*answer.notices, NOT_STORED.format(why=error))
+            turn.outcome = replace(turn.finished.answer, notices=notices, turn_id="")
+            return turn.outcome
+
+    def keep_so_far(self, turn: RunningTurn) -> None:
+        """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""
+        before = turn.begun if not turn.text else None
+        self.keep(turn, before or turn.answer(text=turn.text, status="stopped"))
+
+    def keep_so_far_if_possible(self, turn: RunningTurn) -> None:
+        """The same; what cannot be stored now is stored the next time, or said at the end."""
+        with suppress(StoreError):
+            self.keep_so_far(turn)
+
+    def keep_failed(self, turn: RunningTurn, why: str) -> Answer:
+        """Store what there is of a failed turn, with why it ended as its last notice."""
+        kept = turn.partial or turn.answer(text=turn.text)
+        return self.keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
+
+    def _begin(self, turn: RunningTurn) -> None:
+        begun = self.parts.conversations.create(
+            title_of(turn.message), user=self.parts.user, assistant=self.parts.persona.name
+        )
+        self.id = begun.info.id
+        if scope := as_scope(self.parts.options.paths):
+            self.parts.conversations.set_scope(self.id, scope)
+
+    def _keep_first(self, turn: RunningTurn, answer: Answer) -> None:
+        """Store a turn for the first time; from before that on the memory knows that it is in hand."""
+        turn_id, memory = str(uuid.uuid4()), self.parts.memory
+        if memory is not None:
+            memory.begin(turn_id)
+        try:
+            turn.turn_id = self.parts.conversations.save_turn(
+                self.id, replace(answer, turn_id=turn_id), remembered=nothing_left(answer)
+            )
+        except BaseException:
+            if memory is not None:
+                memory.give_up(turn_id)
+            raise
+
+    def _steps(self, turn: RunningTurn) -> tuple[Step, ...]:
+        """What was done; of an answer that is written on also what is not done again.
+
+        While its first part is still to be remembered, that is read again: it may be done by now.
+        """
+        if turn.begun is None:
+            return tuple(turn.trace.steps)
+        if continuing.is_to_be_remembered(turn.begun):
+            with suppress(AthenaError):  # what is wrong with the store is said where the turn is stored
+                stored = self.parts.conversations.turn(turn.turn_id).answer
+                turn.begun = continuing.with_remembered(turn.begun, stored)
+        return continuing.all_steps(turn.begun, turn.trace.steps)
