@@ -14,7 +14,7 @@ from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
 from memory.in_hand import TurnsInHand
 from memory.recall import Reading, within
-from memory.remember import NOTHING_ASKED, Heard
+from memory.remember import NOTHING_ASKED, Heard, Remembering, TurnBefore
 from memory.said import Said
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
@@ -81,7 +81,7 @@ class RememberingChat:
         return (
             asked_of_memory(message) is not None
             or self._confirmed(message, conversation_id) is not None
-            or self._corrected(message)
+            or self._corrected(message, conversation_id)
         )
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
@@ -132,8 +132,8 @@ class RememberingChat:
     def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
         """Do what the message asks of the memory, and say so."""
         command = asked_of_memory(message)
-        if command is None and self._corrected(message):
-            return self._restated(message, turn_id=turn_id)
+        if command is None and self._corrected(message, conversation_id, turn_id):
+            return self._restated(message, conversation_id, turn_id=turn_id)
         asks = command is None or command.kind is not Command.REMEMBER
         if asks and self.private is None:
             self.after.finish(within_s=PATIENCE_S)  # what was said a moment ago is known and forgotten, too
@@ -149,7 +149,7 @@ class RememberingChat:
             return MemoryReply(text=text, step=replace(step, status="skipped", detail=self._why_nothing))
         match command.kind:
             case Command.REMEMBER:
-                return self._asked(message, command, turn_id=turn_id)
+                return self._asked(message, command, conversation_id, turn_id=turn_id)
             case Command.KNOWN | Command.SAID:
                 found = self._known(command)
                 text = replies.known(found, topic=command.query)
@@ -178,10 +178,14 @@ class RememberingChat:
         wanted = command is not None and command.kind in (Command.FORGET, Command.FORGET_ALL)
         return turns[-1] if wanted else None
 
-    def _corrected(self, message: str) -> bool:
+    def _corrected(self, message: str, conversation_id: str, turn_id: str = "") -> bool:
         preset = self.memory.preset
         try:
-            return preset.commands and not preset.statements and self._heard(message).corrects
+            return (
+                preset.commands
+                and not preset.statements
+                and self._heard(message, conversation_id, turn_id).corrects
+            )
         except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
             return False
 
@@ -189,19 +193,37 @@ class RememberingChat:
         preset = self.memory.preset
         return preset.unasked or (preset.commands and bool(self._heard(message)))
 
-    def _heard(self, message: str) -> Heard:
+    def _heard(self, message: str, conversation_id: str = "", turn_id: str = "") -> Heard:
         """What a message is to the memory, the same from its first step to its last."""
         heard = self.heard.get(message)
         if heard is None:
-            heard = self.memory.remembering.heard(message)
+            heard = self._remembering(conversation_id, turn_id).heard(message)
             self.heard.clear()
             self.heard[message] = heard
         return heard
 
-    def _restated(self, message: str, *, turn_id: str) -> MemoryReply:
+    def _remembering(self, conversation_id: str, turn_id: str) -> Remembering:
+        """What keeps turns, of this one in a conversation."""
+        before = partial(self._turn_before, conversation_id, turn_id)
+        return replace(self.memory.remembering, before=before)
+
+    def _turn_before(self, conversation_id: str, turn_id: str) -> TurnBefore:
+        """The last turn of a conversation, or the one before `turn_id`."""
+        try:
+            turns = self.conversations_of.get(conversation_id).turns if conversation_id else ()
+        except UnknownConversation:
+            turns = ()
+        number = next((number for number, turn in enumerate(turns) if turn.id == turn_id), len(turns))
+        if number == 0:
+            return TurnBefore()
+        answer = turns[number - 1].answer
+        return TurnBefore(turns[number - 1].id, answer.recalled if answer.mode == "memory" else ())
+
+    def _restated(self, message: str, conversation_id: str, *, turn_id: str) -> MemoryReply:
         if self.private is not None:
             return self._not_kept()
-        step = self.memory.remembering.kept(Said(turn_id=turn_id, question=message, at=self.memory.clock()))
+        said = Said(turn_id=turn_id, question=message, at=self.memory.clock())
+        step = self._remembering(conversation_id, turn_id).kept(said)
         return self._confirmation(step)
 
     def _forgotten(self, shown: Turn | None, *, words: bool) -> MemoryReply:
@@ -213,10 +235,12 @@ class RememberingChat:
         step = RememberStep(preset=self.memory.preset.name, forgotten=len(left.memories))
         return MemoryReply(text=replies.forgotten(len(left.memories), words=words), step=step)
 
-    def _asked(self, message: str, command: MemoryCommand, *, turn_id: str) -> MemoryReply:
+    def _asked(
+        self, message: str, command: MemoryCommand, conversation_id: str, *, turn_id: str
+    ) -> MemoryReply:
         if self.private is not None:
             return self._not_kept()
-        step = self.memory.remembering.asked(
+        step = self._remembering(conversation_id, turn_id).asked(
             message, turn_id=turn_id, start=command.start, end=command.end or None
         )
         return self._confirmation(step)
@@ -348,7 +372,8 @@ class RememberingChat:
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
         text = without_markers(answer.text)
-        step = self.memory.remembering.turn(Said.of(answer, text=text, at=at, feedback=turn.feedback))
+        said = Said.of(answer, text=text, at=at, feedback=turn.feedback)
+        step = self._remembering(answer.conversation_id, turn_id).turn(said)
         if self.memory.preset.tier == "short_term":
             self.memory.migrate()
         if any(isinstance(item, RememberStep) and item.pending for item in answer.steps):

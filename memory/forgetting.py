@@ -76,7 +76,7 @@ def known_memory(index: UserIndex, memory_id: str) -> Memory:
             f"Memory '{memory_id}' is damaged: it cannot be read.",
             f"Put back a copy of the data folder, or `athena memory forget {memory_id} --yes`.",
         )
-    found = [known for known in index.memories if memory_id and known.startswith(memory_id)]
+    found = [known for known in list(index.memories) if memory_id and known.startswith(memory_id)]
     if len(found) == 1 and len(memory_id) >= SHORT_ID:
         return index.memories[found[0]]
     raise AthenaError(

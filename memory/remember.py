@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
 Complete = Callable[[str], str]
 
+_LEANS = re.compile(
+    r"\b(?:it|that|this|he|she|they|not|no|nope|actually|correction|wrong|rather|i mean|i meant|wait|sor+y)\b"
+    r"|['’]s\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""A word of every message that may correct what was said before without naming it."""
 _ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
 
 ASKING = "Remember that "
@@ -57,6 +63,14 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnBefore:
+    """The turn before a message: "actually, it is Y" corrects what was stated or recalled in that one."""
+
+    id: str = ""
+    recalled: tuple[str, ...] = ()  # where it was about the memory
+
+
+@dataclass(frozen=True, slots=True)
 class Remembering:
     """Keeps what turns say of one user, by a preset's policy; safe to use from several threads."""
 
@@ -66,6 +80,7 @@ class Remembering:
     complete: Complete | None = None  # asks a language model
     zone: tzinfo = UTC
     clock: Callable[[], float] = field(default=now)
+    before: Callable[[], TurnBefore] | None = None  # in a chat; elsewhere what was stated last counts
 
     def turn(self, said: Said) -> RememberStep:
         """Keep of a turn what the preset keeps, and mark it as remembered."""
@@ -101,11 +116,11 @@ class Remembering:
 
     def heard(self, message: str) -> Heard:
         """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
-        before = self._last_statement()
         may_ask = _ASKING.search(message) is not None
-        may_correct = before is not None and "?" not in message
+        may_correct = "?" not in message and self._last_stated() is not None
         if not (may_ask or may_correct):
             return Heard()
+        before = self._leant_on(message)
         said = without_secrets(message)
         found = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
         return Heard(
@@ -182,37 +197,44 @@ class Remembering:
 
     def _extracted(self, message: str, *, said_at: float) -> Extraction:
         """By a language model where there is one that answers, else by rules."""
-        before = self._last_statement()
+        before = self._leant_on(message)
         try:
             return extract_with(self.complete, message, said_at=said_at, before=before, zone=self.zone)
         except ModelError:
             return extract_with(None, message, said_at=said_at, before=before, zone=self.zone)
 
-    def _last_statement(self) -> Statement | None:
-        """What the user stated last: "actually, it is Y" corrects that."""
+    def _leant_on(self, message: str) -> Statement | None:
+        """What "actually, it is Y" corrects: what was stated before, in a chat by the turn before."""
+        last = self._last_stated()
+        if last is None or not _LEANS.search(message):
+            return None
+        if self.before is not None:
+            last = self._of_turn(self.before())
+        return None if last is None else _as_statement(last)
+
+    def _last_stated(self, turn_id: str = "") -> Memory | None:
+        """The latest statement of the user that holds, of all turns or of one."""
         index = self.indexes.of(self.user)
         with index.lock:
-            last = next(
+            return next(
                 (
                     memory
                     for memory in reversed(index.memories.values())  # in the order of their creation
-                    if memory.live and memory.origin == "user" and memory.kind in ("fact", "observation")
+                    if memory.live
+                    and memory.origin == "user"
+                    and memory.kind in ("fact", "observation")
+                    and (not turn_id or any(source.turn_id == turn_id for source in memory.sources))
                 ),
                 None,
             )
-        if last is None:
-            return None
-        return Statement(
-            text=last.text,
-            subject=last.subject,
-            predicate=last.predicate,
-            object=last.object,
-            category=Category(last.category),
-            start=0,
-            end=len(last.text),
-            valid_at=last.created_at if last.valid_at is None else last.valid_at,
-            single_valued=single_valued(last.predicate),
-        )
+
+    def _of_turn(self, turn: TurnBefore) -> Memory | None:
+        """What a turn stated, or else the one memory that it recalled."""
+        if turn.id and (stated := self._last_stated(turn.id)):
+            return stated
+        memories = self.indexes.of(self.user).memories
+        recalled = memories.get(turn.recalled[0]) if len(turn.recalled) == 1 else None
+        return recalled if recalled and recalled.live and recalled.origin == "user" else None
 
     def _embedded(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         memories = self.indexes.embedded([item.memory for item in candidates])
@@ -269,3 +291,17 @@ class Remembering:
             by=extraction.by,
             detail=left_out(kinds),
         )
+
+
+def _as_statement(memory: Memory) -> Statement:
+    return Statement(
+        text=memory.text,
+        subject=memory.subject,
+        predicate=memory.predicate,
+        object=memory.object,
+        category=Category(memory.category),
+        start=0,
+        end=len(memory.text),
+        valid_at=memory.created_at if memory.valid_at is None else memory.valid_at,
+        single_valued=single_valued(memory.predicate),
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memory import documents, forgetting, graph, recall
 from memory.counting import counts
-from memory.deciding import agreed, resolved
+from memory.deciding import agreed, resolved, sides_of
 from memory.extracting import normalised, secrets_in
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
@@ -157,11 +157,7 @@ class UserMemory:
 
     def sides(self, memory: Memory) -> Sequence[Memory]:
         """All sides of a memory's dispute, itself among them; none where there is no dispute."""
-        return [
-            side
-            for side in list(self.index.memories.values())
-            if memory.disputed and side.disputed == memory.disputed
-        ]
+        return sides_of(self.index, memory)
 
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """What memories, relations and entities say, by id; those that are gone are left out."""
@@ -231,36 +227,30 @@ class UserMemory:
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
-        return self._replace(self.changeable(memory_id), "PIN", pinned=pinned)
+        return self._replace(self.changeable(memory_id), "PIN", lambda memory: replace(memory, pinned=pinned))
 
     def resolve(self, memory_id: str, *, believe: bool = True) -> None:
         """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
-        memory = self._disputed(memory_id)
-        self.indexes.change(
-            self.user,
-            lambda index: resolved(index, known_memory(index, memory.id), now=self.clock(), believe=believe),
-        )
+        self._decide(memory_id, partial(resolved, now=self.clock(), believe=believe))
 
     def keep_both(self, memory_id: str) -> None:
         """Decide a dispute: all its sides are right."""
-        memory = self._disputed(memory_id)
-        self.indexes.change(
-            self.user, lambda index: agreed(index, known_memory(index, memory.id), now=self.clock())
-        )
+        self._decide(memory_id, partial(agreed, now=self.clock()))
 
     def keep_stale(self, memory_id: str) -> Memory:
         """Keep what its document no longer says: it stands for itself from now on, without that source."""
-        memory = self.changeable(memory_id)
-        if not memory.stale:
-            raise AthenaError(f"Memory '{memory_id}' is not stale.", "There is nothing to decide.")
-        sources = tuple(source for source in memory.sources if not source.source)
-        return self._replace(memory, "RESOLVE", stale=False, sources=sources)
 
-    def _disputed(self, memory_id: str) -> Memory:
+        def kept(memory: Memory) -> Memory:
+            if not memory.stale:
+                raise AthenaError(f"Memory '{memory_id}' is not stale.", "There is nothing to decide.")
+            sources = tuple(source for source in memory.sources if not source.source)
+            return replace(memory, stale=False, sources=sources)
+
+        return self._replace(self.changeable(memory_id), "RESOLVE", kept)
+
+    def _decide(self, memory_id: str, decided: Callable[[UserIndex, Memory], MemoryChanges]) -> None:
         memory = self.get(memory_id)
-        if not memory.disputed:
-            raise AthenaError(f"Memory '{memory_id}' is not disputed.", "There is nothing to decide.")
-        return memory
+        self.indexes.change(self.user, lambda index: decided(index, known_memory(index, memory.id)))
 
     def changeable(self, memory_id: str) -> Memory:
         """One memory by its id; raises `AthenaError` for static memory, too."""
@@ -272,11 +262,12 @@ class UserMemory:
             )
         return memory
 
-    def _replace(self, memory: Memory, action: Action, **values: Any) -> Memory:
+    def _replace(self, memory: Memory, action: Action, change: Callable[[Memory], Memory]) -> Memory:
+        """Write what `change` makes of a memory as it is at that moment."""
         event = self._event(action, memory.id)
 
         def decide(index: UserIndex) -> MemoryChanges:
-            changed = replace(known_memory(index, memory.id), **values)
+            changed = change(known_memory(index, memory.id))
             return MemoryChanges(memories=(changed,), events=(event,))
 
         return self.indexes.change(self.user, decide).memories[0]

@@ -45,7 +45,7 @@ def matters_most(index: UserIndex) -> list[Memory]:
     """The best twenty memories above .4, the most important first."""
     kept = [
         item
-        for item in index.memories.values()
+        for item in list(index.memories.values())
         if item.live
         and item.trusted
         and not item.stale

@@ -48,7 +48,7 @@ def latest(index: UserIndex) -> list[Memory]:
     """The latest ten memories that are believed and not made of others."""
     kept = [
         item
-        for item in index.memories.values()
+        for item in list(index.memories.values())
         if item.live and item.trusted and not item.stale and item.kind in ("fact", "observation", "qa")
     ]
     return sorted(kept, key=lambda item: (-item.created_at, item.id))[:OVER]
@@ -117,7 +117,7 @@ def _digest(index: UserIndex, memories: Sequence[Memory]) -> Reflection | None:
     ids = {memory.id for memory in memories}
     counts = Counter(
         mention.entity_id
-        for mention in index.mentions.values()
+        for mention in list(index.mentions.values())
         if mention.memory_id in ids and mention.entity_id in index.entities
     )
     named = sorted(counts.items(), key=lambda item: (-item[1], index.entities[item[0]].name))[:NAMED]

@@ -40,7 +40,7 @@ def least_important(index: UserIndex) -> list[Memory]:
     """The five long-term memories that matter least; none where that would be all there is."""
     kept = [
         item
-        for item in index.memories.values()
+        for item in list(index.memories.values())
         if item.tier == "long_term"
         and item.live
         and item.trusted

@@ -296,6 +296,20 @@ def test_a_correction_of_what_was_asked_to_be_remembered_needs_no_second_request
     assert [item.object for item in talk.memory.list()] == ["Tango"]
 
 
+def test_a_correction_without_a_subject_is_of_the_turn_before(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("remember that my callsign is Foxtrot")
+    assert chat.answer("No, it's Tango.").mode == "memory"
+    assert chat.answer("what is my callsign?").recalled
+    assert chat.answer("Sorry, it is Sierra.").mode == "memory"
+    assert [item.object for item in talk.memory.list()] == ["Sierra"]
+    chat.answer("What feeds the cabin fan?")
+    assert chat.answer("No, it's the starboard fan.").mode == "quote"
+    assert talk.chat().answer("Actually, it is the other bus.").mode == "quote"
+    talk.finish()
+    assert [item.object for item in talk.memory.list()] == ["Sierra"]
+
+
 @pytest.mark.parametrize("message", ["my callsign is Tango?", "my dog is called Rex", FAN])
 def test_what_corrects_nothing_is_not_kept(talk: Talk, message: str) -> None:
     talk.chat().answer("remember that my callsign is Foxtrot")

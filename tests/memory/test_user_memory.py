@@ -96,6 +96,29 @@ def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine
         mine.resolve(left.id)
 
 
+def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, memories: FakeMemories) -> None:
+    mine.add("My dog is called Rex.")
+    mine.add("The staging server of the team listens on port 8443.")
+    step = mine.add("The staging server of the team listens on port 9443.")
+    elsewhere = replace(mine, indexes=Indexes(memories, encoder=lambda: mine.indexes.encoder))
+    assert len(elsewhere.list()) == 3
+    mine.resolve(step.disputed[0])
+    for settle in (elsewhere.resolve, elsewhere.keep_both):
+        with pytest.raises(AthenaError, match="not disputed"):
+            settle(step.disputed[0])
+    assert len(mine.list()) == len(elsewhere.list()) == 2
+
+
+def test_one_wrong_side_of_three_leaves_the_others_disputed(mine: UserMemory) -> None:
+    for port in (8443, 9443, 7443):
+        mine.add(f"The staging server of the team listens on port {port}.")
+    first, second, third = sorted(mine.list(), key=lambda memory: memory.created_at)
+    mine.resolve(second.id, believe=False)
+    assert {memory.id for memory in mine.list() if memory.disputed} == {first.id, third.id}
+    mine.resolve(third.id, believe=False)
+    assert [memory.disputed for memory in mine.list()] == [""]
+
+
 def test_both_sides_of_a_dispute_may_be_right(mine: UserMemory) -> None:
     mine.add("The staging server of the team listens on port 8443.")
     step = mine.add("The staging server of the team listens on port 9443.")
