@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,6 +40,7 @@ UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 NOT_CONFIRMED = "what would be forgotten was not confirmed"
 AFTER = "after the answer is shown"
+_LAST_SAID = re.compile(r"(?:that|this|it)\W*", re.IGNORECASE)
 PATIENCE_S = 10.0  # for what was said before, where a model is still reading it
 TRIES = 8  # of reading a turn whose words others forget meanwhile
 
@@ -148,6 +150,8 @@ class RememberingChat:
             text = replies.ONLY_THIS if self.memory.preset.history else replies.OFF
             return MemoryReply(text=text, step=replace(step, status="skipped", detail=self._why_nothing))
         match command.kind:
+            case Command.REMEMBER if _LAST_SAID.fullmatch(command.query):
+                return self._asked_before(conversation_id, turn_id)
             case Command.REMEMBER:
                 return self._asked(message, command, conversation_id, turn_id=turn_id)
             case Command.KNOWN | Command.SAID:
@@ -204,20 +208,23 @@ class RememberingChat:
 
     def _remembering(self, conversation_id: str, turn_id: str) -> Remembering:
         """What keeps turns, of this one in a conversation."""
-        before = partial(self._turn_before, conversation_id, turn_id)
+
+        def before() -> TurnBefore:
+            turn = self._turn_before(conversation_id, turn_id)
+            if turn is None:
+                return TurnBefore()
+            return TurnBefore(turn.id, turn.answer.recalled if turn.answer.mode == "memory" else ())
+
         return replace(self.memory.remembering, before=before)
 
-    def _turn_before(self, conversation_id: str, turn_id: str) -> TurnBefore:
-        """The last turn of a conversation, or the one before `turn_id`."""
+    def _turn_before(self, conversation_id: str, turn_id: str) -> Turn | None:
+        """The last turn of a conversation, or the one before `turn_id`; None where there is none."""
         try:
             turns = self.conversations_of.get(conversation_id).turns if conversation_id else ()
         except UnknownConversation:
-            turns = ()
+            return None
         number = next((number for number, turn in enumerate(turns) if turn.id == turn_id), len(turns))
-        if number == 0:
-            return TurnBefore()
-        answer = turns[number - 1].answer
-        return TurnBefore(turns[number - 1].id, answer.recalled if answer.mode == "memory" else ())
+        return turns[number - 1] if number else None
 
     def _restated(self, message: str, conversation_id: str, *, turn_id: str) -> MemoryReply:
         if self.private is not None:
@@ -245,6 +252,15 @@ class RememberingChat:
         )
         return self._confirmation(step)
 
+    def _asked_before(self, conversation_id: str, turn_id: str) -> MemoryReply:
+        """Keep what the turn before this one said: a bare "remember that"."""
+        turn = self._turn_before(conversation_id, turn_id)
+        if turn is None or turn.answer.mode == "memory" or "?" in turn.question:
+            step = RememberStep(preset=self.memory.preset.name, status="skipped", detail="nothing was said")
+            return MemoryReply(text=replies.REMEMBER_WHAT, step=step)
+        whole = MemoryCommand(Command.REMEMBER, turn.question, 0, len(turn.question))
+        return self._asked(turn.question, whole, conversation_id, turn_id=turn.id)
+
     def _not_kept(self) -> MemoryReply:
         step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.why_private)
         return MemoryReply(text=f"{self.why_private[0].upper()}{self.why_private[1:]}.", step=step)
@@ -258,7 +274,8 @@ class RememberingChat:
 
     def _known(self, command: MemoryCommand) -> list[Memory]:
         if not command.query:
-            return [memory for memory in self.memory.list() if memory.tier != "static"][: replies.MOST]
+            kept = [memory for memory in self.memory.list() if memory.tier != "static"]
+            return sorted(kept, key=lambda memory: memory.kind == "qa")[: replies.MOST]  # questions last
         found = self.memory.search(command.query, limit=replies.MOST)
         return [item.memory for item in found]
 

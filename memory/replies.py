@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
-_AGREED = r"yes|yep|yeah|yup|sure|ok|okay|do it"
+_AGREED = r"y|yes|yep|yeah|yup|ya|sure|ok|okay|do it|go ahead"
 _WHAT = r"(?:it|that|them|all|everything)"
 YES = re.compile(
-    rf"(?:{_AGREED}|yes,? please(?: do(?: it)?)?|yes,? (?:forget|do) {_WHAT}|(?:forget|do) (?:it|them)"
+    rf"(?:(?:{_AGREED})(?:,? (?:please|pls|plz)(?: do(?: it)?)?)?|yes,? (?:forget|do) {_WHAT}"
+    r"|(?:forget|do) (?:it|them)"
     r"|yes,? but (?:keep|leave) the words)[.!]*",
     re.IGNORECASE,
 )
 _KEEP = r"(?:don['’]?t|keep (?:it|them))"
-NO = re.compile(rf"(?:no|nope|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*", re.IGNORECASE)
+NO = re.compile(rf"(?:n|no|nope|nah|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*", re.IGNORECASE)
 NOT_FORGOTTEN = "Nothing was forgotten."
 MOST = 20  # memories in a reply
 MOST_SAID = 5  # messages in a reply
@@ -41,6 +42,7 @@ SECRETS = (
     "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
     "delete that."
 )
+REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
 UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
 
 
@@ -50,6 +52,8 @@ def kept(step: RememberStep, memory: UserMemory) -> str:
         return f"{step.detail} {SECRETS}"
     lines = [f"- {named(known)}" for known in step.added]
     said = [f"Remembered:\n\n{chr(10).join(lines)}"] if lines else []
+    if step.replaced:
+        said.append("What this contradicts is history now: “athena memory history” lists it.")
     if again := (*step.known, *step.touched):
         said.append("Known already:\n\n" + "\n".join(f"- {named(known)}" for known in again))
     if step.untrusted:

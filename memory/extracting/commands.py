@@ -94,8 +94,10 @@ _PATTERNS: tuple[tuple[Command, str], ...] = (
         r"|(?:memories|facts|data|information|notes) do you have)"
         rf"{_ABOUT_ME}?|(?:do you (?:know|remember)|who am i|what am i called)(?: (?:me|who i am"
         rf"|anything about me))?"
-        rf"|(?:list|print|display|give me)? ?(?:all )?(?:of )?(?:my|your|the) memories(?:{_ABOUT_ME}| of me)?"
+        rf"|(?:list|print|display|show|give me)? ?(?:all )?(?:of )?(?:my|your|the) memories"
+        rf"(?:{_ABOUT_ME}| of me)?"
         rf"|(?:everything|all|what) you (?:know|remember|have stored){_ABOUT_ME}"
+        r"|(?:list|show|print) (?:everything|all|what)(?: that)? you (?:remember|have stored)"
         r"|(?:do you (?:know|remember)|have you (?:remembered|stored|saved|kept)) (?:anything|something)"
         r"(?: about (?:me|(?P<query>my .+?)))",
     ),

@@ -22,6 +22,9 @@ _NO_VALUE = (
 _VALUE = rf"{_NO_VALUE}[\"'“`]?(?P<value>[^\s\"'”`,;]{{3,}}?)(?=[\"'”`]?(?:[.,;!?]*(?:\s|$)|[,;\"'”`]))"
 _WORD = r"(?:pas{1,2} ?wor[dt]s?|passwd|pass ?codes?|pwd|pin(?: code| number)?)"
 _LOOSE = r"(?:pw|combination|(?:access|alarm|door|entry|gate|lock|locker|safe|unlock) codes?)"  # of somebody
+_OF_A_LOCK = r"(?:combination|(?:door|gate|lock|locker|safe|unlock) codes?)"
+_WORDS = r"(?:recovery|seed|backup|mnemonic|wallet)[ -]?(?:phrase|words|mnemonic)"
+_NUMBER = r"(?: (?:number|code|no|nr)\.?)?(?: is|:| =)? ?"
 _KEY = (
     r"(?:api[ _-]?keys?|access[ _-]?keys?|secret[ _-]?keys?|client[ _-]?secrets?"
     r"|(?:auth|access|bearer|refresh|api|session)?[ _-]?tokens?|secrets?|credentials?)"
@@ -98,6 +101,29 @@ _SHAPES: tuple[tuple[SecretKind, str, Callable[[str], bool]], ...] = (
     (SecretKind.TOKEN, r"(?i)\bbearer (?P<value>[\w.~+/=-]{12,})", bool),
     (SecretKind.PASSWORD, r"(?i)\b[a-z][a-z+]*://[^\s:/@]+:(?P<value>[^\s@/]{2,})@", bool),
     (SecretKind.PASSWORD, rf"(?i)\bpass ?phrase{_FOR}{_IS}{_NO_VALUE}(?P<value>[^.;!?\n]{{3,}})", bool),
+    (
+        SecretKind.PASSWORD,
+        rf"(?i)\b{_WORDS}{_FOR}(?:{_IS}|,? (?!(?:is|are|was|were)\b)){_NO_VALUE}"
+        r"(?P<value>(?:\w+[ ,]+){2,}\w+)",
+        bool,
+    ),
+    (
+        SecretKind.PASSWORD,
+        rf"(?i)\b(?:my|our|his|her|their|bank|card|sim|phone)(?: \w+)? pin{_NUMBER}"
+        r"(?P<value>\d{4,8})\b(?![.,]?\d)",
+        bool,
+    ),
+    (
+        SecretKind.PASSWORD,
+        r"(?i)\b(?:log-?in|credentials)\b[^.;!?\n]{0,40}?(?: is| are|:|=) ?\S+ ?"
+        r"(?:/|,| and) ?(?P<value>\S{4,})",
+        _has_digit_or_sign,
+    ),
+    (
+        SecretKind.PASSWORD,
+        rf"(?i)\b{_OF_A_LOCK}{_FOR}{_IS}(?P<value>\d[\d -]{{2,}}\d)\b",
+        bool,
+    ),
     (SecretKind.PASSWORD, rf"(?i){_WHOSE}{_WORD}{_FOR}{_IS}{_VALUE}", bool),
     (SecretKind.PASSWORD, rf"(?i){_WHOSE}{_LOOSE}{_FOR}{_IS}{_VALUE}", _has_digit_or_sign),
     (SecretKind.PASSWORD, rf"(?i)(?<![\w:])\w*{_WORD}\w*(?:=|:[ ]?|[ ]=[ ]){_VALUE}", bool),
@@ -109,6 +135,13 @@ _SHAPES: tuple[tuple[SecretKind, str, Callable[[str], bool]], ...] = (
         SecretKind.ACCOUNT,
         r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,4})?\b",
         _is_iban,
+    ),
+    (SecretKind.ACCOUNT, rf"(?i)\b(?:(?:bank )?acc(?:oun)?t){_NUMBER}(?P<value>\d{{6,17}})\b", bool),
+    (SecretKind.ACCOUNT, r"(?i)\bsort(?: code)?(?: is|:)? ?(?P<value>\d\d-\d\d-\d\d)\b", bool),
+    (
+        SecretKind.ACCOUNT,
+        rf"(?i)\bpass?ports?{_NUMBER}(?P<value>[a-z]{{0,2}}\d[a-z0-9]{{5,8}})\b",
+        bool,
     ),
     (SecretKind.ACCOUNT, r"(?i)\b(?:ssn|social)\b[\w ]{0,24}?:? ?(?P<value>\d{3}-\d{2}-\d{4})\b", bool),
     (SecretKind.KEY, r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w/.])", _is_random),

@@ -85,6 +85,7 @@ class Statement:
     ends: bool = False  # it was true and is no longer
     corrects: bool = False  # it says that something said before is wrong
     replaces: str = ""  # the object that it says is wrong, where it names it
+    whole: str = ""  # what it says by itself, where its words lean on what was said before
     asked_for: bool = False  # "remember that …"
     trusted: bool = True  # False: it reads like an instruction, and must never act as one
 

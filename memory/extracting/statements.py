@@ -40,6 +40,9 @@ _ATTRIBUTE = re.compile(
 _JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _DENIED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b")
 _OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
+_EMPHATIC = re.compile(
+    r"^I do (?=(?:really )?(?:like|love|prefer|hate|use|speak|own|work|live|have|drink|eat)\b)"
+)
 _MEANT = re.compile(r"(?:I meant|make (?:it|that)) ", re.IGNORECASE)
 _TO_DO = re.compile(r"to (?P<object>[a-z].+)")
 _POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
@@ -92,6 +95,7 @@ class _Said:
     negated: bool = False
     ends: bool = False
     replaces: str = ""
+    whole: str = ""  # what it says by itself, where it leans on what was said before
 
 
 def statements_in(
@@ -159,6 +163,7 @@ def _statement(message: str, clause: Clause, said: _Said, *, said_at: float, zon
         ends=said.ends,
         corrects=clause.corrects or bool(said.replaces),
         replaces=said.replaces,
+        whole=said.whole,
         asked_for=clause.asked_for,
         trusted=not reads_as_instruction(text),
     )
@@ -195,7 +200,7 @@ def _said(
         text = f"{clause.by} {text}"
     elif clause.goes_on and not re.match(r"I\b", text):
         text = f"I {text}"
-    text = _date_last(text, said_at=said_at, zone=zone)
+    text = _EMPHATIC.sub("I ", _date_last(text, said_at=said_at, zone=zone))
     corrects = clause.corrects or bool(NOT_THIS.match(text) or _MEANT.match(text))
     if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
         return None
@@ -337,9 +342,16 @@ def _correction(text: str, before: Statement | None, *, corrects: bool) -> _Said
         old = replaces or before.object
         preferences = tuple((key, thing) for key, _ in before.preferences)
         return _Said(
-            before.subject, before.predicate, thing, before.category, before.tags, preferences, replaces=old
-        )
+            before.subject, before.predicate, thing, before.category, before.tags, preferences, replaces=old,
+            whole=_with(thing, old, before.text),
+        )  # fmt: skip
     return _Said("", "", thing, Category.GENERAL, replaces=replaces) if replaces else None
+
+
+def _with(thing: str, old: str, text: str) -> str:
+    """A text with one thing in the place of another; "" where that is not in it."""
+    found = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text, re.IGNORECASE) if old else None
+    return f"{text[: found.start()]}{thing}{text[found.end() :]}" if found else ""
 
 
 def _fact(text: str) -> _Said | None:

@@ -300,7 +300,7 @@ def test_a_correction_without_a_subject_is_of_the_turn_before(talk: Talk) -> Non
     chat = talk.chat()
     chat.answer("remember that my callsign is Foxtrot")
     assert chat.answer("No, it's Tango.").mode == "memory"
-    assert chat.answer("what is my callsign?").recalled
+    assert chat.answer("what do you know about me?").recalled
     assert chat.answer("Sorry, it is Sierra.").mode == "memory"
     assert [item.object for item in talk.memory.list()] == ["Sierra"]
     chat.answer("What feeds the cabin fan?")
@@ -308,6 +308,26 @@ def test_a_correction_without_a_subject_is_of_the_turn_before(talk: Talk) -> Non
     assert talk.chat().answer("Actually, it is the other bus.").mode == "quote"
     talk.finish()
     assert [item.object for item in talk.memory.list()] == ["Sierra"]
+
+
+def test_a_bare_remember_that_keeps_what_was_said_before(talk: Talk) -> None:
+    chat = talk.chat()
+    assert "Remember what?" in chat.answer("remember that").text
+    chat.answer("My boss is Ann.")
+    assert chat.answer("pls remember this!").mode == "memory"
+    (kept,) = talk.memory.list()
+    assert (kept.text, kept.object, kept.sources[0].quote) == ("My boss is Ann", "Ann", "My boss is Ann")
+    assert "Remember what?" in chat.answer("remember it").text
+
+
+def test_a_correction_says_by_itself_what_it_corrects(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("remember that the staging server is on port 8443")
+    chat.answer("actually it is on port 9443")
+    talk.finish()
+    (kept,) = talk.memory.list()
+    assert kept.text == "the staging server is on port 9443"
+    assert kept.sources[0].quote == "it is on port 9443"
 
 
 @pytest.mark.parametrize("message", ["my callsign is Tango?", "my dog is called Rex", FAN])

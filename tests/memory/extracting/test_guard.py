@@ -25,6 +25,15 @@ ATTACKS = [
         ("the password for the db is Xy7!pq", SecretKind.PASSWORD, "Xy7!pq"),
         ("DB_PASSWORD=swordfish", SecretKind.PASSWORD, "swordfish"),
         ("my pin is 4711", SecretKind.PASSWORD, "4711"),
+        ("remember my pin 8842", SecretKind.PASSWORD, "8842"),
+        ("my recovery phrase: otter lamp seven", SecretKind.PASSWORD, "otter lamp seven"),
+        ("remember my seed words otter lamp seven", SecretKind.PASSWORD, "otter lamp seven"),
+        ("the login for the console is kai / Winter2026!", SecretKind.PASSWORD, "Winter2026!"),
+        ("the combination of the safe is 12-34-56", SecretKind.PASSWORD, "12-34-56"),
+        ("gate code for the shed is 4711", SecretKind.PASSWORD, "4711"),
+        ("acct 12345678", SecretKind.ACCOUNT, "12345678"),
+        ("sort code 20-00-00", SecretKind.ACCOUNT, "20-00-00"),
+        ("my pasport number is C01X00T47", SecretKind.ACCOUNT, "C01X00T47"),
         ("my passphrase is correct horse battery", SecretKind.PASSWORD, "correct horse battery"),
         ("postgres://bob:s3cret@host/db", SecretKind.PASSWORD, "s3cret"),
         ("api key: abcd1234efgh", SecretKind.TOKEN, "abcd1234efgh"),
@@ -119,7 +128,17 @@ def test_misspelt_and_other_words_for_a_password(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a combination of both is fine", "the pw is pulse width", "error code is 404"]
+    "text",
+    [
+        *(
+            "a combination of both is fine",
+            "the pw is pulse width",
+            "error code is 404",
+            "pin 1024 is ground",
+        ),
+        *("the alarm code is C-104", "sort by 10-20-30", "the seed words are stored in the safe"),
+        *("the login page is /login, see docs", "a combination of 12 and 34 parts", "the pin 12 of J3"),
+    ],
 )
 def test_words_that_are_no_secrets(text: str) -> None:
     assert not secrets_in(text)
