@@ -65,12 +65,12 @@ def test_every_form_of_a_secret_is_taken_out(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 40])
-def test_a_secret_in_pieces_is_taken_out(text: str, size: int) -> None:
+def test_a_secret_in_pieces_is_taken_out(text: str) -> None:
     whole = f"The valve is open. {text} So close it."
-    stream = Redactor([KEY]).stream()
-    said = [stream.take(whole[at : at + size]) for at in range(0, len(whole), size)]
-    assert "".join([*said, stream.end()]) == Redactor([KEY]).redacted(whole)
+    for size in (1, 2, 3, 7, 40):
+        stream = Redactor([KEY]).stream()
+        said = [stream.take(whole[at : at + size]) for at in range(0, len(whole), size)]
+        assert "".join([*said, stream.end()]) == Redactor([KEY]).redacted(whole), size
 
 
 @pytest.mark.parametrize("place", ["/", "/?key=", "/#"])

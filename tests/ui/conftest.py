@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena, open_athena
@@ -27,6 +29,15 @@ The LN2 tank shows OFFLINE when its switch is off. Close CB-4 first.
 | OFFLINE | no power |
 """
 CREW = "# Crew\n\n## Sleep\n\nThe crew sleeps for seven hours.\n"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_found_once() -> Iterator[None]:
+    """Each run of a page looks for components in all packages that are installed: longer than all else."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        yield
 
 
 @pytest.fixture
