@@ -154,8 +154,9 @@ class Game:
             before = self.elapsed_min
             pass_time(self.ship, self.state, span)
             self._happen(before)
-            new = record(self.ship, self.state)
-            self._judge(span)
+            now = Situation.of(self.ship, self.state, self.elapsed_min)
+            new = record(self.ship, self.state, now.statuses)
+            self._judge(now, span)
             left -= span
             if wakes and any(alarm.is_warning for alarm in new):
                 break
@@ -163,7 +164,7 @@ class Game:
     def drift(self, minutes: float) -> Outcome:
         """Let time pass in one stride, without alarms: for looking ahead on a copy."""
         pass_time(self.ship, self.state, minutes)
-        self._judge(minutes)
+        self._judge(Situation.of(self.ship, self.state, self.elapsed_min), minutes)
         return self.outcome
 
     def _happen(self, before_min: float) -> None:
@@ -172,9 +173,8 @@ class Game:
             if max(0.0, before_min) < event.at_min <= self.elapsed_min:
                 apply(event, self.state, random.Random(f"{self.level.id}/{self.seed}/{event.at_min}"))  # noqa: S311
 
-    def _judge(self, minutes: float) -> None:
+    def _judge(self, now: Situation, minutes: float) -> None:
         """Decide whether the level is won or lost."""
-        now = Situation.of(self.ship, self.state, self.elapsed_min)
         self.state.dark_min = self.state.dark_min + minutes if _dark(now) else 0.0
         self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
@@ -212,7 +212,8 @@ class Game:
     def hints_left(self) -> list[int]:
         """The places of the hints that were not given, and are to what was not done yet."""
         first = self.hints_given[-1] + 1 if self.hints_given else 0
-        now = Situation.of(self.ship, self.state, self.elapsed_min, self.history)
+        typed = [console.with_ids(self.ship, line) for line in self.history]
+        now = Situation.of(self.ship, self.state, self.elapsed_min, typed)
         hints = enumerate(self.level.hints)
         return [at for at, hint in hints if at >= first and not any(done(now) for done in hint.done)]
 

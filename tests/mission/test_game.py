@@ -220,6 +220,30 @@ def test_a_hint_to_what_was_done_is_passed_over() -> None:
     assert Game.from_json(game.to_json()).hint() == hints[3]
 
 
+LOADED = ["set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRIDGE LOADED"]
+
+
+@pytest.mark.parametrize(
+    ("level", "lines", "place"),
+    [
+        ("ln2-tank", ["power on ECS-LN2-T1"], 3),
+        ("two-levels-down", ["power on EPS-INV-2"], 3),
+        ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2"], 2),
+        ("radio-key", ["set COM-SBT-1 KEY QUARRY-31"], 2),
+        ("mixture", ["set ECS-O2-R1 SETPOINT 21.0"], 3),
+        ("headache", ["telemetry cabin sensor package 2"], 1),
+        ("co2-race", LOADED, 1),
+        ("co2-race", [*LOADED, "set AIR-CTRL CO2_BED ECS-CO2-L"], 2),
+        ("main-bus", ["set ATM-CTRL BUS B"], 2),
+    ],
+)
+def test_hints_begin_where_the_player_is(level: str, lines: list[str], place: int) -> None:
+    game = Game.start(level)
+    for line in lines:
+        game.run(line)
+    assert game.hints_left[0] == place
+
+
 def test_the_last_hint_is_never_passed_over() -> None:
     for level in all_levels().values():
         assert not level.hints[-1].done
