@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from mission import console, panel, readings
@@ -62,18 +63,8 @@ class Game:
     @classmethod
     def start(cls, level: str, *, seed: int = 0, easy: bool = False, ask: Ask | None = None) -> Game:
         """A new game of a level, at the moment the player takes over."""
-        ship, found = the_ship(), level_of(level)
-        before = [event for event in found.events if event.at_min <= 0]
-        first = min([0.0, *(event.at_min for event in before)])
-        state = sound_state(ship, minute=found.start_minute + first)
-        state.people = found.people
-        chance = random.Random(f"{found.id}/{seed}")  # noqa: S311 - a game's dice
-        for event in before:
-            pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
-            apply(event, state, chance)
-            record(ship, state)
-        pass_with_log(ship, state, found.start_minute - state.minute)
-        return cls(ship, found, seed, easy, state, ask=ask)
+        found = level_of(level)
+        return cls(the_ship(), found, seed, easy, beginning(found.id, seed).copy(), ask=ask)
 
     # -------------------------------------------------------------------------------------------- playing
 
@@ -301,6 +292,23 @@ class Game:
             saved.before,
             ask,
         )
+
+
+@lru_cache(maxsize=64)
+def beginning(level: str, seed: int) -> ShipState:
+    """The state in which the player takes over, for copying: the hours before are the same each time."""
+    ship, found = the_ship(), level_of(level)
+    before = [event for event in found.events if event.at_min <= 0]
+    first = min([0.0, *(event.at_min for event in before)])
+    state = sound_state(ship, minute=found.start_minute + first)
+    state.people = found.people
+    chance = random.Random(f"{found.id}/{seed}")  # noqa: S311 - a game's dice
+    for event in before:
+        pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
+        apply(event, state, chance)
+        record(ship, state)
+    pass_with_log(ship, state, found.start_minute - state.minute)
+    return state
 
 
 def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:

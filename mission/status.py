@@ -113,9 +113,10 @@ def part_status(part: Part, state: ShipState, dark: frozenset[str]) -> Status:
 def used_parts(ship: Ship, state: ShipState, controller: Controller) -> Iterator[str]:
     """The parts that a controller uses now: fixed ones, selected ones, and buses."""
     yield from controller.uses
-    yield from (state.setting(controller.id, slot) for slot in controller.slots)
+    chosen = state.settings[controller.id]
+    yield from (chosen[slot] for slot in controller.slots)
     if controller.uses_buses:
-        yield from sorted({BUSES[state.setting(c, "BUS")] for c in ship.controllers})
+        yield from sorted({BUSES[state.settings[c]["BUS"]] for c in ship.controllers})
 
 
 def watched_out_of_limits(
