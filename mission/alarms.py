@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mission.parts import Quantity
@@ -70,6 +70,21 @@ def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
         + (f", ended {clock(entry.gone)}" if entry.gone is not None else "")
         for entry in entries
     ]
+
+
+def told(ship: Ship, active: Iterable[LogEntry], new: Sequence[LogEntry]) -> list[str]:
+    """What the console prints of a span of time, by time: which alarms ended, and the new ones.
+
+    `active` are those that were active before. That a controller is well again follows from its parts.
+    """
+    titles = {row.code: row.title for row in ship.alarms}
+    lines = [
+        (entry.gone, f"{clock(entry.gone)}  {entry.code} ended  {titles[entry.code]}")
+        for entry in active
+        if entry.gone is not None and entry.subject not in ship.controllers
+    ]
+    lines += [(entry.minute, line) for entry, line in zip(new, sounded(ship, new), strict=True)]
+    return [line for _, line in sorted(lines, key=lambda timed: timed[0])]
 
 
 def _distance(ship: Ship, state: ShipState, alarm: Alarm) -> int:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from mission import console, panel, readings
-from mission.alarms import Alarm, active_alarms, record, sounded
+from mission.alarms import Alarm, active_alarms, record, sounded, told
 from mission.commands import Action, Refused
 from mission.conditions import Situation
 from mission.errors import SavedGameError
@@ -109,13 +109,13 @@ class Game:
 
     def _do(self, action: Action) -> list[str]:
         self.state = action.state
-        known = len(self.state.log)
+        known, active = len(self.state.log), [entry for entry in self.state.log if entry.gone is None]
         self._pass(action.minutes, wakes=action.wakes)
         if action.question:
             return self._answer(action.question)
         if action.call and self.ground:
             reword(self.ship, self.state, *action.call, self.ground)
-        said, alarms = list(action.report(self.state)), sounded(self.ship, self.state.log[known:])
+        said, alarms = list(action.report(self.state)), told(self.ship, active, self.state.log[known:])
         return [*alarms, *said] if action.wakes else [*said, *alarms]
 
     def _refuse(self, refused: Refused) -> list[str]:
