@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mission.parts import Quantity
@@ -13,6 +13,7 @@ from mission.status import Status, reading, statuses
 
 ANY_CONTROLLER = "*-CTRL"
 EVENT_PREFIX = "alarm "  # prefix of the events in the state that raise an alarm
+Statuses = Mapping[str, Status]  # of every part and controller
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,12 @@ class Alarm:
         return self.level == "warning"
 
 
-def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
-    """The alarms of a state: warnings first, a cause before what follows, CO2 CRITICAL before CO2 HIGH."""
-    found = statuses(ship, state)
+def active_alarms(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[Alarm]:
+    """The alarms of a state: warnings first, a cause before what follows, CO2 CRITICAL before CO2 HIGH.
+
+    `found` are the state's statuses, where they are known already.
+    """
+    found = statuses(ship, state) if found is None else found
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
     texts = [alarm.text for alarm in alarms]  # the steps of one quantity have one text, the worst step last
 
@@ -45,9 +49,9 @@ def active_alarms(ship: Ship, state: ShipState) -> list[Alarm]:
     return [alarm for _, alarm in sorted(enumerate(alarms), key=order)]
 
 
-def record(ship: Ship, state: ShipState) -> list[Alarm]:
+def record(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[Alarm]:
     """The alarms that are new, nearest cause first; the state's log gets them, and notes those that ended."""
-    now = {(alarm.code, alarm.subject): alarm for alarm in active_alarms(ship, state)}
+    now = {(alarm.code, alarm.subject): alarm for alarm in active_alarms(ship, state, found)}
     open_entries = {(entry.code, entry.subject): entry for entry in state.log if entry.gone is None}
     for key, entry in open_entries.items():
         if key not in now:
@@ -68,6 +72,21 @@ def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
     ]
 
 
+def told(ship: Ship, active: Iterable[LogEntry], new: Sequence[LogEntry]) -> list[str]:
+    """What the console prints of a span of time, by time: which alarms ended, and the new ones.
+
+    `active` are those that were active before. That a controller is well again follows from its parts.
+    """
+    titles = {row.code: row.title for row in ship.alarms}
+    lines = [
+        (entry.gone, f"{clock(entry.gone)}  {entry.code} ended  {titles[entry.code]}")
+        for entry in active
+        if entry.gone is not None and entry.subject not in ship.controllers
+    ]
+    lines += [(entry.minute, line) for entry, line in zip(new, sounded(ship, new), strict=True)]
+    return [line for _, line in sorted(lines, key=lambda timed: timed[0])]
+
+
 def _distance(ship: Ship, state: ShipState, alarm: Alarm) -> int:
     """How far an alarm is from its cause: a part before those that need it, controllers last."""
     if alarm.subject in ship.controllers:
@@ -81,7 +100,7 @@ def _needs(ship: Ship, state: ShipState, part: str) -> int:
     return max((1 + _needs(ship, state, other) for other in needed), default=0)
 
 
-def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: dict[str, Status]) -> Iterator[Alarm]:
+def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: Statuses) -> Iterator[Alarm]:
     subjects = tuple(ship.controllers) if row.of == (ANY_CONTROLLER,) else row.of
     for subject in subjects:
         text = _cause(ship, state, row, subject, found)
@@ -89,7 +108,7 @@ def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: dict[str, Status
             yield Alarm(row.code, row.level, row.title, subject, text, row.procedure)
 
 
-def _silent(ship: Ship, subject: str, found: dict[str, Status]) -> bool:
+def _silent(ship: Ship, subject: str, found: Statuses) -> bool:
     """Whether the controller that would report is OFFLINE; its own W-012 always sounds."""
     if subject in ship.controllers:
         return False
@@ -98,7 +117,7 @@ def _silent(ship: Ship, subject: str, found: dict[str, Status]) -> bool:
     )
 
 
-def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: dict[str, Status]) -> str | None:
+def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: Statuses) -> str | None:
     """The words of an alarm that is raised, or None."""
     ident = state.resolve(subject)
     if row.status:

@@ -121,7 +121,9 @@ def transmit(ship: Ship, state: ShipState, radio: str, key: str, message: str = 
     after = _called(ship, state, radio, key, "transmit")
     call = (radio, message) if radios.send(ship, after, radio, message) else None
     minutes = ship.commands["transmit"].minutes
-    return Action(after, minutes, lambda _: [f"{radio} sent the message"], call=call)
+    own = state.setting(radio, "KEY")
+    deaf = "" if call else f", but its own KEY is {own}, and the answer needs that to be right, too"
+    return Action(after, minutes, lambda _: [f"{radio} sent the message{deaf}"], call=call)
 
 
 def receive(ship: Ship, state: ShipState, radio: str, key: str) -> Action:

@@ -9,6 +9,7 @@ ELAPSED is 240 or more                  minutes since the player took over
 IDLE is 2 or less                       backups that are powered and not selected
 EVENT answered COM-SBT-1                something that happened
 TYPED self-test EPS-BUS-A               the beginning of a line that the player has entered
+... and ...                             both of two conditions
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ Condition = Callable[[Situation], bool]
 
 def parse(text: str, ship: Ship) -> Condition:
     """The condition that the words state. Raises LevelError where they state none."""
+    if " and " in text:
+        both = [parse(one, ship) for one in text.split(" and ")]
+        return lambda now: all(condition(now) for condition in both)
     words = text.split()
     match words:
         case ["EVENT", *_]:

@@ -91,6 +91,15 @@ def _meant(ship: Ship, text: str) -> str:
     return nearest(first_two, ship.commands, "Type help for a list.")
 
 
+def with_ids(ship: Ship, line: str) -> str:
+    """A line with the plain name of a part replaced by its id; what is no command, as it is."""
+    try:
+        parsed = parse(ship, line)
+        return " ".join((parsed.command.name, *_ids_first(ship, parsed.words)))
+    except Refused:
+        return line
+
+
 def act(ship: Ship, state: ShipState, line: str) -> Action:
     """What a line does. Raises Refused where it cannot be done; a question is left to the game."""
     parsed = parse(ship, line)
@@ -145,8 +154,8 @@ def _key(word: str, known: Iterable[str], ident: str, what: str) -> str:
     key = word.upper()
     options = tuple(known)
     if key not in options:
-        has = ", ".join(options) or "none"
-        raise Refused("E-03", f"{ident} has no {what} '{key}'.{nearest(key, options)} It has: {has}")
+        wrong = f"{ident} has no {what} '{key}'.{nearest(key, options)}" if key else f"no {what} was named."
+        raise Refused("E-03", f"{wrong} {ident} has: {', '.join(options) or 'none'}")
     return key
 
 
@@ -154,7 +163,8 @@ def _value(setting: Setting, word: str) -> str:
     value = setting.accept(word)
     if value is None:
         near = nearest(word, setting.values)
-        raise Refused("E-04", f"'{word.upper()}' for {setting.key}.{near} Allowed: {setting.allowed()}")
+        given = f"'{word.upper()}'" if word else "no value"
+        raise Refused("E-04", f"{given} for {setting.key}.{near} Allowed: {setting.allowed()}")
     return value
 
 

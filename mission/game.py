@@ -6,10 +6,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from mission import console, panel, readings
-from mission.alarms import Alarm, active_alarms, record, sounded
+from mission.alarms import Alarm, active_alarms, record, sounded, told
 from mission.commands import Action, Refused
 from mission.conditions import Situation
 from mission.errors import SavedGameError
@@ -62,18 +63,8 @@ class Game:
     @classmethod
     def start(cls, level: str, *, seed: int = 0, easy: bool = False, ask: Ask | None = None) -> Game:
         """A new game of a level, at the moment the player takes over."""
-        ship, found = the_ship(), level_of(level)
-        before = [event for event in found.events if event.at_min <= 0]
-        first = min([0.0, *(event.at_min for event in before)])
-        state = sound_state(ship, minute=found.start_minute + first)
-        state.people = found.people
-        chance = random.Random(f"{found.id}/{seed}")  # noqa: S311 - a game's dice
-        for event in before:
-            pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
-            apply(event, state, chance)
-            record(ship, state)
-        pass_with_log(ship, state, found.start_minute - state.minute)
-        return cls(ship, found, seed, easy, state, ask=ask)
+        found = level_of(level)
+        return cls(the_ship(), found, seed, easy, beginning(found.id, seed).copy(), ask=ask)
 
     # -------------------------------------------------------------------------------------------- playing
 
@@ -118,13 +109,13 @@ class Game:
 
     def _do(self, action: Action) -> list[str]:
         self.state = action.state
-        known = len(self.state.log)
+        known, active = len(self.state.log), [entry for entry in self.state.log if entry.gone is None]
         self._pass(action.minutes, wakes=action.wakes)
         if action.question:
             return self._answer(action.question)
         if action.call and self.ground:
             reword(self.ship, self.state, *action.call, self.ground)
-        said, alarms = list(action.report(self.state)), sounded(self.ship, self.state.log[known:])
+        said, alarms = list(action.report(self.state)), told(self.ship, active, self.state.log[known:])
         return [*alarms, *said] if action.wakes else [*said, *alarms]
 
     def _refuse(self, refused: Refused) -> list[str]:
@@ -154,8 +145,9 @@ class Game:
             before = self.elapsed_min
             pass_time(self.ship, self.state, span)
             self._happen(before)
-            new = record(self.ship, self.state)
-            self._judge(span)
+            now = Situation.of(self.ship, self.state, self.elapsed_min)
+            new = record(self.ship, self.state, now.statuses)
+            self._judge(now, span)
             left -= span
             if wakes and any(alarm.is_warning for alarm in new):
                 break
@@ -163,7 +155,7 @@ class Game:
     def drift(self, minutes: float) -> Outcome:
         """Let time pass in one stride, without alarms: for looking ahead on a copy."""
         pass_time(self.ship, self.state, minutes)
-        self._judge(minutes)
+        self._judge(Situation.of(self.ship, self.state, self.elapsed_min), minutes)
         return self.outcome
 
     def _happen(self, before_min: float) -> None:
@@ -172,9 +164,8 @@ class Game:
             if max(0.0, before_min) < event.at_min <= self.elapsed_min:
                 apply(event, self.state, random.Random(f"{self.level.id}/{self.seed}/{event.at_min}"))  # noqa: S311
 
-    def _judge(self, minutes: float) -> None:
+    def _judge(self, now: Situation, minutes: float) -> None:
         """Decide whether the level is won or lost."""
-        now = Situation.of(self.ship, self.state, self.elapsed_min)
         self.state.dark_min = self.state.dark_min + minutes if _dark(now) else 0.0
         self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
@@ -212,7 +203,8 @@ class Game:
     def hints_left(self) -> list[int]:
         """The places of the hints that were not given, and are to what was not done yet."""
         first = self.hints_given[-1] + 1 if self.hints_given else 0
-        now = Situation.of(self.ship, self.state, self.elapsed_min, self.history)
+        typed = [console.with_ids(self.ship, line) for line in self.history]
+        now = Situation.of(self.ship, self.state, self.elapsed_min, typed)
         hints = enumerate(self.level.hints)
         return [at for at, hint in hints if at >= first and not any(done(now) for done in hint.done)]
 
@@ -300,6 +292,23 @@ class Game:
             saved.before,
             ask,
         )
+
+
+@lru_cache(maxsize=64)
+def beginning(level: str, seed: int) -> ShipState:
+    """The state in which the player takes over, for copying: the hours before are the same each time."""
+    ship, found = the_ship(), level_of(level)
+    before = [event for event in found.events if event.at_min <= 0]
+    first = min([0.0, *(event.at_min for event in before)])
+    state = sound_state(ship, minute=found.start_minute + first)
+    state.people = found.people
+    chance = random.Random(f"{found.id}/{seed}")  # noqa: S311 - a game's dice
+    for event in before:
+        pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
+        apply(event, state, chance)
+        record(ship, state)
+    pass_with_log(ship, state, found.start_minute - state.minute)
+    return state
 
 
 def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:

@@ -82,7 +82,7 @@ class Quantity(FileRow):
     max: Number
     environment: bool = False
 
-    @property
+    @cached_property
     def places(self) -> int:
         """The decimals with which values are shown."""
         return decimals(self.nominal, self.min, self.max)
@@ -116,6 +116,11 @@ class Part(FileRow):
     switched: Literal["on", "off"] | None = None
     warmup_min: float = 0
     start: dict[str, str | int | float] = Field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> tuple[Quantity, ...]:
+        """The quantities that are its own, not the cabin's."""
+        return tuple(quantity for quantity in self.telemetry.values() if not quantity.environment)
 
     @property
     def fed(self) -> bool:

@@ -64,15 +64,11 @@ def _step(now: TimeStep, minutes: float) -> None:
     _run_timers(now, minutes)
 
 
-def _length(mode: str, ship: Ship) -> float | None:
-    """Minutes after which a MODE ends by itself, or None."""
-    return {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}.get(mode)
-
-
 def _start_timers(ship: Ship, state: ShipState, dark: frozenset[str]) -> None:
-    """Start timers of modes that were just set; drop those whose mode was left or whose power is gone."""
+    """Start timers of modes that end by themselves; drop those whose mode was left or whose power is gone."""
+    lengths = {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}
     for part, settings in state.settings.items():
-        length = _length(settings.get("MODE", ""), ship)
+        length = lengths.get(settings.get("MODE", ""))
         if length is None or part in dark or state.warmups.get(part):
             state.timers.pop(part, None)
         else:

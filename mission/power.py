@@ -35,8 +35,8 @@ def load_of(s: TimeStep, bus: str) -> float:
     """Watts that a bus carries."""
     on_it = {c for c in s.ship.controllers if BUSES[s.setting(c, "BUS")] == bus}
     own = sum(s.ship.controllers[c].power_w for c in on_it if s.on(c))
-    parts = (p for p in s.ship.parts.values() if p.fed and s.ship.controller_of(p.id) in on_it and s.on(p.id))
-    return own + sum(_watts(s, part) for part in parts)
+    parts = (part for part, controller in s.ship.fed.items() if controller in on_it and s.on(part))
+    return own + sum(_watts(s, s.ship.parts[part]) for part in parts)
 
 
 def _watts(s: TimeStep, part: Part) -> float:

@@ -131,20 +131,26 @@ def reword(ship: Ship, state: ShipState, radio: str, message: str, ground: Groun
 
 
 def _said_to(ship: Ship, radio: str, message: str) -> str:
-    """What the other side says to a message, by the first of the words that it hears."""
+    """What the other side says to a message: to a cry for help first, then to what the message names."""
+    own = 2 if radio == LANDER_RADIO else 1
+    heard = [row[own] for row in SAID if re.search(rf"\b(?:{row[0]})", message, re.IGNORECASE)]
+    if card := _card(ship, message):
+        help_first = SAID[0][own]
+        return f"{help_first} {card}" if help_first in heard else card
+    return heard[0] if heard else "Go on by the manuals."
+
+
+def _card(ship: Ship, message: str) -> str:
+    """What the other side's cards say of an alarm or a part that the message names, or nothing."""
     codes = re.findall(r"[WC]-\d{3}", message.upper())
     for alarm in ship.alarms:
         if alarm.code in codes:
             return f"For {alarm.code} {alarm.title} our card says {alarm.procedure}: tell us when it is done."
     for ident in re.findall(r"[A-Z]{3}-[A-Z0-9-]+", message.upper()):
         if ident in ship.ids:
-            return (
-                f"We note {ident}, the {ship.name_of(ident)}. Its self-test and its manual know more than we."
-            )
-    for words, ground, lander in SAID:
-        if re.search(rf"\b(?:{words})", message, re.IGNORECASE):
-            return lander if radio == LANDER_RADIO else ground
-    return "Go on by the manuals."
+            name = ship.name_of(ident)
+            return f"We note {ident}, the {name}. Its self-test and its manual know more than we."
+    return ""
 
 
 def fetch(state: ShipState, radio: str) -> str:

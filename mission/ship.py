@@ -6,9 +6,9 @@ Nothing here changes during a game; what changes is in `state.py`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,9 @@ class ShipFile(BaseModel):
     commands: tuple[CommandRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Ship:
-    """The whole ship."""
+    """The whole ship; what is looked up at every step of time is worked out once (hence no slots)."""
 
     names: ShipRow
     flight_day: int
@@ -86,14 +86,40 @@ class Ship:
 
     def controller_of(self, ident: str) -> str:
         """The controller whose BUS feeds a part; a controller is its own."""
-        return ident if ident in self.controllers else self.systems[self.parts[ident].system].controller
+        return self._controller_of[ident]
 
-    def slots_with(self, part: str) -> Iterator[tuple[str, str]]:
+    @cached_property
+    def _controller_of(self) -> Mapping[str, str]:
+        of_parts = {p.id: self.systems[p.system].controller for p in self.parts.values()}
+        return {**of_parts, **{controller: controller for controller in self.controllers}}
+
+    @cached_property
+    def fed(self) -> Mapping[str, str]:
+        """The parts whose power comes from a bus, in the order of the file, each with its controller."""
+        return {part.id: self.controller_of(part.id) for part in self.parts.values() if part.fed}
+
+    def slots_with(self, part: str) -> Sequence[tuple[str, str]]:
         """Controller and key of every slot that may hold a part."""
+        return self._slots_with.get(part, ())
+
+    @cached_property
+    def _slots_with(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = {}
         for controller in self.controllers.values():
             for key in controller.slots:
-                if part in controller.settings[key].values:
-                    yield controller.id, key
+                for part in controller.settings[key].values:
+                    found.setdefault(part, []).append((controller.id, key))
+        return found
+
+    def beginning_with(self, *prefixes: str) -> Sequence[str]:
+        """Ids of the parts that begin with one of the prefixes, in the order of the file."""
+        if prefixes not in self._beginning_with:
+            self._beginning_with[prefixes] = tuple(p for p in self.parts if p.startswith(prefixes))
+        return self._beginning_with[prefixes]
+
+    @cached_property
+    def _beginning_with(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        return {}
 
     def backups_of(self, part: str) -> tuple[str, ...]:
         """The backups of a primary."""

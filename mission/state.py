@@ -6,8 +6,7 @@ change the state itself.
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mission.parts import Part
@@ -70,12 +69,28 @@ class ShipState:
 
     def copy(self) -> ShipState:
         """A copy that shares nothing with this state."""
-        return deepcopy(self)
+        return replace(
+            self,
+            switches=dict(self.switches),
+            settings={ident: dict(own) for ident, own in self.settings.items()},
+            quantities={part: dict(own) for part, own in self.quantities.items()},
+            cabin=dict(self.cabin),
+            warmups=dict(self.warmups),
+            timers=dict(self.timers),
+            faults={part: replace(fault, hold=dict(fault.hold)) for part, fault in self.faults.items()},
+            events=list(self.events),
+            log=[replace(entry) for entry in self.log],
+            wrong_keys={radio: list(minutes) for radio, minutes in self.wrong_keys.items()},
+            shut_out_until=dict(self.shut_out_until),
+            inbox={radio: list(messages) for radio, messages in self.inbox.items()},
+        )
 
     def resolve(self, reference: str) -> str:
         """The part that an id or a CONTROLLER.SLOT stands for."""
-        controller, _, slot = reference.partition(".")
-        return self.settings[controller][slot] if slot else reference
+        if "." not in reference:
+            return reference
+        controller, slot = reference.split(".")
+        return self.settings[controller][slot]
 
     def setting(self, ident: str, key: str) -> str:
         """The value of a setting."""
@@ -111,8 +126,7 @@ def _start(ship: Ship, ident: str, key: str, default: str) -> object:
 
 
 def _quantities(part: Part) -> dict[str, float]:
-    own = (quantity for quantity in part.telemetry.values() if not quantity.environment)
-    return {quantity.key: float(part.start.get(quantity.key, quantity.nominal)) for quantity in own}
+    return {own.key: float(part.start.get(own.key, own.nominal)) for own in part.own}
 
 
 def clock(minute: float) -> str:

@@ -71,7 +71,8 @@ def _without_power(ship: Ship, state: ShipState, dead_buses: set[str]) -> frozen
     dark |= {part for part in state.faults if state.fault(part) == "dead"}
     dead_controllers = {c for c in ship.controllers if BUSES[state.setting(c, "BUS")] in dead_buses}
     dark |= dead_controllers
-    dark |= {p.id for p in ship.parts.values() if p.fed and ship.controller_of(p.id) in dead_controllers}
+    if dead_controllers:
+        dark |= {part for part, controller in ship.fed.items() if controller in dead_controllers}
     return frozenset(dark)
 
 
@@ -93,8 +94,10 @@ def lost_inputs(state: ShipState, part: Part, dark: frozenset[str]) -> list[str]
 
 def out_of_limits(state: ShipState, part: Part) -> list[str]:
     """The part's own quantities that are out of limits; those of the cabin are not its fault."""
-    own = (quantity for quantity in part.telemetry.values() if not quantity.environment)
-    return [quantity.key for quantity in own if not quantity.within(reading(state, part, quantity.key))]
+    if not part.own:
+        return []
+    values = state.quantities[part.id]
+    return [quantity.key for quantity in part.own if not quantity.within(values[quantity.key])]
 
 
 def part_status(part: Part, state: ShipState, dark: frozenset[str]) -> Status:
@@ -110,9 +113,10 @@ def part_status(part: Part, state: ShipState, dark: frozenset[str]) -> Status:
 def used_parts(ship: Ship, state: ShipState, controller: Controller) -> Iterator[str]:
     """The parts that a controller uses now: fixed ones, selected ones, and buses."""
     yield from controller.uses
-    yield from (state.setting(controller.id, slot) for slot in controller.slots)
+    chosen = state.settings[controller.id]
+    yield from (chosen[slot] for slot in controller.slots)
     if controller.uses_buses:
-        yield from sorted({BUSES[state.setting(c, "BUS")] for c in ship.controllers})
+        yield from sorted({BUSES[state.settings[c]["BUS"]] for c in ship.controllers})
 
 
 def watched_out_of_limits(

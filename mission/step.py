@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from mission.ship import Ship
 from mission.state import ShipState
@@ -65,18 +65,13 @@ class TimeStep:
         """Move a quantity towards a target, by at most `rate` per hour."""
         self.put(part, key, toward(self.get(part, key), target, rate * self.hours))
 
-    def parts(self, *prefixes: str) -> tuple[str, ...]:
+    def parts(self, *prefixes: str) -> Sequence[str]:
         """Ids of the parts that begin with one of the prefixes."""
-        return _beginning_with(tuple(self.ship.parts), prefixes)
+        return self.ship.beginning_with(*prefixes)
 
     def again(self) -> None:
         """Find what is OFFLINE again, after a switch changed within the step."""
         self.dark = offline(self.ship, self.state)
-
-
-@cache
-def _beginning_with(ids: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(ident for ident in ids if ident.startswith(prefixes))
 
 
 def toward(value: float, target: float, most: float) -> float:

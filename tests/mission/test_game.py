@@ -20,6 +20,7 @@ from mission.text import marked
 from tests.mission.conftest import script
 
 ALARM_LINE = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
+ENDED_LINE = re.compile(r"\d\d:\d\d  [WC]-\d{3} ended  ")
 
 
 @pytest.mark.parametrize("level", ["co2-race", "main-bus", "nobody-answers"])
@@ -177,9 +178,12 @@ def test_every_alarm_that_a_wait_prints_has_its_time_and_its_end_from_the_log(
 ) -> None:
     game = Game.start(level)
     for _ in range(max(2, 480 // minutes) if minutes > 1 else 90):
-        known = len(game.state.log)
+        known, active = len(game.state.log), [entry for entry in game.state.log if entry.gone is None]
         lines = game.run(f"wait {minutes}m")
         printed = [line for line in lines if ALARM_LINE.match(line)]
+        ended = [line for line in lines if ENDED_LINE.match(line)]
+        gone = [entry for entry in active if entry.gone is not None and entry.code not in ("C-011", "W-012")]
+        assert sorted(line[:12] for line in ended) == sorted(f"{clock(e.gone or 0)}  {e.code}" for e in gone)
         new = game.state.log[known:]
         assert [line[:5] for line in printed] == [clock(entry.minute) for entry in new]
         for line, entry in zip(printed, new, strict=True):
@@ -190,7 +194,16 @@ def test_every_alarm_that_a_wait_prints_has_its_time_and_its_end_from_the_log(
         if game.outcome is not Outcome.RUNNING:
             break
         after = next(place for place, line in enumerate(lines) if line.startswith("it is "))
-        assert after == len(printed), "alarms stand before the time at which the wait ended"
+        assert after == len(printed) + len(ended), "alarms stand before the time at which the wait ended"
+
+
+def test_what_ended_is_told_in_the_order_of_time() -> None:
+    game = Game.start("co2-race")
+    for line in [*LOADED, "set AIR-CTRL CO2_BED ECS-CO2-L"]:
+        game.run(line)
+    lines = [line for line in game.run("wait 3h") if ENDED_LINE.match(line)]
+    assert [line[7:12] for line in lines] == ["W-107", "W-106", "C-105"]
+    assert lines == sorted(lines)
 
 
 def test_a_cause_stands_before_what_follows_from_it() -> None:
@@ -218,6 +231,30 @@ def test_a_hint_to_what_was_done_is_passed_over() -> None:
     assert game.hint() == hints[1]
     assert len(game.hints_left) == 1
     assert Game.from_json(game.to_json()).hint() == hints[3]
+
+
+LOADED = ["set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRIDGE LOADED"]
+
+
+@pytest.mark.parametrize(
+    ("level", "lines", "place"),
+    [
+        ("ln2-tank", ["power on ECS-LN2-T1"], 3),
+        ("two-levels-down", ["power on EPS-INV-2"], 3),
+        ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2"], 2),
+        ("radio-key", ["set COM-SBT-1 KEY QUARRY-31"], 2),
+        ("mixture", ["set ECS-O2-R1 SETPOINT 21.0"], 3),
+        ("headache", ["telemetry cabin sensor package 2"], 1),
+        ("co2-race", LOADED, 1),
+        ("co2-race", [*LOADED, "set AIR-CTRL CO2_BED ECS-CO2-L"], 2),
+        ("main-bus", ["set ATM-CTRL BUS B"], 2),
+    ],
+)
+def test_hints_begin_where_the_player_is(level: str, lines: list[str], place: int) -> None:
+    game = Game.start(level)
+    for line in lines:
+        game.run(line)
+    assert game.hints_left[0] == place
 
 
 def test_the_last_hint_is_never_passed_over() -> None:

@@ -35,6 +35,7 @@ def test_a_wrong_key_is_answered_with_what_is_wrong_about_it(key: str, hints: st
         ("we have C-112 active", "P-ATM-01"),
         ("ECS-FAN-1 is MALFUNC", "the cabin fan 1"),
         ("fire aboard, is the commander well?", "Air first"),
+        ("mayday, smoke, W-123", "then call. For W-123 SMOKE our card says P-AIR-04"),
         ("How is the lander?", "flight day 9"),
         ("what shall I do?", "code of the alarm"),
         ("all restored", "Write it in the log"),
@@ -95,4 +96,5 @@ def test_no_answer_is_put_into_words_where_none_comes_back() -> None:
     game = Game.start("radio-key")
     game.ground = lambda *_: pytest.fail("nobody heard it")
     assert game.run("transmit COM-SBT-1 MESA-47 hello")[0].startswith("E-08")
-    assert game.run(f"transmit {RIGHT} hello")[0] == "COM-SBT-1 sent the message"  # its own KEY is wrong
+    said = game.run(f"transmit {RIGHT} hello")[0]
+    assert said.startswith("COM-SBT-1 sent the message, but its own KEY is MESA-31")
