@@ -2,9 +2,9 @@
 
 Fits the two models of `pipeline/finding/calibration.py` for an embedding model, on questions of five
 collections (`evals/calibration/collections.py`). Every figure is of models that were fitted on the *other*
-collections than the one they are tried on, with a `threshold` and `sure` chosen by these models' estimates. Prints
-the figures by collection, then what goes into `pipeline/finding/calibration.py`: the models fitted on all, with a
-`threshold` and `sure` chosen by their own estimates, as each model has a scale of its own.
+collections than the one they are tried on, with a `threshold` and `sure` chosen by these models' estimates.
+Prints the figures by collection, then what goes into `pipeline/finding/calibration.py`: the models fitted on
+all, with a `threshold` and `sure` chosen by their own estimates, as each model has a scale of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ANSWER_SHARES: Mapping[Kind, float] = {
 }  # fmt: skip
 RIDGE = 20.0
 # Shares of the answerable questions that the choice aims at; the targets are .01 refused and .10 closest.
-REFUSED, NOT_SURE = 0.005, 0.085
+REFUSED, NOT_SURE = 0.004, 0.085
 CHOSEN_ON = ("manuals", "rust-book", "opensearch-docs")  # documentation, asked by strangers
 KINDS: tuple[Kind, ...] = ("answerable", "near", "taken", "far", "everyday", "foreign")
 
