@@ -22,6 +22,7 @@ from pipeline.finding.links import follow
 from pipeline.finding.merging import merge_up
 from pipeline.finding.passages import gather
 from pipeline.finding.selection import CountTokens, select
+from pipeline.finding.signals import IndexFacts
 from pipeline.finding.tree import Trees, heading_path
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.options import RetrievalOptions
@@ -206,7 +207,7 @@ class HybridSearch:
     def _search_lists(self, step: RunningStep[SearchStep], query: SearchQuery) -> SearchResponse:
         record = step.record
         response = self._searched(record, record.text, query.vector)
-        if query.beside and not (query.beside.stands_alone and not on_topic(response, self.calibration)):
+        if query.beside and not (query.beside.stands_alone and not self._on_topic(query, response)):
             # A new question that the documents have nothing about would only find the old one's passages.
             other = self._searched(record, query.beside.text, query.beside_vector)
             response = blend(response, other, share=record.beside_share)
@@ -219,6 +220,10 @@ class HybridSearch:
         )
         step.record = replace(step.record, hits=sum(map(len, step.record.lists.values())))
         return response
+
+    def _on_topic(self, query: SearchQuery, response: SearchResponse) -> bool:
+        index = IndexFacts.of(query.question, self.store)
+        return on_topic(response, index=index, calibration=self.calibration)
 
     def _searched(self, record: SearchStep, text: str, vector: Vector | None) -> SearchResponse:
         return self.store.sentences.search(
@@ -264,7 +269,8 @@ class HybridSearch:
         response: SearchResponse,
         passages: list[Passage],
     ) -> Answerability:
-        verdict = judge(query.question, response, passages, calibration=self.calibration)
+        index = IndexFacts.of(query.question, self.store)
+        verdict = judge(query.question, response, passages, index=index, calibration=self.calibration)
         step.record = replace(
             step.record,
             probability=verdict.probability,

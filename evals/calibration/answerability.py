@@ -2,8 +2,9 @@
 
 Fits the two models of `pipeline/finding/calibration.py` for an embedding model, on questions of five
 collections (`evals/calibration/collections.py`). Every figure is of models that were fitted on the *other*
-collections than the one they are tried on; so are the probabilities that `threshold` and `sure` are chosen
-by. Prints the figures by collection, then what goes into `pipeline/finding/calibration.py`.
+collections than the one they are tried on, with a `threshold` and `sure` chosen by these models' estimates.
+Prints the figures by collection, then what goes into `pipeline/finding/calibration.py`: the models fitted on
+all, with a `threshold` and `sure` chosen by their own estimates, as each model has a scale of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.calibration import Calibration, Scorer
 from pipeline.finding.signals import signals
 
-TOPIC = ("nearest_sentence", "nearest_section", "agreed")
-ANSWER = ("closeness", "nearest_section", "lacks_fact", "asks_focus", "focus_missing")
+TOPIC = ("nearest_sentence", "nearest_section", "agreed", "index_size", "lacks_word")
+ANSWER = ("closeness", "nearest_section", "lacks_fact", "asks_focus", "focus_missing", "index_size")
 # How much the kinds count, in each collection; all answerable ones together as much as all others.
 TOPIC_SHARES: Mapping[Kind, float] = {"answerable": 1.0, "far": 0.4, "everyday": 0.4, "foreign": 0.2}
 ANSWER_SHARES: Mapping[Kind, float] = {
@@ -34,7 +35,7 @@ ANSWER_SHARES: Mapping[Kind, float] = {
 }  # fmt: skip
 RIDGE = 20.0
 # Shares of the answerable questions that the choice aims at; the targets are .01 refused and .10 closest.
-REFUSED, NOT_SURE = 0.0075, 0.085
+REFUSED, NOT_SURE = 0.004, 0.085
 CHOSEN_ON = ("manuals", "rust-book", "opensearch-docs")  # documentation, asked by strangers
 KINDS: tuple[Kind, ...] = ("answerable", "near", "taken", "far", "everyday", "foreign")
 
@@ -58,7 +59,8 @@ def row_of(found: Found) -> Row:
     """The signals of one search."""
     question, passages = found.ask.text, found.passages
     unknown = names_unknown_code(question, passages)
-    return Row(found.collection, found.ask.kind, signals(question, found.response, passages), unknown)
+    values = signals(question, found.response, passages, found.index)
+    return Row(found.collection, found.ask.kind, values, unknown)
 
 
 def fitted(rows: Iterable[Row], names: Sequence[str], shares: Mapping[Kind, float]) -> Scorer:
@@ -92,6 +94,15 @@ def held_out(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
     return found
 
 
+def in_sample(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
+    """Both probabilities of each row (by its place), from the models of all."""
+    topic, answer = models(rows)
+    return {
+        place: (topic.probability(row.values), answer.probability(row.values))
+        for place, row in enumerate(rows)
+    }
+
+
 def chosen(rows: Sequence[Row], estimates: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
     """`threshold` and `sure`, by the shares of the answerable questions that may fall below each."""
     asked = [place for place, row in enumerate(rows) if row.answerable and row.collection in CHOSEN_ON]
@@ -123,7 +134,7 @@ def print_figures(rows: Sequence[Row]) -> None:
     codes = Counter("answerable" if row.answerable else "others" for row in rows if row.unknown_code)
     echo(f"\ncodes that their series does not have: {dict(codes)}")
     topic, answer = models(rows)
-    echo(f"\n{Calibration(topic, answer, threshold, sure)}")
+    echo(f"\n{Calibration(topic, answer, *chosen(rows, in_sample(rows)))}")
 
 
 def _print_kind(

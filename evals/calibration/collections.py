@@ -20,6 +20,7 @@ from evals.runs.asking import condensed
 from evals.runs.indexing import index_corpus, section_names, section_of
 from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.passages import gather
+from pipeline.finding.signals import IndexFacts
 from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 
@@ -70,6 +71,7 @@ class Found:
     ask: Ask
     response: SearchResponse
     passages: tuple[Passage, ...]
+    index: IndexFacts
 
 
 def collections(athena: Athena, data: Path, indexes: Path) -> list[Collection]:
@@ -224,7 +226,8 @@ def _search(athena: Athena, own: Collection, ask: Ask) -> Found:
         vector=vector,
         threshold=options.simple_ratio_thresh,
     )
-    return Found(own.name, ask, response, tuple(gathered.passages))
+    index = IndexFacts.of(ask.text, own.store)
+    return Found(own.name, ask, response, tuple(gathered.passages), index)
 
 
 def _taken_out(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pipeline.analysis import analyse
 from pipeline.answer import Passage, Retrieval, UnitKind
 from pipeline.answering.best_units import Candidate, Floats, chances, signals
 from pipeline.answering.fits import ACTION, FIX, wants_fix
@@ -21,7 +22,7 @@ from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
-from pipeline.stores.base import DocumentStore, Vector
+from pipeline.stores.base import DocumentStore
 
 # docs/decisions/quoting.md has what was measured for each of these.
 MOST_WORDS = 90  # of a quote; a section no longer than this is quoted whole
@@ -33,7 +34,6 @@ CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where al
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
-SAME = 0.95  # cosine of two sentences that say the same
 
 
 KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "code": "code"}
@@ -106,9 +106,9 @@ def choose_quotes(
     """The best units of the retrieved passages, best first; at most `limit`.
 
     At most three are shown: as many as are needed for a fair chance that the answer is among them, a short
-    one beside a short one, and a fix where one is wanted; the others are folded. Two that say the same are
-    chosen once. Where the documents may not answer, it is the best two. A list that they keep in several
-    tables is all of these, however many.
+    one beside a short one, and a fix where one is wanted; the others are folded. Two that rest on the same
+    words are chosen once. Where the documents may not answer, it is the best two. A list that they keep in
+    several tables is all of these, however many.
     """
     asked = asked_for(retrieval.question)
     closest = retrieval.answerability.verdict == "closest"
@@ -127,7 +127,7 @@ def choose_quotes(
     if not spans:  # nothing but markup
         return []
     most = min(limit, CLOSEST_SHOWN) if closest else limit
-    chosen = _chosen(spans, chance, candidates, vectors, limit=most)
+    chosen = _chosen(spans, chance, candidates, limit=most)
     quotes = [_quote(span, chance, candidates) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     if closest:
@@ -188,25 +188,24 @@ def _chosen(
     spans: Sequence[_Span],
     chance: Floats,
     candidates: Sequence[Candidate],
-    vectors: Mapping[str, Vector],
     *,
     limit: int,
 ) -> list[_Span]:
-    """The best spans, best first, none of which overlap or say the same."""
+    """The best spans, best first, none of which overlap or rest on the same words."""
     start, end = np.array([span.start for span in spans]), np.array([span.end for span in spans])
     sums = np.concatenate([[0.0], np.cumsum(chance)])
     worth = sums[end] - sums[start] - COST_OF_A_WORD * np.array([span.words for span in spans])
     free = np.ones(len(spans), dtype=bool)
     chosen: list[_Span] = []
-    said: list[Node] = []
+    said: set[tuple[str, ...]] = set()
     while free.any() and len(chosen) < limit:
         span = spans[int(np.where(free, worth, -np.inf).argmax())]
         taken = span if span.window.block is None else _whole(span)
         free &= (end <= taken.start) | (start >= taken.end)
-        best = candidates[_best(span, chance)].leaf
-        if not any(_same(best, other, vectors) for other in said):
+        says = tuple(analyse(candidates[_best(span, chance)].leaf.text))
+        if says not in said:
             chosen.append(span)
-            said.append(best)
+            said.add(says)
     return chosen
 
 
@@ -302,11 +301,3 @@ def _how_many(quotes: Sequence[Quote]) -> int:
             break
         shown, chance, words = shown + 1, chance + quote.score, words + own
     return shown
-
-
-def _same(one: Node, two: Node, vectors: Mapping[str, Vector]) -> bool:
-    if one.text == two.text:
-        return True
-    if one.node_id not in vectors or two.node_id not in vectors:
-        return False
-    return float(np.dot(vectors[one.node_id], vectors[two.node_id])) >= SAME

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.calibration import Calibration
-from pipeline.finding.signals import signals, topic_signals
+from pipeline.finding.signals import IndexFacts, signals, topic_signals
 from pipeline.stores.base import SearchResponse
 
 # CODE and SERIES were chosen with all 158 questions of the manuals in view, the held-out half among them:
@@ -23,13 +23,18 @@ SERIES = 3  # other numbers that show a series which the documents list, and wou
 
 
 def judge(
-    question: str, response: SearchResponse, passages: Sequence[Passage], *, calibration: Calibration
+    question: str,
+    response: SearchResponse,
+    passages: Sequence[Passage],
+    *,
+    index: IndexFacts,
+    calibration: Calibration,
 ) -> Answerability:
     """The verdict on a question; a plain no without a passage; about a code that is missing, the closest."""
     threshold, sure = calibration.threshold, calibration.sure
     if not passages:
         return Answerability(0.0, threshold, sure=sure)
-    found = signals(question, response, passages)
+    found = signals(question, response, passages, index)
     probability = calibration.probability(found)
     if names_unknown_code(question, passages):
         found |= {"unknown_code": 1.0}
@@ -77,9 +82,9 @@ def _whole_text(passage: Passage) -> str:
     return " ".join([*passage.section.metadata["heading_path"], passage.section.text])
 
 
-def on_topic(response: SearchResponse, calibration: Calibration) -> bool:
+def on_topic(response: SearchResponse, *, index: IndexFacts, calibration: Calibration) -> bool:
     """Whether a search by vector found anything that is about what was asked."""
-    found = topic_signals(response)
+    found = topic_signals(response, index)
     if found is None or not calibration.topic.weights.keys() <= found.keys():
         return True  # it takes passages to tell
     return calibration.topic.probability(found) >= calibration.threshold

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.finding.evidence import focus_terms, lacks_fact
-from pipeline.stores.base import Ranking, SearchResponse
+from pipeline.stores.base import DocumentStore, Ranking, SearchResponse
 from pipeline.terms import content_terms, share
 
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
 BY_WORDS = 20  # sentences that the words find first; with 5 or 10 of them strange questions look less strange
 READ_SENTENCES = 6  # found sentences of these that are read for a fact
+FEWEST, MOST = 1_000, 100_000  # sentences of an index: what was measured has 2,000 to 91,000
 
 
-def signals(question: str, response: SearchResponse, passages: Sequence[Passage]) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """What an index tells of a question, beside what is found in it."""
+
+    sentences: int
+    lacks_word: bool  # a content word of the question is nowhere in it
+
+    @classmethod
+    def of(cls, question: str, store: DocumentStore) -> IndexFacts:
+        """Those of a question as it is searched for; raises `StoreError`."""
+        index = store.sentences
+        return cls(index.count(), bool(index.lacking(frozenset(content_terms(question)))))
+
+    def signals(self) -> dict[str, float]:
+        """index_size, on a scale of tens: .6 for 1,000 sentences and fewer, 1 for 100,000; lacks_word."""
+        counted = min(max(self.sentences, FEWEST), MOST)
+        return {"index_size": math.log(counted, MOST), "lacks_word": float(self.lacks_word)}
+
+
+def signals(
+    question: str, response: SearchResponse, passages: Sequence[Passage], index: IndexFacts
+) -> dict[str, float]:
     """What the verdict rests on, each 0..1; of at least one passage.
 
     nearest_sentence, nearest_section: the highest cosine of the question to anything found; closeness: the
@@ -25,7 +49,7 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
     question's content words in the best of these passages. asks_focus: whether the question names what sort
     of thing it wants ("which company"), focus_missing: the share of these words that the three passages
     lack. lacks_fact: it asks for a kind of fact (a name, a date, a price, a number with a unit) that their
-    best sentences do not have.
+    best sentences do not have. index_size: among more sentences something is near by chance.
 
     Without a search by vector the share of words stands for the cosines.
     """
@@ -43,10 +67,11 @@ def signals(question: str, response: SearchResponse, passages: Sequence[Passage]
         "asks_focus": float(bool(focus)),
         "focus_missing": 1 - share(focus, set().union(*terms)) if focus else 0.0,
         "lacks_fact": float(lacks_fact(question, _best_sentences(head))),
+        **index.signals(),
     }
 
 
-def topic_signals(response: SearchResponse) -> dict[str, float] | None:
+def topic_signals(response: SearchResponse, index: IndexFacts) -> dict[str, float] | None:
     """Those signals that need no passage; None without a search by vector."""
     if not (response.dense_sentences or response.dense_sections):
         return None
@@ -54,6 +79,7 @@ def topic_signals(response: SearchResponse) -> dict[str, float] | None:
         "nearest_sentence": _highest(response.dense_sentences),
         "nearest_section": _highest(response.dense_sections),
         "agreed": _agreed(response),
+        **index.signals(),
     }
 
 

@@ -13,6 +13,7 @@ from pipeline.finding.answerability import judge
 from pipeline.finding.beside import Beside
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis, combine
+from pipeline.finding.signals import IndexFacts
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import outcome
 from pipeline.steps.records import (
@@ -83,6 +84,12 @@ def test_the_right_section_comes_first(manual: EmbeddedStore) -> None:
 
 def test_a_question_of_other_words_is_not_answerable(manual: EmbeddedStore) -> None:
     assert not make_search(manual).search("Who won the football cup final?").answerability.answerable
+
+
+def test_the_verdict_knows_whether_a_word_is_in_no_document(manual: EmbeddedStore) -> None:
+    search = make_search(manual, spelling=False).search
+    found = [search(text).answerability.signals["lacks_word"] for text in (QUESTION, f"{QUESTION} Zebra?")]
+    assert found == [0.0, 1.0]
 
 
 def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:
@@ -473,7 +480,9 @@ def test_the_probability_is_the_calibrations(manual: EmbeddedStore) -> None:
     coverage = retrieval.answerability.signals["coverage"]
     assert coverage == 1.0
     assert retrieval.answerability.probability == pytest.approx(CALIBRATION.probability({"coverage": 1.0}))
-    assert judge(QUESTION, SearchResponse((), (), (), ()), [], calibration=CALIBRATION).probability == 0
+    index = IndexFacts.of(QUESTION, manual)
+    nothing = judge(QUESTION, SearchResponse((), (), (), ()), [], index=index, calibration=CALIBRATION)
+    assert nothing.probability == 0
 
 
 def test_another_wording_is_searched_for_beside_the_question(manual: EmbeddedStore) -> None:

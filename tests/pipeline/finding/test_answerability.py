@@ -10,11 +10,12 @@ import pytest
 from pipeline.answer import Answerability
 from pipeline.finding.answerability import judge, names_unknown_code
 from pipeline.finding.calibration import BUNDLED, BY_MODEL, Calibration, Scorer, calibrated
-from pipeline.finding.signals import signals
+from pipeline.finding.signals import IndexFacts, signals
 from pipeline.stores.base import SearchResponse
 from tests.pipeline.passages import make_passage
 
 NOTHING = SearchResponse((), (), (), ())
+SMALL = IndexFacts(sentences=2_000, lacks_word=False)
 SURE = Calibration(Scorer({}, 50.0), Scorer({}, 50.0), threshold=0.2, sure=0.6)
 GOOD = {
     "nearest_sentence": 0.8,
@@ -25,6 +26,7 @@ GOOD = {
     "asks_focus": 0.0,
     "focus_missing": 0.0,
     "lacks_fact": 0.0,
+    **SMALL.signals(),
 }
 STRANGE = GOOD | {"nearest_sentence": 0.25, "nearest_section": 0.15, "agreed": 0.1, "closeness": 0.25}
 
@@ -54,14 +56,14 @@ def test_three_verdicts() -> None:
 
 def test_the_verdict_carries_its_signals_and_both_thresholds() -> None:
     model = Calibration(Scorer({}, 0.0), Scorer({}, 0.0), threshold=0.5, sure=0.9)
-    verdict = judge("fan", NOTHING, [make_passage("a", score=0.7)], calibration=model)
+    verdict = judge("fan", NOTHING, [make_passage("a", score=0.7)], index=SMALL, calibration=model)
     assert (verdict.probability, verdict.threshold, verdict.sure) == (0.75, 0.5, 0.9)
     assert verdict.verdict == "closest"
-    assert set(verdict.signals) == set(signals("fan", NOTHING, [make_passage("a")]))
+    assert set(verdict.signals) == set(signals("fan", NOTHING, [make_passage("a")], SMALL))
 
 
 def test_nothing_found_is_a_plain_no() -> None:
-    verdict = judge("fan", NOTHING, [], calibration=SURE)
+    verdict = judge("fan", NOTHING, [], index=SMALL, calibration=SURE)
     assert (verdict.probability, verdict.threshold, verdict.answerable) == (0.0, 0.2, False)
 
 
@@ -77,7 +79,7 @@ def test_the_threshold_of_the_settings_wins_and_sure_keeps_its_place() -> None:
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
 def test_a_threshold_of_0_refuses_nothing_and_one_of_1_everything_but_the_certain(threshold: float) -> None:
     model = replace(BUNDLED, topic=Scorer({}, -9.0)).at(threshold)
-    verdict = judge("fan", NOTHING, [make_passage("a")], calibration=model)
+    verdict = judge("fan", NOTHING, [make_passage("a")], index=SMALL, calibration=model)
     assert verdict.answerable is (threshold == 0.0)
 
 
@@ -87,7 +89,7 @@ def test_a_model_that_was_not_calibrated_gets_the_bundled_numbers() -> None:
 
 @pytest.mark.parametrize("calibration", BY_MODEL.values(), ids=BY_MODEL)
 def test_every_calibrated_weight_has_its_signal(calibration: Calibration) -> None:
-    found = set(signals("fan", NOTHING, [make_passage("a")]))
+    found = set(signals("fan", NOTHING, [make_passage("a")], SMALL))
     assert set(calibration.topic.weights) <= found
     assert set(calibration.answer.weights) <= found
     assert 0 < calibration.threshold < calibration.sure < 1
@@ -98,6 +100,14 @@ def test_the_shipped_models_tell_a_good_find_from_a_strange_one_and_from_one_wit
     assert BUNDLED.probability(STRANGE) < BUNDLED.threshold
     lacking = GOOD | {"lacks_fact": 1.0, "nearest_section": 0.45, "closeness": 0.5}
     assert BUNDLED.threshold <= BUNDLED.probability(lacking) < BUNDLED.sure
+
+
+def test_among_more_sentences_the_same_find_says_less_and_so_it_does_with_a_word_that_is_nowhere() -> None:
+    weak = GOOD | {"nearest_sentence": 0.5, "nearest_section": 0.4, "agreed": 0.4, "closeness": 0.5}
+    others = [IndexFacts(90_000, lacks_word=False), IndexFacts(2_000, lacks_word=True)]
+    assert all(
+        BUNDLED.topic.probability(weak | i.signals()) < BUNDLED.topic.probability(weak) for i in others
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +128,7 @@ def test_a_number_that_is_missing_from_a_series(question: str, unknown: bool) ->
         make_passage("b", text="It is loud.", heading_path=("Alarms", "C-113: noise")),
     ]
     assert names_unknown_code(question, passages) is unknown
-    verdict = judge(question, NOTHING, passages, calibration=SURE)
+    verdict = judge(question, NOTHING, passages, index=SMALL, calibration=SURE)
     assert ("unknown_code" in verdict.signals) is unknown
     assert verdict.verdict == ("closest" if unknown else "answered")
 
@@ -126,7 +136,7 @@ def test_a_number_that_is_missing_from_a_series(question: str, unknown: bool) ->
 def test_a_code_that_is_missing_raises_no_verdict() -> None:
     passages = [make_passage("a", text="C-111, C-112 and C-113 are alarms.")]
     strange = replace(SURE, topic=Scorer({}, -50.0))
-    verdict = judge("What is C-123?", NOTHING, passages, calibration=strange)
+    verdict = judge("What is C-123?", NOTHING, passages, index=SMALL, calibration=strange)
     assert verdict.verdict == "not in the documents"
     assert verdict.probability == pytest.approx(0)
 
@@ -158,4 +168,4 @@ def test_a_code_without_a_hyphen_that_no_passage_has(question: str, unknown: boo
 def test_the_section_of_a_code_answers_what_it_is(question: str, heading: str, verdict: str) -> None:
     passages = [make_passage("a", text="C-111 means a cold tank.", heading_path=("Alarms", heading))]
     doubtful = replace(SURE, topic=Scorer({}, -0.5), answer=Scorer({}, -0.5))
-    assert judge(question, NOTHING, passages, calibration=doubtful).verdict == verdict
+    assert judge(question, NOTHING, passages, index=SMALL, calibration=doubtful).verdict == verdict
