@@ -7,6 +7,7 @@ A command begins its message ("forget that …"), a question is all of it ("what
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -192,13 +193,18 @@ def _to_remember_before(text: str) -> MemoryCommand | None:
     end = asked_after(text)
     if end is None:
         return None
-    start, lead = 0, True
-    while lead:
-        found = (speech()[name].match(text[start:end]) for name in ("corrects", "lead_in"))
-        lead = next((match for match in found if match and match.end()), None)
-        start += lead.end() if lead else 0
+    start = 0
+    while lead := next((match for match in _leads(text[start:end]) if match.end()), None):
+        start += lead.end()
     query = text[start:end].strip()
     return MemoryCommand(Command.REMEMBER, query, start, start + len(query)) if query else None
+
+
+def _leads(text: str) -> Iterator[re.Match[str]]:
+    """What stands before a statement and is no part of it, corrections first."""
+    for name in ("corrects", "lead_in"):
+        if match := speech()[name].match(text):
+            yield match
 
 
 def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCommand:
