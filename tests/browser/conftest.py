@@ -19,7 +19,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
 
 from athena.settings import Settings
-from tests.browser.pages import App
+from tests.browser.pages import PATIENCE_MS, App
 
 ROOT = Path(__file__).parents[2]
 MANUALS = (
@@ -41,7 +41,6 @@ FLAGS = (
 )
 SERVE = "from athena.settings import Settings; from ui.launch import serve; serve(Settings(), say=print)"
 START_SECONDS = 60
-PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
 COMPLAINT = re.compile(r".*(?:config option|theme\.|[Dd]eprecat).*")
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opener, serving
+from tests.browser.pages import PATIENCE_MS
 from tests.contrast import LEAST_CONTRAST, contrast
 from tests.made_files import pdf
 
@@ -57,14 +58,14 @@ def test_upload_ask_and_delete(address: str, open_app: Opener, tmp_path: Path) -
     note.write_text(NOTE, encoding="utf-8")
     app = open_app(address, path="/documents")
     app.upload(note)
-    expect(app.page.get_by_text("1 file added")).to_be_visible()
-    expect(app.file_row("greenhouse.md")).to_be_visible()
+    expect(app.page.get_by_text("1 document added")).to_be_visible()
+    expect(app.document_row("greenhouse.md")).to_be_visible()
 
-    app.file_row("greenhouse.md").locator(".name").click()
+    app.document_row("greenhouse.md").locator(".name").click()
     shown = app.page.locator(".document")
     expect(shown).to_contain_text('<script>alert("from a document")</script>')
     expect(shown).to_contain_text("<img src=")
-    assert shown.locator("img, script").count() == 0
+    expect(shown.locator("img, script")).to_have_count(0)
     app.page.keyboard.press("Escape")
 
     app.page.get_by_role("link", name="Chat").click()
@@ -77,9 +78,9 @@ def test_upload_ask_and_delete(address: str, open_app: Opener, tmp_path: Path) -
     conversation = app.page.url.removeprefix(address)
 
     app.page.get_by_role("link", name="Documents").click()
-    app.file_row("greenhouse.md").get_by_label("Delete greenhouse.md").click()
+    app.document_row("greenhouse.md").get_by_label("Delete greenhouse.md").click()
     app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
-    expect(app.file_row("greenhouse.md")).to_have_count(0)
+    expect(app.document_row("greenhouse.md")).to_have_count(0)
 
     app.open("/")
     app.ask("How much water do the beans on rack 7 get?")
@@ -97,7 +98,7 @@ def test_a_zip_is_added_and_its_collision_asks(address: str, open_app: Opener, t
         archive.writestr("lab/photo.png", b"x")
     app = open_app(address, path="/documents")
     app.upload(pack)
-    expect(app.file_row("lab/centrifuge.md")).to_be_visible()
+    expect(app.document_row("lab/centrifuge.md")).to_be_visible()
     app.page.get_by_role("button", name="Close").click()
     expect(app.job).to_have_count(0)
     app.ready()
@@ -116,12 +117,13 @@ def test_a_malicious_zip_is_refused_with_its_rule(address: str, open_app: Opener
     app = open_app(address, path="/documents")
     app.choose(pack)
     expect(app.page.get_by_text("leads out of its folder")).to_be_visible()
-    assert app.page.get_by_role("button", name="Add 1 file").count() == 0
+    app.ready()
+    expect(app.page.get_by_role("button", name="Add 1 file")).to_have_count(0)
 
 
 def test_the_table_is_filtered_and_a_file_read(address: str, open_app: Opener) -> None:
     app = open_app(address, path="/documents")
-    app.page.get_by_label("Filter the files").fill("alarms")
+    app.page.get_by_label("Filter the documents").fill("alarms")
     expect(app.page.locator(".files tbody tr:visible")).to_have_count(1)
     app.page.locator(".files .name:visible").click()
     expect(app.page.get_by_role("dialog").locator(".document table").first).to_be_visible()
@@ -153,7 +155,7 @@ def test_a_cancelled_upload_leaves_whole_documents_and_indexing_again_completes_
 
     app.page.get_by_role("button", name="Close").click()
     app.page.get_by_role("button", name="Index again what changed").click()
-    expect(app.page.locator(".files tbody tr")).to_have_count(MANY_FILES)
+    expect(app.page.locator(".files tbody tr")).to_have_count(MANY_FILES, timeout=2 * PATIENCE_MS)
 
 
 def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> None:
@@ -171,7 +173,7 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_the_primary_button_can_be_read(address: str, open_app: Opener, dark: bool) -> None:
     app = open_app(address, path="/documents", dark=dark)
-    app.file_row("alarms").get_by_role("button", name="Delete").click()
+    app.document_row("alarms").get_by_role("button", name="Delete").click()
     button = app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True)
     expect(button).to_be_visible()
     colours = button.evaluate("n => [getComputedStyle(n).color, getComputedStyle(n).backgroundColor]")
@@ -200,7 +202,7 @@ def test_a_pdf_is_uploaded_asked_about_and_cited_by_its_page(
     app.upload(tmp_path / "pump.pdf")
     lost = "PDF, 3 pages; left out: 3 images, 1 page without text (3)"
     expect(app.job).to_contain_text(f"pump.pdf: converted from {lost}")
-    expect(app.file_row("pump.pdf")).to_contain_text(f"Converted from {lost}")
+    expect(app.document_row("pump.pdf")).to_contain_text(f"Converted from {lost}")
 
     app.open("/")
     app.ask("How long do I hold the green lever?")
@@ -215,5 +217,5 @@ def test_a_pdf_is_uploaded_asked_about_and_cited_by_its_page(
     expect(app.pane).to_contain_text("This manual describes the coolant pump")
 
     app.open("/documents")
-    expect(app.file_row("pump.pdf")).to_be_visible()
+    expect(app.document_row("pump.pdf")).to_be_visible()
     expect(app.job).to_have_count(0)  # the report was read

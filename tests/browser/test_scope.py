@@ -61,13 +61,13 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_role("button", name="Add …")).to_be_focused()
     expect(search).to_be_hidden()
-    assert app.page.evaluate("document.documentElement.scrollWidth") <= width
+    app.fits()
 
     app.ask(LN2)
     turn = app.answered(1)
     expect(turn.locator(".meta")).to_contain_text("only in reference/, procedures/environment.md")
     assert sources(turn) <= {"reference", "procedures"}
-    app.page.reload()
+    app.reload()
     app.answered(1)
     expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
     app.turn(1).get_by_label("Ask again").click()

@@ -1,9 +1,9 @@
-"""Documents: what is indexed, one file to read, uploads, deletion and indexing again."""
+"""Documents: what is indexed, one of them to read, uploads, deletion and indexing again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -16,14 +16,17 @@ from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
 from ui.documents.indexing import index_again, kept_in, progress
 from ui.shared import components, messages, process, style
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.jobs import jobs
 from ui.shared.markdown_tree import markdown_tree
-from ui.shared.words import FIRST_FILES, local_time, plain
+from ui.shared.state import sent
+from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
 
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
+TABLE = "files"
 NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
 
 
@@ -43,11 +46,11 @@ def page() -> None:
 
 def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents:
-        st.text(FIRST_FILES if busy else NOTHING_YET)
+        st.text(FIRST_DOCUMENTS if busy else NOTHING_YET)
         return
     manifest = process.athena().store.sections.manifest()
     with st.container(horizontal=True, gap="large"):
-        st.metric("Files", f"{len(documents):,}", width="content")
+        st.metric("Documents", f"{len(documents):,}", width="content")
         st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")
         st.metric("Sentences", f"{sum(info.sentences for info in documents):,}", width="content")
     messages.warn_of_outdated_index()
@@ -59,17 +62,23 @@ def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     index_again(documents, busy=busy)
     if not documents:
         return
-    sent = components.files(
-        key="files",
+    components.files(
+        key=TABLE,
         data={"files": [_row(info) for info in documents], "busy": busy},
-        on_open_change=lambda: None,
-        on_remove_change=lambda: None,
+        on_open_change=_open,
+        on_remove_change=_ask_to_remove,
     )
-    if sent.open:
-        source = str(sent.open["source"])
-        st.dialog(plain(source), width="large")(_read)(source)
-    elif sent.remove:
-        confirm_removal(str(sent.remove["source"]))
+
+
+def _open() -> None:
+    if wanted := sent(TABLE, "open"):
+        source = str(wanted["source"])
+        open_dialog(plain(source), partial(_read, source), width="large")
+
+
+def _ask_to_remove() -> None:
+    if wanted := sent(TABLE, "remove"):
+        open_dialog("Delete this document?", partial(confirm_removal, str(wanted["source"])))
 
 
 def _row(info: DocumentInfo) -> dict[str, Any]:
@@ -92,7 +101,7 @@ def _converted(info: DocumentInfo) -> str:
 
 @lru_cache(maxsize=10_000)
 def _conversion(source: str, _hash: str) -> str:
-    """The same for a file of that hash, whose text is read once."""
+    """The same for a document of that hash, whose text is read once."""
     try:
         text = process.athena().store.sections.document(source).text
     except UnknownDocument:
@@ -106,7 +115,6 @@ def converted(source: str, made: Conversion) -> Converted:
     return Converted(source, made.format, made.pages, made.left_out)
 
 
-@st.dialog("Delete this file?")
 def confirm_removal(source: str) -> None:
     """Ask before a document is deleted."""
     documents = {info.source: info for info in process.athena().store.sections.documents()}
@@ -119,7 +127,7 @@ def confirm_removal(source: str) -> None:
         st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
     if messages.confirmed(no="Keep it", yes="Delete", key="file"):
         _remove(info)
-        st.rerun()
+        end_dialog()
 
 
 def _remove(info: DocumentInfo) -> None:
@@ -133,7 +141,7 @@ def _remove(info: DocumentInfo) -> None:
 
 
 def _read(source: str) -> None:
-    """Draw one file, rendered."""
+    """Draw one document, rendered."""
     try:
         document = process.athena().store.sections.document(source)
     except UnknownDocument:
