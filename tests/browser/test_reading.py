@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Opener
+from tests.browser.conftest import WINDOWS, Opener, Window
 from tests.browser.pages import App, box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 OXYGEN = "How long does the oxygen last?"
-SIZES = pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 WATCH = """() => {
   window.tops = [];
   const look = () => {
@@ -27,11 +25,11 @@ ROUNDING = 1  # px
 HEADER_AND_MORE = 120  # px: the page's header, and the turn's own space above its question
 
 
-@SIZES
+@WINDOWS
 def test_the_question_stands_at_the_top_and_its_first_quote_below_it(
-    quoting: str, open_app: Opener, width: int, height: int
+    quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(quoting, width=width, height=height)
+    app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
     for number, question in enumerate((OXYGEN, LN2), start=2):
@@ -75,11 +73,11 @@ def test_a_reader_who_scrolls_is_left_alone(quoting: str, open_app: Opener) -> N
     expect(app.turn(1).locator(".question")).to_be_in_viewport()
 
 
-@SIZES
+@WINDOWS
 def test_the_next_question_is_typed_while_an_answer_is_written(
-    quoting: str, open_app: Opener, width: int, height: int
+    quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(quoting, width=width, height=height)
+    app = open_app(quoting, **window)
     app.question.click()
     for question in (LN2, OXYGEN):  # the second one waits where the first is not answered yet
         app.page.keyboard.type(question)
@@ -89,11 +87,11 @@ def test_the_next_question_is_typed_while_an_answer_is_written(
     expect(app.question).to_have_value("")
 
 
-@SIZES
+@WINDOWS
 def test_a_chip_takes_the_focus_into_the_pane_and_esc_brings_it_back(
-    quoting: str, open_app: Opener, width: int, height: int
+    quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(quoting, width=width, height=height)
+    app = open_app(quoting, **window)
     app.ask(LN2)
     chip = app.answered(1).locator(".chip").first
     chip.focus()
@@ -116,11 +114,11 @@ def test_a_chip_takes_the_focus_into_the_pane_and_esc_brings_it_back(
     app.answered(2)
 
 
-@SIZES
+@WINDOWS
 def test_the_keyboard_alone_asks_checks_and_follows_up(
-    quoting: str, open_app: Opener, width: int, height: int
+    quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(quoting, width=width, height=height)
+    app = open_app(quoting, **window)
     expect(app.page.locator("html[data-keys=on]")).to_be_attached()
     keys = app.page.keyboard
     expect(app.question).to_be_enabled()

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from athena import open_athena
 from athena.settings import Settings
-from tests.browser.conftest import Opener, serving
+from tests.browser.conftest import WINDOWS, Opener, Window, serving
 from tests.browser.pages import App
 from tests.contrast import LEAST_CONTRAST, contrast
 
@@ -39,11 +39,11 @@ def sources(turn: Locator) -> set[str]:
     return {text.split("/")[0] for text in turn.locator(".crumbs > span:first-child").all_inner_texts()}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@WINDOWS
 def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
-    address: str, open_app: Opener, width: int
+    address: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(address, width=width, height=844)
+    app = open_app(address, **window)
     only = app.page.get_by_role("button", name="Only …")
     only.focus()
     app.page.keyboard.press("Enter")
