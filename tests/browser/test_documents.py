@@ -303,6 +303,7 @@ def test_a_word_document_is_uploaded_asked_about_and_cited(
     expect(app.pane.locator(".crumbs")).to_contain_text(".docx")
     app.pane.get_by_role("button", name="Open the whole file").click()
     expect(app.pane).to_contain_text("This manual describes the reading lamps")
+    expect(app.pane).to_contain_text(f"Converted from {lost}.")
     expect(app.pane).not_to_contain_text("converted_from")
     app.fits()
 

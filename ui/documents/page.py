@@ -10,15 +10,14 @@ import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
-from pipeline.ingesting.run import Converted
-from readers.converting.converted import Conversion, conversion_of
+from readers.converting.converted import conversion_of
 from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
 from ui.documents.indexing import index_again, kept_in, progress
 from ui.shared import components, messages, process, style
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.jobs import jobs
-from ui.shared.markdown_tree import markdown_tree
+from ui.shared.origins import converted_from, document_tree
 from ui.shared.state import sent
 from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
 
@@ -106,13 +105,7 @@ def _conversion(source: str, _hash: str) -> str:
         text = process.athena().store.sections.document(source).text
     except UnknownDocument:
         return ""
-    made = conversion_of(text)
-    return f"Converted from {converted(source, made).summary}" if made else ""
-
-
-def converted(source: str, made: Conversion) -> Converted:
-    """What a text says of its conversion, as an ingest reports it."""
-    return Converted(source, made.format, made.pages, made.left_out)
+    return converted_from(source, text)
 
 
 def confirm_removal(source: str) -> None:
@@ -147,10 +140,8 @@ def _read(source: str) -> None:
     except UnknownDocument:
         st.text("It is not indexed any more.")
         return
-    tree = markdown_tree(document.text)
     if made := conversion_of(document.text):
-        tree = [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]
-        st.caption(plain(f"Converted from {converted(source, made).summary}."))
+        st.caption(plain(f"{converted_from(source, document.text)}."))
         if made.address:
             st.caption(plain(f"Fetched from {made.address}"))
-    components.document(key="document", data={"tree": tree})
+    components.document(key="document", data={"tree": document_tree(document.text)})
