@@ -133,6 +133,14 @@ class App:
             assert time.monotonic() < end, "it did not come to hold"
             self.page.wait_for_timeout(LOOK_EVERY_MS)
 
+    def show_sidebar(self) -> None:
+        """Open the sidebar, which a narrow window has closed."""
+        opener = self.page.get_by_test_id("stExpandSidebarButton")
+        self.ready()
+        if opener.is_visible():
+            opener.click()
+        expect(self.page.get_by_role("combobox", name="Language model")).to_be_in_viewport()
+
     def press(self, name: str) -> None:
         """Click a button, once it can be clicked and no run is under way that this would cut short."""
         button = self.page.get_by_role("button", name=name)

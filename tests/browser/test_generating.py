@@ -67,9 +67,14 @@ def test_an_answer_is_streamed_cited_stopped_and_survives_its_server(
     app.page.keyboard.press("Escape")
     expect(app.pane).to_have_count(0)
 
-    _stopping(app, ollama)
+    narrow = open_app(
+        generating, path=app.page.url.removeprefix(generating), width=390, height=844, dark=True
+    )
+    _stopping(narrow, ollama)
+    app.reload()
     _going_on_while_clicking(app, ollama)
-    _going_away(app, ollama)
+    narrow.reload()
+    _going_away(narrow, ollama)
 
 
 def _stopping(app: App, ollama: OllamaServer) -> None:

@@ -68,7 +68,7 @@ def test_remember_see_and_forget(served: tuple[str, Path], open_app: Opener) -> 
 
 def test_what_was_recalled_is_forgotten_under_the_answer(served: tuple[str, Path], open_app: Opener) -> None:
     address, _ = served
-    app = open_app(address, path="/?u=ben")
+    app = open_app(address, path="/?u=ben", width=390, height=844, dark=True)
     app.ask("Remember that the staging server listens on port 8443.")
     app.answered(1)
     app.ask("Which port does the staging server listen on?")

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opener
+from tests.browser.conftest import WINDOWS, Opener, Window
 from tests.browser.pages import App, box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
@@ -24,8 +24,9 @@ def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str,
     expect(app.answered(1).locator(".quote").first).to_be_visible()
 
 
-def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.ask(LN2)
     first = app.answered(1)
     expect(first.locator(".question")).to_contain_text(LN2)
@@ -41,7 +42,22 @@ def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener) -> 
     expect(again.turn(1).locator(".quote").first).to_contain_text("LN2")
     app.reload()
     expect(app.page.locator(".turn")).to_have_count(2)
+    app.show_sidebar()
     expect(app.page.locator(".st-key-conversations button").filter(has_text="LN2").first).to_be_visible()
+
+
+@WINDOWS
+def test_a_follow_up_is_asked_with_a_click(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
+    app.ask(LN2)
+    offered = app.answered(1).get_by_role("group", name="Ask next").get_by_role("button")
+    expect(offered.first).to_be_visible()
+    assert len(offered.all()) <= 3
+    question = offered.first.inner_text()
+    offered.first.click()
+    expect(app.answered(2).locator(".question")).to_contain_text(question)
+    expect(app.turn(2).locator(".quote").first).to_be_visible()
+    expect(app.turn(1).get_by_role("group", name="Ask next")).to_have_count(0)
 
 
 def test_a_link_in_a_quote_asks_for_where_it_leads(quoting: str, open_app: Opener) -> None:
@@ -102,7 +118,7 @@ def test_keyboard(quoting: str, open_app: Opener) -> None:
 
 
 def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, width=390, height=844)
+    app = open_app(quoting, width=390, height=844, dark=True)
     app.ask(LN2)
     app.answered(1).locator(".chip").first.click()
     expect(app.mark.first).to_be_in_viewport()
@@ -132,8 +148,9 @@ def test_html_in_a_question_is_text(quoting: str, open_app: Opener) -> None:
     expect(app.turn(1).locator(".question")).to_contain_text("<script>alert(2)</script>")
 
 
-def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.ask("Who won the football world cup in 1998?")
     turn = app.answered(1)
     expect(turn.locator(".verdict")).to_contain_text("Not in the manuals")
@@ -141,8 +158,9 @@ def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener) -> None:
     expect(app.pane.locator(".number")).to_have_text("Nearest section")
 
 
-def test_feedback_is_kept(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_feedback_is_kept(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.ask(LN2)
     turn = app.answered(1)
     turn.get_by_label("Bad answer").click()
@@ -155,10 +173,14 @@ def test_feedback_is_kept(quoting: str, open_app: Opener) -> None:
     expect(app.turn(1).get_by_label("A word on why")).to_have_value("too long")
 
 
-def test_conversations_are_renamed_exported_and_deleted(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_conversations_are_renamed_exported_and_deleted(
+    quoting: str, open_app: Opener, window: Window
+) -> None:
+    app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
+    app.show_sidebar()
     listed = app.page.locator(".st-key-conversations")
     _open_menu(app)
     title = app.page.get_by_label("Title")
@@ -183,11 +205,9 @@ def test_conversations_are_renamed_exported_and_deleted(quoting: str, open_app: 
     expect(app.page).not_to_have_url(re.compile(r"\?c="))
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_an_answer_is_copied_linked_to_and_asked_anew(
-    quoting: str, open_app: Opener, width: int, height: int
-) -> None:
-    app = open_app(quoting, width=width, height=height)
+@WINDOWS
+def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     app.ask(LN2)
     app.answered(1)
@@ -249,7 +269,8 @@ def test_a_conversation_deleted_in_another_window_is_said(quoting: str, open_app
 def _open_menu(app: App) -> None:
     app.ready()  # an open menu may be about to close
     if not app.page.get_by_role("button", name="Delete …").is_visible():
-        app.page.get_by_test_id("stPopoverButton").first.click()
+        # Streamlit draws one for a mouse, and one for fingers
+        app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
 
 
 def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Opener) -> None:
@@ -261,6 +282,7 @@ def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Ope
         expect(steps.get_by_text(name, exact=True)).to_be_visible()
     expect(app.page.locator(".bumps .row.kept").first).to_be_visible()
     expect(app.page.locator(".bumps").get_by_text(re.compile(r"\b(dropped|merged)$")).first).to_be_visible()
+    app.page.emulate_media(color_scheme="dark")
     app.page.set_viewport_size({"width": 390, "height": 844})
     app.fits()
     assert steps.evaluate(ARROWS_END) <= 390

@@ -1,4 +1,4 @@
-"""Converted documents as pages show them: the text without its front matter, and in words what it was made from."""
+"""Converted documents as pages show them: what they were made from, in words, and the text without that."""
 
 from __future__ import annotations
 
