@@ -49,7 +49,7 @@ def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener, win
 @WINDOWS
 def test_a_follow_up_is_asked_with_a_click(quoting: str, open_app: Opener, window: Window) -> None:
     app = open_app(quoting, **window)
-    app.ask(LN2)
+    app.ask("How long does the oxygen last?")
     offered = app.answered(1).get_by_role("group", name="Ask next").get_by_role("button")
     expect(offered.first).to_be_visible()
     assert len(offered.all()) <= 3
