@@ -46,6 +46,7 @@ COMPLAINT = re.compile(r".*(?:config option|theme\.|[Dd]eprecat).*")
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file's journeys share a browser and its servers, so one worker has them all."""
     for item in items:
