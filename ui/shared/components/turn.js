@@ -329,7 +329,7 @@ function quiet(data, send) {
 // What the documents answer beside and below what is cited.
 function followUps(data, send) {
   return element("div", { class: "next", role: "group", "aria-label": "Ask next" }, data.follow_ups.map((question) => element("button", {
-    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, question)));
+    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, element("span", {}, question))));
 }
 
 // What can be done with an answer and its question.
