@@ -85,7 +85,8 @@ def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener) -> None
     expect(app.pane).to_be_visible()
     found["answer with its evidence"] = problems(app.page)
     app.page.keyboard.press("Escape")
-    for path in ("/inspector", "/documents", "/memory", "/?private=1", "/mission", "/mission?level=mixture"):
+    pages = ("/inspector", "/documents", "/memory", "/settings", "/?private=1", "/mission")
+    for path in (*pages, "/mission?level=mixture"):
         app.page.set_viewport_size({"width": 1280, "height": 800})
         app.open(path)
         if "level" in path:
