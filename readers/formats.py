@@ -48,7 +48,7 @@ FORMATS = (
     Format("ipynb", "Jupyter", (".ipynb",)),
     Format("html", "HTML", (".html", ".htm", ".xhtml"), needs=("bs4", "markdownify")),
     Format("rst", "reStructuredText", (".rst",), needs=("docutils", "bs4", "markdownify")),
-    Format("pdf", "PDF", (".pdf",), needs=("pypdfium2",)),
+    Format("pdf", "PDF", (".pdf",), recipe=2, needs=("pypdfium2",)),
     Format("docx", "DOCX", (".docx",), needs=("mammoth", "bs4", "markdownify")),
 )
 MARKDOWN_ONLY = frozenset({MARKDOWN.name})

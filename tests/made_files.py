@@ -8,7 +8,8 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-TypedLine = tuple[float, str]  # size in points, text; a size of 0 is a gap
+TypedLine = tuple[float, str]  # size in points, text; a size of 0 is a gap, a tab begins another column
+COLUMN = 150  # points
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -41,9 +42,10 @@ def _drawn(lines: Iterable[TypedLine]) -> str:
     drawn, y = [], 780.0
     for size, text in lines:
         y -= 1.25 * (size or 14)
-        if size:
-            escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-            drawn.append(f"BT /F {size} Tf 50 {y:.1f} Td ({escaped}) Tj ET")
+        escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        for column, part in enumerate(escaped.split("\t")):
+            if size and part:
+                drawn.append(f"BT /F {size} Tf {50 + COLUMN * column} {y:.1f} Td ({part}) Tj ET")
     return "\n".join(drawn)
 
 

@@ -11,7 +11,7 @@ from streamlit.navigation.page import Page
 
 from pipeline.errors import AthenaError
 from ui.pages import PAGES, PageEntry, PageKey
-from ui.shared import brand, links, messages, process, state
+from ui.shared import brand, dialogs, links, messages, process, state
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ def draw(entry: PageEntry) -> None:
     module, _, function = entry.drawn_by.partition(":")
     try:
         getattr(import_module(module), function)()
+        dialogs.show_dialog()
     except AthenaError as error:
         log.warning("the page cannot be shown: %s", error)
         messages.show_error(error.problem, error.fix)

@@ -1,4 +1,4 @@
-"""PDF as Markdown, by PDFium: lines become paragraphs, larger type becomes headings, pages are marked."""
+"""PDF as Markdown, by PDFium: lines become paragraphs and tables, larger type headings, pages are marked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium_c
 
 from readers.converting.converted import Converted, clean, escaped, escaped_line, losses
+from readers.converting.pdf_tables import WIDE, Cell, Line, as_markdown, table_at
 from readers.errors import Unconvertible
 from readers.pages import page_mark
 
@@ -38,20 +39,6 @@ _PAGE_NUMBER = re.compile(r"[-\u2013 ]*(?:\d{1,4}|[ivxlc]{1,7})[-\u2013 ]*")
 _FILE_NAME = re.compile(r"[\\/]|\.[A-Za-z]{3,4}\b")
 """In a title, it is that of the file which a program made the PDF from."""
 _NUMBER = re.compile(r"\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a page: its text, and where its first character stands, in points from the bottom."""
-
-    text: str
-    bottom: float
-    top: float
-
-    @property
-    def height(self) -> float:
-        """The height of its type, to half a point."""
-        return round((self.top - self.bottom) * 2) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +121,21 @@ def _lines(text_page: pypdfium2.PdfTextPage) -> Iterator[Line]:
         first = found.start() + len(found[0]) - len(found[0].lstrip())
         if words and first < count:
             _, bottom, _, top = text_page.get_charbox(first, loose=True)
-            yield Line(words, bottom, top)
+            known = first + len(words) <= count
+            cells = _cells(text_page, words, first, wide=WIDE * (top - bottom)) if known else ()
+            yield Line(words, bottom, top, tuple(cells))
+
+
+def _cells(text_page: pypdfium2.PdfTextPage, words: str, first: int, *, wide: float) -> Iterator[Cell]:
+    """The parts of a line, which begins with the page's `first` character, between `wide` gaps."""
+    begun, left = 0, text_page.get_charbox(first, loose=True)[0]
+    for gap in re.finditer(r"\s+", words):
+        right = text_page.get_charbox(first + gap.start() - 1, loose=True)[2]
+        next_left = text_page.get_charbox(first + gap.end(), loose=True)[0]
+        if next_left - right > wide:
+            yield Cell(words[begun : gap.start()], left, right)
+            begun, left = gap.end(), next_left
+    yield Cell(words[begun:], left, text_page.get_charbox(first + len(words) - 1, loose=True)[2])
 
 
 def _repeated(pages: Sequence[Page]) -> frozenset[str]:
@@ -184,7 +185,7 @@ def _markdown(pages: Sequence[Page]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading (from level 1) or a paragraph (0), as Markdown."""
+    """A heading (from level 1), or a paragraph or table (0), as Markdown."""
 
     text: str
     level: int
@@ -196,7 +197,7 @@ def _goes_on(text: str, following: Block) -> bool:
     return (
         not following.level
         and following.text[:1].islower()
-        and not last.startswith(("#", "<!--"))
+        and not last.startswith(("#", "<!--", "|"))
         and not _ENDS.search(last)
     )
 
@@ -212,13 +213,19 @@ def _levels(pages: Sequence[Page]) -> dict[float, int]:
 
 
 def _blocks(lines: Sequence[Line], levels: dict[float, int]) -> Iterator[Block]:
-    """Lines gathered into headings and paragraphs."""
+    """Lines gathered into headings, paragraphs and tables."""
     gathered: list[Line] = []
-    for line in lines:
-        if gathered and not _same_block(gathered[-1], line, levels):
+    at = 0
+    while at < len(lines):
+        table = table_at(lines, at)
+        if gathered and (table or not _same_block(gathered[-1], lines[at], levels)):
             yield _block(gathered, levels)
             gathered = []
-        gathered.append(line)
+        if table:
+            yield Block(as_markdown([[escaped(clean(cell)) for cell in row] for row in table.rows]), 0)
+        else:
+            gathered.append(lines[at])
+        at += table.taken if table else 1
     if gathered:
         yield _block(gathered, levels)
 

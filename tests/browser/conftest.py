@@ -14,12 +14,13 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
 
 from athena.settings import Settings
-from tests.browser.pages import App
+from tests.browser.pages import PATIENCE_MS, App
 
 ROOT = Path(__file__).parents[2]
 MANUALS = (
@@ -41,11 +42,11 @@ FLAGS = (
 )
 SERVE = "from athena.settings import Settings; from ui.launch import serve; serve(Settings(), say=print)"
 START_SECONDS = 60
-PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
 COMPLAINT = re.compile(r".*(?:config option|theme\.|[Dd]eprecat).*")
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file's journeys share a browser and its servers, so one worker has them all."""
     for item in items:
@@ -92,8 +93,8 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def serving(data_dir: Path, **settings: str) -> Iterator[str]:
-    """The app in a process of its own; yields its address."""
+def serving(data_dir: Path, *, program: str = SERVE, **settings: str) -> Iterator[str]:
+    """The app in a process of its own, which runs this Python program; yields its address."""
     port = _free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATHENA_")}
     environment |= {
@@ -106,7 +107,7 @@ def serving(data_dir: Path, **settings: str) -> Iterator[str]:
     # Not from the repository: the theme must not depend on the folder that Athena is started in.
     log = (data_dir / "server.log").open("wb")
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE], cwd=data_dir, env=environment, stdout=log, stderr=subprocess.STDOUT
+        [sys.executable, "-c", program], cwd=data_dir, env=environment, stdout=log, stderr=subprocess.STDOUT
     )
     try:
         _wait_for(f"http://127.0.0.1:{port}/_stcore/health", process, data_dir / "server.log")
@@ -148,6 +149,13 @@ def quoting(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 Opener = Callable[..., App]
+WINDOWS = pytest.mark.parametrize(
+    "window",
+    [{"width": 1280, "height": 800, "dark": False}, {"width": 390, "height": 844, "dark": True}],
+    ids=["wide-light", "narrow-dark"],
+)
+"""Runs a journey at both ends of sizes and themes: `open_app(address, **window)`."""
+Window = dict[str, Any]
 
 
 @pytest.fixture

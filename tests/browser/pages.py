@@ -3,13 +3,69 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, Page, Request, Response, expect
+from playwright.sync_api import Locator, Page, Request, Response, WebSocket, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 BAD_REQUEST = 400
+PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
+LOOK_EVERY_MS = 50
+WIDTHS = "document.documentElement.scrollWidth - window.innerWidth"
+AFTER_TASKS = "() => new Promise((done) => setTimeout(done))"
 LOCAL = {"127.0.0.1", "localhost", ""}
+
+
+class Runs:
+    """Whether a page's script is at rest, by what it and the server say to each other.
+
+    The page's own attribute says so, too, before the first run begins and between two runs.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._socket: WebSocket | None = None
+        self._at_rest = False
+        page.on("websocket", self._opened)
+
+    def _opened(self, socket: WebSocket) -> None:
+        self._socket, self._at_rest = socket, False
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", self._received)
+        socket.on("close", self._closed)
+
+    def _closed(self, socket: WebSocket) -> None:
+        if socket is self._socket:
+            self._socket = None
+
+    def _sent(self, payload: bytes | str) -> None:
+        if isinstance(payload, bytes) and BackMsg.FromString(payload).WhichOneof("type") == "rerun_script":
+            self._at_rest = False
+
+    def _received(self, payload: bytes | str) -> None:
+        if not isinstance(payload, bytes):
+            return
+        said = ForwardMsg.FromString(payload)
+        if said.WhichOneof("type") == "new_session":
+            self._at_rest = False
+        elif said.WhichOneof("type") == "script_finished":
+            self._at_rest = said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+    def forget(self) -> None:
+        """The page is about to be loaded: what was said until now is of another one."""
+        self._socket = None
+
+    def wait(self) -> None:
+        """Wait until a run has ended that nothing asked to be run again."""
+        if self._socket is None:
+            self._page.wait_for_event("websocket", lambda _: self._socket is not None, timeout=PATIENCE_MS)
+        self._page.evaluate(AFTER_TASKS)  # what a click sends is sent in a task of its own
+        if self._socket is not None and not self._at_rest:
+            self._socket.wait_for_event("framereceived", lambda _: self._at_rest, timeout=PATIENCE_MS)
 
 
 class App:
@@ -20,6 +76,7 @@ class App:
         self.address = address
         self._elsewhere: list[str] = []
         self._errors: list[str] = []
+        self._runs = Runs(page)
         page.on("request", self._note)
         page.on("pageerror", lambda error: self._errors.append(f"script error: {error}"))
         page.on("dialog", self._dialog)
@@ -43,14 +100,53 @@ class App:
 
     def open(self, path: str = "/") -> None:
         """Go to a page and wait until it stands."""
-        self.page.goto(self.address + path)
+        self.go_to(self.address + path)
+
+    def go_to(self, address: str) -> None:
+        """Go to an address and wait until its page stands."""
+        self._runs.forget()
+        self.page.goto(address)
+        self.ready()
+
+    def reload(self) -> None:
+        """Load the page again and wait until it stands."""
+        self._runs.forget()
+        self.page.reload()
         self.ready()
 
     def ready(self) -> None:
-        """Wait until the script has run and the page is complete."""
+        """Wait until the script has run to its end, and what it drew is there: nothing moves any more."""
+        self._runs.wait()
         expect(self.page.locator(".stApp[data-test-script-state='notRunning']")).to_be_attached(
-            timeout=60_000
+            timeout=PATIENCE_MS
         )
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
+
+    def fits(self) -> None:
+        """Wait until nothing is wider than the window: pictures follow a new width a moment later."""
+        self.until(lambda: self.page.evaluate(WIDTHS) <= 0)
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds that `expect` does not know, such as where two parts stand."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not holds():
+            assert time.monotonic() < end, "it did not come to hold"
+            self.page.wait_for_timeout(LOOK_EVERY_MS)
+
+    def show_sidebar(self) -> None:
+        """Open the sidebar, which a narrow window has closed."""
+        opener = self.page.get_by_test_id("stExpandSidebarButton")
+        self.ready()
+        if opener.is_visible():
+            opener.click()
+        expect(self.page.get_by_role("combobox", name="Language model")).to_be_in_viewport()
+
+    def press(self, name: str) -> None:
+        """Click a button, once it can be clicked and no run is under way that this would cut short."""
+        button = self.page.get_by_role("button", name=name)
+        expect(button).to_be_enabled()
+        self.ready()
+        button.click()
 
     # -- chat -----------------------------------------------------------------------------------------
 
@@ -70,10 +166,10 @@ class App:
         return self.page.locator(".turn").nth(number - 1)
 
     def answered(self, number: int) -> Locator:
-        """One turn, once its answer is complete and the next question can be asked."""
+        """One turn, once its answer is complete and the page is at rest."""
         turn = self.turn(number)
         expect(turn.locator(".how")).to_be_visible()
-        expect(self.question).to_be_enabled()
+        self.ready()
         return turn
 
     @property
@@ -93,8 +189,8 @@ class App:
 
     # -- documents ------------------------------------------------------------------------------------
 
-    def file_row(self, name: str) -> Locator:
-        """One file in the table."""
+    def document_row(self, name: str) -> Locator:
+        """One document in the table."""
         return self.page.locator(".files tbody tr").filter(has_text=name)
 
     @property
@@ -121,12 +217,14 @@ class App:
     def upload(self, *paths: Path) -> None:
         """Choose files to upload, and add them."""
         self.choose(*paths)
-        self.page.get_by_role("button", name=re.compile("^Add \\d")).click()
+        add = self.page.get_by_role("button", name=re.compile("^Add \\d"))
+        expect(add).to_be_enabled()
+        self.ready()
+        add.click()
 
 
-def visible_in(part: Locator, container: Locator) -> bool:
-    """Whether a part lies inside what its container shows."""
-    inner, outer = part.bounding_box(), container.bounding_box()
-    if inner is None or outer is None:
-        return False
-    return outer["y"] <= inner["y"] and inner["y"] + min(inner["height"], 20) <= outer["y"] + outer["height"]
+def box(part: Locator) -> dict[str, float]:
+    """Where a part stands in the window: x, y, width and height."""
+    found = part.bounding_box()
+    assert found is not None, "it is not drawn"
+    return dict(found)  # type: ignore[arg-type]

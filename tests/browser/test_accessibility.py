@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from pipeline.stores.conversations import Conversation, ConversationInfo
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import FILE_NAME
 from tests.browser.conftest import Opener, serving
-from tests.browser.pages import App
+from tests.browser.pages import App, box
 from tests.ui.conftest import answered
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 SIZES = ((1280, 800), (390, 844))
+GROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(18, 22, 27)"}
 SERIOUS = ("serious", "critical")
 STREAMLITS: dict[str, tuple[str, ...]] = {}
 """By rule, the beginnings of selectors of what Streamlit draws, and we cannot mend."""
@@ -57,6 +58,7 @@ def problems(page: Page) -> list[str]:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         expect(page.locator(".stApp[data-test-script-state='notRunning']")).to_be_attached()
+        expect(page.locator(".stApp")).to_have_css("background-color", GROUNDS[scheme])
         checked = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         found += [f"{width} {scheme}: {line}" for rule in checked["violations"] for line in _told(rule)]
     return found
@@ -83,7 +85,8 @@ def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener) -> None
     expect(app.pane).to_be_visible()
     found["answer with its evidence"] = problems(app.page)
     app.page.keyboard.press("Escape")
-    for path in ("/inspector", "/documents", "/memory", "/?private=1", "/mission", "/mission?level=mixture"):
+    pages = ("/inspector", "/documents", "/memory", "/settings", "/?private=1", "/mission")
+    for path in (*pages, "/mission?level=mixture"):
         app.page.set_viewport_size({"width": 1280, "height": 800})
         app.open(path)
         if "level" in path:
@@ -123,12 +126,12 @@ def _opened_and_closed(app: App, opener: Locator) -> None:
     opener.filter(visible=True).click()  # Streamlit draws one for a mouse, and one for fingers
     body = app.page.get_by_test_id("stPopoverBody")
     expect(body).to_be_visible()
-    size = app.page.viewport_size
-    box = body.bounding_box()
-    assert size is not None
-    assert box is not None
-    assert box["x"] >= 0 and box["y"] >= 0
-    assert box["x"] + box["width"] <= size["width"]
-    assert box["y"] + box["height"] <= size["height"]
+    app.until(lambda: _inside(box(body), app.page.viewport_size))
     app.page.keyboard.press("Escape")
     expect(body).to_have_count(0)
+
+
+def _inside(part: dict[str, float], window: ViewportSize | None) -> bool:
+    assert window is not None
+    right, bottom = part["x"] + part["width"], part["y"] + part["height"]
+    return part["x"] >= 0 and part["y"] >= 0 and right <= window["width"] and bottom <= window["height"]

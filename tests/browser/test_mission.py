@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Opener, serving
-from tests.browser.pages import App, visible_in
+from tests.browser.pages import App
 from tests.mission.conftest import script
 
 LN2 = "The LN2 tank ECS-LN2-T1 shows OFFLINE, what do I do?"
@@ -65,13 +65,13 @@ def test_a_level_is_won_with_quotes_and_survives_a_reload(aboard: tuple[str, Pat
     expect(turn.locator(".quote").first).to_contain_text("ECS-LN2-T1")
     turn.locator(".chip").first.click()
     assert "LN2" in app.cited()
-    assert visible_in(app.mark.first, app.page.locator(".scroller"))
-    app.page.reload()
-    app.ready()
+    expect(app.mark.first).to_be_in_viewport()
+    app.reload()
     expect(output(app).locator(".command")).to_have_count(1)
     expect(app.turn(1).locator(".quote").first).to_contain_text("ECS-LN2-T1")
     for line in rest:
         type_in(app, line)
+        app.ready()
         if app.page.get_by_role("heading", name="Crisis averted").is_visible():
             break
     expect(app.page.get_by_role("heading", name="Crisis averted")).to_be_visible()
@@ -154,9 +154,9 @@ def test_a_lost_game_and_a_broken_one(aboard: tuple[str, Path], open_app: Opener
     type_in(app, "wait 10h")
     expect(app.page.get_by_role("heading", name="Mission lost")).to_be_visible()
     expect(app.page.get_by_role("button", name="Play again")).to_be_visible()
-    (aboard[1] / "co2-race.json").write_text('{"version": 7}', encoding="utf-8")
-    app.page.reload()
     app.ready()
+    (aboard[1] / "co2-race.json").write_text('{"version": 7}', encoding="utf-8")
+    app.reload()
     expect(app.page.get_by_text(re.compile("saved game is damaged"))).to_be_visible()
     app.page.get_by_role("button", name="Start this level again").click()
     expect(app.page.get_by_role("button", name="Begin")).to_be_visible()
@@ -166,14 +166,12 @@ def test_on_a_phone_one_thing_at_a_time(aboard: tuple[str, Path], open_app: Open
     app = open_app(aboard[0], path="/mission", width=390, height=844)
     begin(app, "two-levels-down")
     type_in(app, "list systems")
-    box = command(app).bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] <= 844
+    expect(command(app)).to_be_in_viewport(ratio=1)
     app.page.get_by_role("radio", name="Assistant").click()
     expect(app.question).to_be_visible()
     expect(command(app)).to_be_hidden()
     expect(app.page.locator(".strip")).to_be_in_viewport()
-    assert app.page.evaluate("document.documentElement.scrollWidth") <= 390
+    app.fits()
     app.ready()
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from athena import open_athena
 from athena.settings import Settings
-from tests.browser.conftest import Opener, serving
+from tests.browser.conftest import WINDOWS, Opener, Window, serving
 from tests.browser.pages import App
 from tests.contrast import LEAST_CONTRAST, contrast
 
@@ -39,11 +39,11 @@ def sources(turn: Locator) -> set[str]:
     return {text.split("/")[0] for text in turn.locator(".crumbs > span:first-child").all_inner_texts()}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@WINDOWS
 def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
-    address: str, open_app: Opener, width: int
+    address: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(address, width=width, height=844)
+    app = open_app(address, **window)
     only = app.page.get_by_role("button", name="Only …")
     only.focus()
     app.page.keyboard.press("Enter")
@@ -61,13 +61,13 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_role("button", name="Add …")).to_be_focused()
     expect(search).to_be_hidden()
-    assert app.page.evaluate("document.documentElement.scrollWidth") <= width
+    app.fits()
 
     app.ask(LN2)
     turn = app.answered(1)
     expect(turn.locator(".meta")).to_contain_text("only in reference/, procedures/environment.md")
     assert sources(turn) <= {"reference", "procedures"}
-    app.page.reload()
+    app.reload()
     app.answered(1)
     expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
     app.turn(1).get_by_label("Ask again").click()

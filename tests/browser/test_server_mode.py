@@ -49,8 +49,8 @@ def test_upload_ask_cite_and_delete(processes: tuple[str, str], open_app: Opener
     note.write_text(NOTE, encoding="utf-8")
     one = open_app(processes[0], path="/documents")
     one.upload(note)
-    expect(one.page.get_by_text("1 file added")).to_be_visible()
-    expect(one.file_row("greenhouse.md")).to_be_visible()
+    expect(one.page.get_by_text("1 document added")).to_be_visible()
+    expect(one.document_row("greenhouse.md")).to_be_visible()
 
     two = open_app(processes[1])  # it was started before anything was indexed
     two.ask(QUESTION)
@@ -60,20 +60,19 @@ def test_upload_ask_cite_and_delete(processes: tuple[str, str], open_app: Opener
     assert "rack 7 get 250 ml of water" in two.cited()
     conversation = two.page.url.removeprefix(processes[1])
 
-    one.page.goto(processes[0] + conversation)  # what was asked of the one is kept for the other
-    one.ready()
+    one.open(conversation)  # what was asked of the one is kept for the other
     expect(one.turn(1).locator(".quote").first).to_contain_text("250 ml")
 
     one.open("/documents")
-    one.file_row("greenhouse.md").get_by_label("Delete greenhouse.md").click()
+    one.document_row("greenhouse.md").get_by_label("Delete greenhouse.md").click()
     one.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
-    expect(one.file_row("greenhouse.md")).to_have_count(0)
+    expect(one.document_row("greenhouse.md")).to_have_count(0)
 
     two.open(conversation)
     two.turn(1).locator(".chip").first.click()
     expect(two.pane.locator(".status")).to_contain_text("The file is no longer indexed.")
     two.open("/documents")
-    expect(two.file_row("greenhouse.md")).to_have_count(0)
+    expect(two.document_row("greenhouse.md")).to_have_count(0)
 
 
 def test_a_server_that_is_down_is_named_on_every_page(open_app: Opener, tmp_path: Path) -> None:

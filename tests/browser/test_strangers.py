@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import FLAGS, chromium, serving
+from tests.browser.pages import App
 
 pytestmark = pytest.mark.browser
 
@@ -64,10 +65,9 @@ def test_nothing_is_fetched_from_elsewhere_and_no_policy_is_broken(address: str,
     complaints: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url))
     page.on("console", lambda said: complaints.append(said.text))
-    for path in ("", "/documents", "/inspector"):
-        page.goto(f"{address}{path}")
-        page.wait_for_selector("[data-testid=stAppViewContainer]")
-        page.wait_for_timeout(1500)
+    app = App(page, address)
+    for path in ("/", "/documents", "/inspector"):
+        app.open(path)
     page.close()
     assert not [url for url in elsewhere if not url.startswith((address, "data:", "blob:"))]
     assert not [text for text in complaints if "Content Security Policy" in text]

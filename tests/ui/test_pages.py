@@ -288,7 +288,7 @@ def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     assert job.wait(30)
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
     app.run()
-    assert "1 file added" in texts(app)
+    assert "1 document added" in texts(app)
 
 
 def uploaded(app: AppTest, name: str, content: bytes) -> None:
@@ -315,9 +315,9 @@ def test_a_notebook_is_converted_and_what_was_lost_is_shown(athena: Athena, run_
 def test_the_report_of_an_upload_ends_when_it_was_read(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="documents")
     uploaded(app, "beans.md", b"# Beans\n\nThe beans get water.\n")
-    assert "1 file added" in texts(app)
-    assert "1 file added" in texts(app.run())  # as long as somebody stays on the page
-    assert "1 file added" not in texts(run_app_again(app))
+    assert "1 document added" in texts(app)
+    assert "1 document added" in texts(app.run())  # as long as somebody stays on the page
+    assert "1 document added" not in texts(run_app_again(app))
     assert jobs().current is None
 
 
@@ -554,7 +554,7 @@ def test_what_the_server_indexes_at_its_start_is_shown_while_it_serves(
     assert job.wait(20)
     app.run()
     assert asked == [tmp_path / "manuals"]
-    assert "1 file added" in texts(app)
+    assert "1 document added" in texts(app)
     assert [info.source for info in empty_athena.store.sections.documents()] == ["fan.md"]
 
 

@@ -18,12 +18,14 @@ from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
 from ui.conversation.user_switch import user_switch
 from ui.shared import messages, process, state
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo
 
 UNTITLED = "New conversation"
+DELETE = "Delete this conversation?"
 PRIVATE = "Nothing of this conversation is stored or remembered. It is gone when you switch this off."
 NONE_YET = "Your conversations will be listed here."
 NONE_FOUND = "No conversation has these words."
@@ -142,8 +144,9 @@ def _manage(info: ConversationInfo) -> None:
     name = file_name(info.title)
     _download("Export as Markdown", partial(markdown_of, athena, info.id), f"{name}.md", f"export-{info.id}")
     _download("Export as JSON", partial(json_of, athena, info.id), f"{name}.json", f"json-{info.id}")
-    if st.button("Delete …", icon=":material/delete:", width="stretch", key=f"delete-{info.id}"):
-        confirm_deletion(info.id, info.title or UNTITLED)
+    st.button("Delete …", icon=":material/delete:", width="stretch", key=f"delete-{info.id}",
+              on_click=open_dialog,
+              args=(DELETE, partial(confirm_deletion, info.id, info.title or UNTITLED)))  # fmt: skip
 
 
 def _download(label: str, made: Callable[[], str | bytes], name: str, key: str) -> None:
@@ -166,7 +169,6 @@ def _remembered_of(conversation: str) -> list[str]:
     ]
 
 
-@st.dialog("Delete this conversation?")
 def confirm_deletion(conversation: str, title: str) -> None:
     """Ask before a conversation is deleted."""
     st.text(f"“{title}” and its answers will be deleted for good.")
@@ -184,4 +186,4 @@ def confirm_deletion(conversation: str, title: str) -> None:
         except UnknownConversation:  # deleted in another window, which is what was asked for
             st.toast("That conversation was already deleted.")
         state.open_conversation("")
-        st.rerun()
+        end_dialog()

@@ -21,7 +21,7 @@ from ui.shared import links, process
 from ui.shared.corpus import corpus_title, is_the_ships
 from ui.shared.jobs import jobs
 from ui.shared.messages import warn_of_outdated_index
-from ui.shared.words import FIRST_FILES, plain, unbroken
+from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
 QUESTIONS = 4
 SUGGESTED = (  # for the manuals that come with Athena
@@ -66,7 +66,7 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
 def _nothing_indexed() -> None:
     with st.container(border=True):
         if jobs().working:
-            st.markdown(f"**{FIRST_FILES}**")
+            st.markdown(f"**{FIRST_DOCUMENTS}**")
             links.link("documents", "Watch", icon=":material/hourglass_top:")
             return
         st.markdown("**Nothing is indexed yet.**")

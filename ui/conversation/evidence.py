@@ -11,6 +11,7 @@ from pipeline.answering.provenance import Provenance, provenance
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
 from ui.shared.markdown_tree import Span, Tree, markdown_tree
+from ui.shared.origins import converted_from, document_tree
 from ui.shared.state import OpenEvidence
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
 
 def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *, whole: bool) -> Tree:
     if whole:
-        return markdown_tree(document.text, spans=marks)
+        made_from = converted_from(document.info.source, document.text)
+        said: Tree = [{"t": "p", "k": "origin", "c": [f"{made_from}."]}] if made_from else []
+        return [*said, *document_tree(document.text, spans=marks)]
     if fate.start is None or fate.end is None:
         return []
     first = _section_at(document, fate.start)

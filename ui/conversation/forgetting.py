@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,7 +11,7 @@ import streamlit as st
 from pipeline.errors import AthenaError
 from ui.conversation import whose
 from ui.shared import messages, process
-from ui.shared.state import kept
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.words import memories, one_line, shortened
 
 if TYPE_CHECKING:
@@ -27,32 +27,21 @@ SHOWN = 8
 Preview = Callable[["UserMemory"], "Forgetting"]
 
 
-@dataclass(slots=True)
-class AskedToForget:
-    """The memory that a turn's reader wants forgotten, until the page asks whether they are sure."""
-
-    memory_id: str = ""
-
-
 def user_memory() -> UserMemory:
     """The memory of this session's user."""
     return process.athena().memory_of(whose.user())
 
 
-def ask_to_forget(memory_id: str) -> None:
-    """Let the page ask at its next run."""
-    kept(AskedToForget).memory_id = memory_id
+def ask_to_forget(memory_ids: Sequence[str]) -> None:
+    """Ask before some memories are forgotten."""
+    ask_about(lambda memory: memory.forgetting(memory_ids))
 
 
-def confirm_what_was_asked() -> None:
-    """Ask about the memory that a turn's reader wants forgotten; nothing where there is none."""
-    memory_id = kept(AskedToForget).memory_id
-    ask_to_forget("")
-    if memory_id:
-        confirm_forgetting(lambda memory: memory.forgetting([memory_id]))
+def ask_about(preview: Preview, *, everything: bool = False) -> None:
+    """Ask before what a preview finds is forgotten, or `everything`."""
+    open_dialog("Forget this?", partial(confirm_forgetting, preview, everything=everything))
 
 
-@st.dialog("Forget this?")
 def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
     """Show what would be forgotten, and forget it once that is confirmed."""
     memory = user_memory()
@@ -82,7 +71,7 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
         except AthenaError as error:
             messages.show_error(error.problem, error.fix)
             return
-        st.rerun()
+        end_dialog()
 
 
 def _listed(found: Sequence[Memory]) -> None:

@@ -16,7 +16,7 @@ from pipeline.stores.conversations import Turn, title_of
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.asking import LONGEST_QUESTION
-from ui.conversation.forgetting import ask_to_forget, confirm_what_was_asked
+from ui.conversation.forgetting import ask_to_forget
 from ui.conversation.model_picker import answering_model
 from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
@@ -63,7 +63,6 @@ def turns(
     is asked. That no model is connected is said at the first answer, or at none if `noted` elsewhere.
     `working` is what the rest of the page was drawn for; once it changes, the fragment runs the whole page.
     """
-    confirm_what_was_asked()
     stored = _noted_once(conversation.turns, noted=noted)
     if run is not None and (working or not _is_stored(run, stored)):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
@@ -235,7 +234,7 @@ def _link(conversation_id: str, position: int) -> dict[str, str] | None:
 
 def _forget(key: str) -> None:
     if wanted := sent(key, "forget"):
-        ask_to_forget(str(wanted["memory"]))
+        ask_to_forget([str(wanted["memory"])])
 
 
 def _stop(conversation_id: str) -> None:

@@ -14,7 +14,7 @@ from athena.web_pages import WEB
 from ui.shared import process
 from ui.shared.jobs import jobs
 from ui.shared.state import visit
-from ui.shared.words import files, plain
+from ui.shared.words import documents, files, plain
 
 if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
@@ -127,12 +127,12 @@ def _finished(now: JobState) -> None:
 def summary(report: IngestReport) -> str:
     """The result of an ingest in one line."""
     counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
-    parts = [f"{files(len(sources))} {word}" for word, sources in counts.items() if sources]
+    parts = [f"{documents(len(sources))} {word}" for word, sources in counts.items() if sources]
     what = ", ".join(parts) or "Nothing was new"
     ended = " Cancelled: what was done before stays." if report.stopped else ""
     if report.outdated:
         what = f"Everything was embedded again: the index was made with {report.outdated}. {what}"
-    return f"{what}. {files(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
+    return f"{what}. {documents(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
 
 
 def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
@@ -141,16 +141,11 @@ def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents and (busy or not folders):
         return
     with st.container(horizontal=True):
-        if st.button(
-            "Index again what changed", icon=":material/sync:", disabled=busy or not folders, key="reindex"
-        ):
-            start_indexing("Indexing again", folders)
-            st.rerun()
-        if st.button(
-            "Rebuild everything", icon=":material/restart_alt:", disabled=busy or not folders, key="rebuild"
-        ):
-            start_indexing("Rebuilding", folders, rebuild=True)
-            st.rerun()
+        st.button("Index again what changed", icon=":material/sync:", disabled=busy or not folders,
+                  key="reindex", on_click=start_indexing, args=("Indexing again", folders))  # fmt: skip
+        st.button("Rebuild everything", icon=":material/restart_alt:", disabled=busy or not folders,
+                  key="rebuild", on_click=start_indexing, args=("Rebuilding", folders),
+                  kwargs={"rebuild": True})  # fmt: skip
 
 
 def _folders(documents: Sequence[DocumentInfo]) -> list[Path]:

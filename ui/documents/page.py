@@ -1,29 +1,31 @@
-"""Documents: what is indexed, one file to read, uploads, deletion and indexing again."""
+"""Documents: what is indexed, one of them to read, uploads, deletion and indexing again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
-from pipeline.ingesting.run import Converted
-from readers.converting.converted import Conversion, conversion_of
+from readers.converting.converted import conversion_of
 from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
 from ui.documents.indexing import index_again, kept_in, progress
 from ui.shared import components, messages, process, style
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.jobs import jobs
-from ui.shared.markdown_tree import markdown_tree
-from ui.shared.words import FIRST_FILES, local_time, plain
+from ui.shared.origins import converted_from, document_tree
+from ui.shared.state import sent
+from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
 
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
+TABLE = "files"
 NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
 
 
@@ -43,11 +45,11 @@ def page() -> None:
 
 def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents:
-        st.text(FIRST_FILES if busy else NOTHING_YET)
+        st.text(FIRST_DOCUMENTS if busy else NOTHING_YET)
         return
     manifest = process.athena().store.sections.manifest()
     with st.container(horizontal=True, gap="large"):
-        st.metric("Files", f"{len(documents):,}", width="content")
+        st.metric("Documents", f"{len(documents):,}", width="content")
         st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")
         st.metric("Sentences", f"{sum(info.sentences for info in documents):,}", width="content")
     messages.warn_of_outdated_index()
@@ -59,17 +61,23 @@ def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     index_again(documents, busy=busy)
     if not documents:
         return
-    sent = components.files(
-        key="files",
+    components.files(
+        key=TABLE,
         data={"files": [_row(info) for info in documents], "busy": busy},
-        on_open_change=lambda: None,
-        on_remove_change=lambda: None,
+        on_open_change=_open,
+        on_remove_change=_ask_to_remove,
     )
-    if sent.open:
-        source = str(sent.open["source"])
-        st.dialog(plain(source), width="large")(_read)(source)
-    elif sent.remove:
-        confirm_removal(str(sent.remove["source"]))
+
+
+def _open() -> None:
+    if wanted := sent(TABLE, "open"):
+        source = str(wanted["source"])
+        open_dialog(plain(source), partial(_read, source), width="large")
+
+
+def _ask_to_remove() -> None:
+    if wanted := sent(TABLE, "remove"):
+        open_dialog("Delete this document?", partial(confirm_removal, str(wanted["source"])))
 
 
 def _row(info: DocumentInfo) -> dict[str, Any]:
@@ -92,21 +100,14 @@ def _converted(info: DocumentInfo) -> str:
 
 @lru_cache(maxsize=10_000)
 def _conversion(source: str, _hash: str) -> str:
-    """The same for a file of that hash, whose text is read once."""
+    """The same for a document of that hash, whose text is read once."""
     try:
         text = process.athena().store.sections.document(source).text
     except UnknownDocument:
         return ""
-    made = conversion_of(text)
-    return f"Converted from {converted(source, made).summary}" if made else ""
+    return converted_from(source, text)
 
 
-def converted(source: str, made: Conversion) -> Converted:
-    """What a text says of its conversion, as an ingest reports it."""
-    return Converted(source, made.format, made.pages, made.left_out)
-
-
-@st.dialog("Delete this file?")
 def confirm_removal(source: str) -> None:
     """Ask before a document is deleted."""
     documents = {info.source: info for info in process.athena().store.sections.documents()}
@@ -119,7 +120,7 @@ def confirm_removal(source: str) -> None:
         st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
     if messages.confirmed(no="Keep it", yes="Delete", key="file"):
         _remove(info)
-        st.rerun()
+        end_dialog()
 
 
 def _remove(info: DocumentInfo) -> None:
@@ -133,16 +134,14 @@ def _remove(info: DocumentInfo) -> None:
 
 
 def _read(source: str) -> None:
-    """Draw one file, rendered."""
+    """Draw one document, rendered."""
     try:
         document = process.athena().store.sections.document(source)
     except UnknownDocument:
         st.text("It is not indexed any more.")
         return
-    tree = markdown_tree(document.text)
     if made := conversion_of(document.text):
-        tree = [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]
-        st.caption(plain(f"Converted from {converted(source, made).summary}."))
+        st.caption(plain(f"{converted_from(source, document.text)}."))
         if made.address:
             st.caption(plain(f"Fetched from {made.address}"))
-    components.document(key="document", data={"tree": tree})
+    components.document(key="document", data={"tree": document_tree(document.text)})

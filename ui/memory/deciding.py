@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import AthenaError
-from ui.conversation.forgetting import confirm_forgetting, user_memory
+from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.memory.rows import source_label, when
-from ui.memory.source import show_source
+from ui.memory.source import ask_for_source
 from ui.shared import messages
 from ui.shared.words import plain
 
@@ -75,13 +75,14 @@ def _dispute(sides: Sequence[Memory]) -> None:
                 icon=":material/join_inner:",
                 args=(lambda: user_memory().keep_both(sides[0].id),),
             )
-            if st.button(
+            st.button(
                 "Neither: forget them" if len(sides) == 2 else "None: forget them",
                 key=f"none-{sides[0].id}",
                 type="tertiary",
+                on_click=ask_to_forget,
                 icon=":material/delete:",
-            ):
-                confirm_forgetting(lambda memory: memory.forgetting([side.id for side in sides]))
+                args=([side.id for side in sides],),
+            )
 
 
 def _stale(memory: Memory) -> None:
@@ -95,12 +96,10 @@ def _stale(memory: Memory) -> None:
                 args=(lambda: user_memory().keep_stale(memory.id),),
             )
         with st.container(horizontal=True):
-            if st.button(
-                "What it rested on", key=f"rested-{memory.id}", type="tertiary", icon=":material/link_off:"
-            ):
-                show_source(memory.id)
-            if st.button("Forget", key=f"outdated-{memory.id}", type="tertiary", icon=":material/delete:"):
-                confirm_forgetting(lambda mine: mine.forgetting([memory.id]))
+            st.button("What it rested on", key=f"rested-{memory.id}", type="tertiary",
+                      icon=":material/link_off:", on_click=ask_for_source, args=(memory.id,))  # fmt: skip
+            st.button("Forget", key=f"outdated-{memory.id}", type="tertiary", icon=":material/delete:",
+                      on_click=ask_to_forget, args=([memory.id],))  # fmt: skip
 
 
 def _said(memory: Memory) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from pipeline.errors import AthenaError
-from ui.conversation.forgetting import confirm_forgetting, user_memory
+from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.memory.rows import Row
-from ui.memory.source import show_source
+from ui.memory.source import ask_for_source
 from ui.shared import components, messages
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.state import sent
 
 LONGEST = 4000  # characters of an edited memory
@@ -21,21 +23,29 @@ def listed_rows(listed: Sequence[Row], *, key: str, otherwise: str) -> None:
     if not listed:
         st.markdown(otherwise)
         return
-    clicked = components.memories(
+    components.memories(
         key=key,
         data={"rows": list(listed)},
-        on_source_change=lambda: None,
-        on_edit_change=lambda: None,
-        on_forget_change=lambda: None,
+        on_source_change=lambda: _show_source(key),
+        on_edit_change=lambda: _edit(key),
+        on_forget_change=lambda: _forget(key),
         on_pin_change=lambda: _pin(key),
     )
-    if clicked.source:
-        show_source(str(clicked.source["id"]))
-    elif clicked.edit:
-        edit(str(clicked.edit["id"]))
-    elif clicked.forget:
-        wanted = str(clicked.forget["id"])
-        confirm_forgetting(lambda memory: memory.forgetting([wanted]))
+
+
+def _show_source(key: str) -> None:
+    if wanted := sent(key, "source"):
+        ask_for_source(str(wanted["id"]))
+
+
+def _edit(key: str) -> None:
+    if wanted := sent(key, "edit"):
+        open_dialog("Edit this memory", partial(edit, str(wanted["id"])))
+
+
+def _forget(key: str) -> None:
+    if wanted := sent(key, "forget"):
+        ask_to_forget([str(wanted["id"])])
 
 
 def _pin(key: str) -> None:
@@ -46,7 +56,6 @@ def _pin(key: str) -> None:
             messages.notify(str(error))
 
 
-@st.dialog("Edit this memory")
 def edit(memory_id: str) -> None:
     """Let a memory say something else."""
     memory = user_memory()
@@ -63,4 +72,4 @@ def edit(memory_id: str) -> None:
         except AthenaError as error:
             messages.show_error(error.problem, error.fix)
             return
-        st.rerun()
+        end_dialog()

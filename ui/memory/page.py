@@ -10,7 +10,7 @@ import streamlit as st
 
 from pipeline.errors import AthenaError
 from ui.conversation import whose
-from ui.conversation.forgetting import confirm_forgetting, user_memory
+from ui.conversation.forgetting import ask_about, user_memory
 from ui.conversation.user_switch import NO_PROTECTION, user_switch
 from ui.memory.deciding import disputes, stale, to_decide
 from ui.memory.graph_page import graph_page
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LIST, DECIDE, GRAPH, POLICIES = "List", "To decide", "Graph", "Settings"
 VIEWS = (LIST, DECIDE, GRAPH, POLICIES)
+SEARCH, DAYS = "memory-search", "forget-days"
 PAGE = 40
 """Memories that are listed at first, and once more each time that more are asked for."""
 EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that …”."
@@ -89,7 +90,7 @@ def _view(listed: Sequence[Memory]) -> str:
 
 def _remembered(listed: Sequence[Memory]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="memory-bar"):
-        query = st.text_input("Search", placeholder="Search what is remembered", key="memory-search",
+        query = st.text_input("Search", placeholder="Search what is remembered", key=SEARCH,
                               label_visibility="collapsed", icon=":material/search:")  # fmt: skip
         history = st.toggle("Past ones, too", key="memory-history", help="Also what is no longer true.")
         _forget_many(query, found=bool(listed))
@@ -128,11 +129,25 @@ def _show_more() -> None:
 
 def _forget_many(query: str, *, found: bool) -> None:
     with st.popover("Forget …", icon=":material/delete_sweep:", disabled=not found):
-        if query.strip() and st.button("What this search finds", key="forget-found", width="stretch"):
-            confirm_forgetting(lambda memory: memory.forgetting(search=query))
-        days = st.number_input("Older than so many days", min_value=0, value=365, key="forget-days",
-                               help="Pinned memories stay.")  # fmt: skip
-        if st.button("Forget the older ones …", key="forget-older", width="stretch"):
-            confirm_forgetting(lambda memory: memory.forgetting(older_than=float(days)))
-        if st.button("Forget everything …", key="forget-all", width="stretch"):
-            confirm_forgetting(lambda memory: memory.forgetting(everything=True), everything=True)
+        if query.strip():
+            st.button(
+                "What this search finds", key="forget-found", width="stretch", on_click=_ask_about_found
+            )
+        st.number_input("Older than so many days", min_value=0, value=365, key=DAYS,
+                        help="Pinned memories stay.")  # fmt: skip
+        st.button("Forget the older ones …", key="forget-older", width="stretch", on_click=_ask_about_older)
+        st.button("Forget everything …", key="forget-all", width="stretch", on_click=_ask_about_everything)
+
+
+def _ask_about_found() -> None:
+    query = state.entered(SEARCH)
+    ask_about(lambda memory: memory.forgetting(search=query))
+
+
+def _ask_about_older() -> None:
+    days = float(state.entered(DAYS) or 0)
+    ask_about(lambda memory: memory.forgetting(older_than=days))
+
+
+def _ask_about_everything() -> None:
+    ask_about(lambda memory: memory.forgetting(everything=True), everything=True)

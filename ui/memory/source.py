@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,6 +12,7 @@ from pipeline.errors import AthenaError, UnknownConversation, UnknownDocument
 from ui.conversation import whose
 from ui.conversation.forgetting import user_memory
 from ui.shared import components, links, messages, process, state
+from ui.shared.dialogs import open_dialog
 from ui.shared.markdown_tree import Span, Tree, markdown_tree
 from ui.shared.words import local_time, plain
 
@@ -24,7 +26,11 @@ NOT_THERE = "The words are not there any more. They were:"
 NOT_INDEXED = "The document is not indexed any more. It said:"
 
 
-@st.dialog("Where it comes from", width="medium")
+def ask_for_source(memory_id: str) -> None:
+    """Open the sources of one memory."""
+    open_dialog("Where it comes from", partial(show_source, memory_id), width="medium")
+
+
 def show_source(memory_id: str) -> None:
     """Show the sources of one memory."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import streamlit as st
@@ -19,6 +20,7 @@ from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin
 from ui.mission.view import console_view, ship_view, strip_view
 from ui.shared import components, messages, process
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.state import kept, sent
 from ui.shared.words import plain
 
@@ -54,20 +56,19 @@ def _head(game: Game) -> None:
             _undo(game.level.id, "Undo", kind="tertiary", disabled=game.before is None)
         st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
                   type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
-        if game.outcome is Outcome.RUNNING and st.button(
-            "Abandon …", key="mission-abandon", type="tertiary", icon=":material/logout:"
-        ):
-            confirm_abandoning(game.level.id, game.level.title)
+        if game.outcome is Outcome.RUNNING:
+            st.button("Abandon …", key="mission-abandon", type="tertiary", icon=":material/logout:",
+                      on_click=open_dialog, args=("Abandon this level?",
+                      partial(confirm_abandoning, game.level.id, game.level.title)))  # fmt: skip
 
 
-@st.dialog("Abandon this level?")
 def confirm_abandoning(level: str, title: str) -> None:
     """Ask before a running game is deleted."""
     st.text(f"The game of “{title}” will be deleted. “All levels” leaves it and keeps it.")
     if messages.confirmed(no="Keep playing", yes="Abandon", key="game"):
         mission_state.games().discard(level)
         mission_state.open_level("")
-        st.rerun()
+        end_dialog()
 
 
 def _seen() -> str:

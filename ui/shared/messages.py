@@ -8,7 +8,7 @@ import streamlit as st
 
 from pipeline.errors import ManifestMismatch
 from pipeline.stores.manifest import check_manifest
-from ui.shared import process
+from ui.shared import dialogs, process
 from ui.shared.state import kept
 from ui.shared.words import with_code
 
@@ -55,5 +55,5 @@ def confirmed(*, no: str, yes: str, key: str) -> bool:
     """Draw a dialog's two buttons: whether `yes` was clicked; `no` closes the dialog."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(no, key=f"keep-{key}"):
-            st.rerun()
+            dialogs.end_dialog()
         return st.button(yes, type="primary", key=f"discard-{key}")

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pipeline.words import counted
 
-FIRST_FILES = "The first files are being indexed."
+FIRST_DOCUMENTS = "The first documents are being indexed."
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
 UNBROKEN_HYPHEN = "\u2011"
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
@@ -32,6 +32,11 @@ def with_code(text: str) -> str:
 def files(number: int) -> str:
     """A number of files in words."""
     return counted(number, "file")
+
+
+def documents(number: int) -> str:
+    """A number of documents in words."""
+    return counted(number, "document")
 
 
 def memories(number: int) -> str:

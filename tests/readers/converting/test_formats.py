@@ -64,6 +64,35 @@ def test_sections_and_sentences_know_their_page() -> None:
     assert all(text[leaf.start_char_idx : leaf.end_char_idx] == leaf.text for leaf in leaves)
 
 
+TABLE: list[TypedLine] = [
+    (11, "Part\tState\tMeaning"), (11, "Fan 1\tON\tit blows | hums"), (11, "\t\tand is warm"),
+    (11, "Fan 2\tOFF"),
+]  # fmt: skip
+
+
+def test_lines_in_columns_are_a_table() -> None:
+    made = convert_pdf(
+        pdf([(18, "Fans"), (0, ""), *TABLE, (0, ""), (11, "Both are in bay 3.")]), source="a.pdf"
+    )
+    assert made.text.strip().split("\n\n") == [
+        "# Fans",
+        "<!-- page 1 -->",
+        "| Part | State | Meaning |\n|---|---|---|\n"
+        "| Fan 1 | ON | it blows \\| hums and is warm |\n| Fan 2 | OFF |  |",
+        "Both are in bay 3.",
+    ]
+
+
+PROSE = "A first column, set small as it\t\tis beside a second one, whose lines are long, too"
+
+
+@pytest.mark.parametrize(
+    "lines", [TABLE[:2], [(11, "Long lines of one column, whose\tend is cut")] * 4, [(5, PROSE)] * 4]
+)
+def test_text_in_columns_is_no_table(lines: Sequence[TypedLine]) -> None:
+    assert "|---|" not in convert_pdf(pdf(lines), source="a.pdf").text
+
+
 def test_contents_page_numbers_and_the_name_of_a_file_are_no_text() -> None:
     contents = [(15, "1 Fans . . . . . . . . 2"), (11, "1.1 Pumps ........ 3"), (11, "ii")]
     made = convert_pdf(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from pipeline.stores.memories import Memory, MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
-from ui.conversation.forgetting import AskedToForget
+from ui.conversation.forgetting import confirm_forgetting
 from ui.memory import page as memory_page
+from ui.shared.dialogs import OpenDialog
 from ui.shared.process import GivenAthena
 
 Run = Callable[..., AppTest]
@@ -347,10 +349,11 @@ def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None
     conversation = athena.conversations.create("Ports").info.id
     athena.conversations.save_turn(conversation, answered(recalled=(known,)))
     app = run_app(athena, c=conversation)
-    app.session_state[AskedToForget.__name__] = AskedToForget(known)
+    asking = partial(confirm_forgetting, lambda memory: memory.forgetting([known]))
+    visit = app.session_state["Visit"].token
+    app.session_state[OpenDialog.__name__] = OpenDialog("Forget this?", asking, visit=visit)
     app.run()
     assert "1 memory will be gone" in texts(app)
-    app.session_state[AskedToForget.__name__] = AskedToForget(known)  # AppTest runs the page, not the dialog
     app.button(key="discard-memory").click().run()
     assert not app.exception
     with pytest.raises(AthenaError):

@@ -79,6 +79,12 @@ function mounted(parent, name, data, render) {
   return root;
 }
 
+// Sends a trigger by the newest call: one from which something was drawn may name a fragment that is gone.
+function sender({ parentElement, setTriggerValue }) {
+  parentElement.trigger = setTriggerValue;
+  return (name, value) => parentElement.trigger(name, { ...value, at: Date.now() });
+}
+
 // Listeners on the document, replaced at each call and removed with the component.
 function onKeys(parent, handler) {
   if (parent.keyHandler) document.removeEventListener("keydown", parent.keyHandler);

@@ -5,8 +5,9 @@ const LEAST_HEIGHT = 440, MOST_HEIGHT = 560, LEAST_RADIUS = 6, MOST_RADIUS = 14,
 const CHARACTER = 6.7; // px of a character of a label, about
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const send = (id) => setTriggerValue("open", { id, at: Date.now() });
+  const { data, parentElement } = component;
+  const trigger = sender(component);
+  const send = (id) => trigger("open", { id });
   const root = mounted(parentElement, "graph", data, (node) => draw(node, data, send));
   const observer = new ResizeObserver(() => {
     if (root.clientWidth && root.drawn !== Math.round(root.clientWidth)) draw(root, data, send);

@@ -1,8 +1,8 @@
 // The list of memories: what each says and why it was kept; buttons for its source, to edit, pin and forget.
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() });
+  const { data, parentElement } = component;
+  const send = sender(component);
   mounted(parentElement, "memories", data, (root) => {
     const focused = root.getRootNode().activeElement?.dataset?.key;
     root.replaceChildren(element("ul", { class: "list" }, data.rows.map((row) => item(row, send))));

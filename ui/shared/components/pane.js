@@ -1,8 +1,8 @@
 // The evidence pane: the cited section with the cited sentence marked and scrolled into view.
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() });
+  const { data, parentElement } = component;
+  const send = sender(component);
   mounted(parentElement, "pane", data, (root) => withFocus(root, () => render(root, data, send)));
   return onKeys(parentElement, (event) => {
     if (event.defaultPrevented || (typing(event) && event.key !== "Escape") || event.altKey || event.ctrlKey || event.metaKey) return;

@@ -4,8 +4,8 @@
 const SHOWN = 8; // matches that are listed at once
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() });
+  const { data, parentElement } = component;
+  const send = sender(component);
   const state = parentElement.state ||= { open: false, words: "", focus: "" };
   mounted(parentElement, "scope", data, (root) => render(root, data, state, send));
   return whenLeft(parentElement, state);

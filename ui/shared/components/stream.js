@@ -1,8 +1,9 @@
 // What was spoken of and when, as a line of time: the latest day first.
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const open = (id) => setTriggerValue("open", { id, at: Date.now() });
+  const { data, parentElement } = component;
+  const send = sender(component);
+  const open = (id) => send("open", { id });
   mounted(parentElement, "stream", data, (root) => root.replaceChildren(
     ...data.days.map((day) => element("section", { "aria-label": day.day },
       element("h3", {}, day.day),

@@ -1,8 +1,9 @@
 // One turn: the question, the answer with chips in its sentences, and one quiet line under it.
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const send = (name, value) => setTriggerValue(name, { ...value, turn: data.turn, at: Date.now() });
+  const { data, parentElement } = component;
+  const trigger = sender(component);
+  const send = (name, value) => trigger(name, { ...value, turn: data.turn });
   const root = mounted(parentElement, "turn", data, (node) => {
     render(node, data, send);
     bringBack(node, parentElement.opened, data.opened);
@@ -328,7 +329,7 @@ function quiet(data, send) {
 // What the documents answer beside and below what is cited.
 function followUps(data, send) {
   return element("div", { class: "next", role: "group", "aria-label": "Ask next" }, data.follow_ups.map((question) => element("button", {
-    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, question)));
+    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, element("span", {}, question))));
 }
 
 // What can be done with an answer and its question.

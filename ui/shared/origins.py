@@ -1,0 +1,25 @@
+"""Converted documents as pages show them: what they were made from, in words, and the text without that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.ingesting.run import Converted
+from readers.converting.converted import conversion_of
+from ui.shared.markdown_tree import Span, Tree, markdown_tree
+
+
+def converted_from(source: str, text: str) -> str:
+    """What a document was converted from and what was lost, in words; "" for Markdown from the beginning."""
+    made = conversion_of(text)
+    if made is None:
+        return ""
+    return f"Converted from {Converted(source, made.format, made.pages, made.left_out).summary}"
+
+
+def document_tree(text: str, *, spans: Sequence[Span] = ()) -> Tree:
+    """The tree of a document, without the front matter that its conversion wrote."""
+    tree = markdown_tree(text, spans=spans)
+    if conversion_of(text) is None:
+        return tree
+    return [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]
