@@ -91,6 +91,15 @@ def test_pages_that_may_open_a_websocket_or_write(origin: str | None, accepted: 
             pass
 
 
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [("http://localhost", 200), ("https://localhost", 200), ("http://localhost:3000", 403)],
+)
+def test_on_a_standard_port_other_local_ports_are_strangers_too(origin: str, expected: int) -> None:
+    """Browsers leave that port out of the name."""
+    assert client().delete("/", headers={"host": "localhost", "origin": origin}).status_code == expected
+
+
 def test_a_websocket_to_another_name_is_refused() -> None:
     headers = {"host": "evil.test:8501", "origin": "http://evil.test:8501"}
     with pytest.raises(WebSocketDisconnect), client().websocket_connect("/stream", headers=headers):
