@@ -16,9 +16,6 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-_CANARY = "\U000f0100"
-"""A name that nothing has: patterns that do not find it are too many for RE2's memory."""
-
 _TEXT = {0xD800 + number: 0xF0200 + number for number in range(0x800)}
 """RE2 reads UTF-8: halves of characters, which names that are no UTF-8 have, get private characters."""
 
@@ -76,14 +73,11 @@ def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # `re` compiles them, too: what `[[` may mean
-            spec = GitIgnoreSpec([*map(_pattern, lines), GitIgnoreSpecPattern(_CANARY)], backend="re2")
+            return GitIgnoreSpec([_pattern(line) for line in lines], backend="re2")
     except re.error as error:
         raise NotAPattern(error.msg) from error
     except (GitIgnorePatternError, re2.error) as error:
-        raise NotAPattern("it means nothing, or too much") from error
-    if not spec.match_file(_CANARY):
-        raise NotAPattern("it is too long")
-    return spec
+        raise NotAPattern("it means nothing, or is too long") from error
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern:

@@ -67,6 +67,8 @@ def load_rules(
 
 
 def _read_lines(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:
+    if path.is_symlink():  # git does not follow it either: what it leads to may be nobody's business
+        return [], [UnreadableFile(source, reason="it is a link", fix="Put the file itself there.")]
     if not path.is_file():
         return [], []
     try:

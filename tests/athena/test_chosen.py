@@ -173,3 +173,10 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
     ):
         write_chosen(in_the_way / "data", {"quotes": 3})
     assert can_be_written(tmp_path / "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(chosen_file(tmp_path))
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        read_chosen(tmp_path)

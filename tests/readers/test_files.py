@@ -190,15 +190,24 @@ def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, monkeypatch: pyte
     ]
 
 
-def test_an_ignore_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ignore_file_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md")
-    (tmp_path / ".gitignore").symlink_to("/dev/zero")
-    assert messages(tmp_path) == []
     monkeypatch.setattr("readers.ignore.MAX_BYTES", 5)
     (tmp_path / ".athenaignore").write_text("a.md\n\n")
     assert messages(tmp_path) == [
         "Cannot read '.athenaignore': it has more than 5 bytes: nothing of it is heeded. "
         "Name folders instead of files."
+    ]
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "../secret"])
+def test_an_ignore_file_that_is_a_link_is_not_followed(tmp_path: Path, target: str) -> None:
+    """Lines that are no patterns are shown: a link would show those of any file."""
+    (tmp_path / "secret").write_text("the [key\n")
+    write(tmp_path / "docs", "a.md")
+    (tmp_path / "docs/.gitignore").symlink_to(target)
+    assert messages(tmp_path / "docs") == [
+        "Cannot read '.gitignore': it is a link. Put the file itself there."
     ]
 
 
