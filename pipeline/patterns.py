@@ -16,6 +16,9 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+SET_CHARACTERS = 20_000
+"""Of patterns that are compiled together: many more have no room, and finding that out takes seconds."""
+
 _TEXT = {0xD800 + number: 0xF0200 + number for number in range(0x800)}
 """RE2 reads UTF-8: halves of characters, which names that are no UTF-8 have, get private characters."""
 
@@ -58,15 +61,17 @@ def compile_patterns(lines: Sequence[str]) -> tuple[Patterns, list[int]]:
 
 def _in_sets(lines: Sequence[str], first: int = 0) -> tuple[list[GitIgnoreSpec], list[int]]:
     """What lines compile to, in several sets where one has not room for all, and the places of bad ones."""
-    try:
-        return [_compiled(lines)], []
-    except NotAPattern:
-        if len(lines) == 1:
-            return [], [first]
-        half = len(lines) // 2
-        specs, wrong = _in_sets(lines[:half], first)
-        more, others = _in_sets(lines[half:], first + half)
-        return specs + more, wrong + others
+    is_one = len(lines) <= 1
+    if is_one or sum(map(len, lines)) <= SET_CHARACTERS:
+        try:
+            return [_compiled(lines)], []
+        except NotAPattern:
+            if is_one:
+                return [], [first]
+    half = len(lines) // 2
+    specs, wrong = _in_sets(lines[:half], first)
+    more, others = _in_sets(lines[half:], first + half)
+    return specs + more, wrong + others
 
 
 def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
@@ -81,6 +86,8 @@ def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern:
+    if ":]" in line.partition("[:")[2]:  # to `pathspec` some characters, to RE2 a class
+        raise NotAPattern("classes by name, such as [:alpha:], are not known")
     pattern = GitIgnoreSpecPattern(line)
     is_empty = line.strip() in ("", "/") or line.startswith("#")
     if pattern.include is None and not is_empty:

@@ -10,7 +10,7 @@ import pytest
 
 from athena import load_settings
 from athena.changing import drafted
-from athena.chosen import CHANGEABLE, FILE_NAME, can_be_written, read_chosen, write_chosen
+from athena.chosen import CHANGEABLE, FILE_NAME, can_be_written, chosen_file, read_chosen, write_chosen
 from athena.loading import changeable, with_chosen
 from athena.settings import Settings
 from pipeline.errors import AthenaError, ConfigurationError

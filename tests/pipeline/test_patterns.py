@@ -20,16 +20,15 @@ def test_lines_that_are_no_patterns_are_left_out_by_their_places() -> None:
     assert len(patterns.specs) == 1  # what is left is compiled together: so git decides between them
 
 
-@pytest.mark.parametrize("line", ["[z-a]", "!", "a[", "\\", "*a" * 50_000])
+@pytest.mark.parametrize("line", ["[z-a]", "!", "a[", "\\", "*a" * 10_000])
 def test_what_is_no_pattern_says_so(line: str) -> None:
     with pytest.raises(NotAPattern) as caught:
         compile_pattern(line)
     assert str(caught.value)
 
 
-@pytest.mark.parametrize("lines", [1, 10, 100, 1_000])
-@pytest.mark.parametrize("stars", [10, 100, 300])
-def test_no_pattern_is_forgotten_for_want_of_memory(lines: int, stars: int) -> None:
+@pytest.mark.parametrize(("stars", "lines"), [(10, 10), (300, 1), (300, 30), (20, 400)])
+def test_no_pattern_is_forgotten_for_want_of_memory(stars: int, lines: int) -> None:
     """A set of RE2's that is too large for its memory finds nothing, without a word."""
     patterns, wrong = compile_patterns(["*a" * stars + f"{number}.md" for number in range(lines)])
     assert not wrong

@@ -154,7 +154,7 @@ def test_a_file_of_no_patterns_is_not_told_line_by_line(tmp_path: Path) -> None:
 def test_no_warning_of_the_compiler_reaches_anybody(tmp_path: Path) -> None:
     """`re` says that `[[` may mean something else one day; warnings are errors here."""
     write(tmp_path, "[a.md", "b.md")
-    (tmp_path / ".gitignore").write_text("[[]a.md\n[a--b]\n")
+    (tmp_path / ".gitignore").write_text("[[]a.md\n[a&&b].txt\n")
     assert sources(tmp_path) == ["b.md"]
 
 
