@@ -107,7 +107,7 @@ class Guard:
         only_reads = scope["type"] == "http" and scope["method"] in READING
         if origin is None or only_reads:
             return ""
-        theirs = _authority(origin)
+        theirs = _authority(origin) if origin.lower().startswith(("http://", "https://")) else None
         if theirs is None:
             return "Athena takes no requests from a page without an origin."
         ports = {host[1]} if host[1] else {*STANDARD_PORTS.values()}  # a browser leaves a standard one out

@@ -27,7 +27,7 @@ def test_what_is_no_pattern_says_so(line: str) -> None:
     assert str(caught.value)
 
 
-@pytest.mark.parametrize(("stars", "lines"), [(10, 10), (300, 1), (300, 30), (20, 400)])
+@pytest.mark.parametrize(("stars", "lines"), [(10, 10), (300, 1), (300, 10), (20, 400)])
 def test_no_pattern_is_forgotten_for_want_of_memory(stars: int, lines: int) -> None:
     """A set of RE2's that is too large for its memory finds nothing, without a word."""
     patterns, wrong = compile_patterns(["*a" * stars + f"{number}.md" for number in range(lines)])

@@ -76,6 +76,8 @@ def test_names_that_it_answers_to(name: str, listens_on: str, allowed: str, expe
         ("https://evil.test", False),
         ("null", False),
         ("file://", False),
+        (f"ws://{HERE}", False),
+        (f"chrome-extension://{HERE}", False),
     ],
 )
 def test_pages_that_may_open_a_websocket_or_write(origin: str | None, accepted: bool) -> None:
