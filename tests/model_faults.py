@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import openai.resources.chat.completions  # else the first question waits for it, as if for the server
+import openai.resources.chat.completions  # noqa: F401 (else the first question waits for it)
 from llama_index.core.llms import LLM
 
 from pipeline.errors import AthenaError
