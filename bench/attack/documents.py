@@ -60,6 +60,8 @@ NODE_CHARACTERS = 125
 """What a section or sentence has on average, beyond the free ones."""
 MEMORY_BYTES = 400_000_000
 """What an ingest takes beside what the process has: the model, and a batch of passages."""
+PROCESS_BYTES = 400_000_000
+"""What a whole process has besides, where it is measured from outside: the 800 MB of docs/security.md."""
 MOST_SECONDS = 60.0
 
 PAGE = ROOT / "docs" / "security.md"
@@ -242,7 +244,7 @@ def _long_file(name: str, size: int, *, embed: bool) -> LongFile:
             return LongFile(name, file_mb, failures=(f"{name}: {error}",))
         report, store = json.loads(done.output), size_of(work / "data")
         nodes = report["sections"] + report["sentences"]
-        excesses = [*_excess(file, nodes=nodes, store=store, memory=done.peak_mb * 1e6)]
+        excesses = [*_excess(file, nodes=nodes, store=store, memory=done.peak_mb * 1e6 - PROCESS_BYTES)]
     if done.cpu_seconds > MOST_SECONDS:
         excesses.append(f"{done.cpu_seconds:.0f} s")
     failures = tuple(f"{name}: {excess}" for excess in excesses)
