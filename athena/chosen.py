@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigurationError
+from pipeline.given_files import read_given
 
 FILE_NAME = "settings.json"
 VERSION = 1
@@ -41,7 +42,7 @@ def read_chosen(data_dir: Path) -> Chosen:
     """The choices by the settings' names, empty where none was made; raises `ConfigurationError`."""
     path = chosen_file(data_dir)
     try:
-        kept = json.loads(path.read_bytes())
+        kept = json.loads(read_given(path))
         version, values = kept["version"], kept["values"]
     except (FileNotFoundError, NotADirectoryError):
         return {}

@@ -1,19 +1,11 @@
-"""What a folder's `.gitignore` and `.athenaignore` leave out, in git's semantics.
-
-Patterns come with the documents, from anybody: they are matched by RE2, which never backtracks.
-"""
+"""What a folder's `.gitignore` and `.athenaignore` leave out, in git's semantics."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import re2  # type: ignore[import-untyped]
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore.base import GitIgnorePatternError
-
+from pipeline.patterns import Patterns, compile_patterns
 from readers.errors import FileTooLarge, ReaderError, UnreadableFile
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
@@ -22,10 +14,8 @@ IGNORE_FILES = (".gitignore", ".athenaignore")
 MAX_BYTES = 100_000
 """Of one of them: a file for each folder may come with documents, and each pattern is compiled."""
 
-_NOT_A_PATTERN = (GitIgnorePatternError, re.error, re2.error)
-
-_TEXT = {0xDC00 + byte: 0xF0000 + byte for byte in range(0x80, 0x100)}
-"""RE2 reads UTF-8: bytes of names that are none, which Python has as surrogates, get private characters."""
+SHOWN = 20
+"""Lines that are no patterns, and are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +24,7 @@ class IgnoreRules:
 
     folder: str
     """The folder relative to the root, with a trailing slash; empty for the root."""
-    specs: tuple[GitIgnoreSpec, ...]
-    """In order: the last that has an opinion decides."""
+    patterns: Patterns
     above: IgnoreRules | None
 
     def ignore(self, path: str) -> bool:
@@ -45,9 +34,7 @@ class IgnoreRules:
         """
         rules: IgnoreRules | None = self
         while rules is not None:
-            own = path[len(rules.folder) :].translate(_TEXT)
-            verdicts = (spec.check_file(own).include for spec in reversed(rules.specs))
-            verdict = next((verdict for verdict in verdicts if verdict is not None), None)
+            verdict = rules.patterns.verdict(path[len(rules.folder) :])
             if verdict is not None:
                 return verdict
             rules = rules.above
@@ -59,28 +46,29 @@ def load_rules(
 ) -> tuple[IgnoreRules, list[ReaderError]]:
     """The rules in `folder`, whose path relative to the root is `prefix`, and what is wrong with them."""
     lines: list[str] = []
+    origins: list[tuple[str, int]] = []  # the file and the number of each line
     problems: list[ReaderError] = []
     for name in IGNORE_FILES:
-        more, wrong = _read_patterns(folder / name, source=prefix + name)
+        more, wrong = _read_lines(folder / name, source=prefix + name)
         lines += more
+        origins += [(prefix + name, number) for number, _ in enumerate(more, start=1)]
         problems += wrong
     if not lines:
-        return above or IgnoreRules("", _compiled([]), None), problems
-    return IgnoreRules(prefix, _compiled(lines), above), problems
+        return above or IgnoreRules("", Patterns(()), None), problems
+    patterns, none = compile_patterns(lines)
+    for at in none[:SHOWN]:
+        source, number = origins[at]
+        reason = f"line {number} is not a pattern ({lines[at]!r})"
+        problems.append(ReaderError(source, reason=reason, fix="Correct or remove it."))
+    if len(none) > SHOWN:
+        reason = f"{len(none) - SHOWN:,} more lines are not patterns either"
+        problems.append(ReaderError(origins[none[SHOWN]][0], reason=reason, fix="Correct or remove them."))
+    return IgnoreRules(prefix, patterns, above), problems
 
 
-def _compiled(lines: Sequence[str]) -> tuple[GitIgnoreSpec, ...]:
-    """The patterns of some lines, in several sets where they are too many for RE2's memory."""
-    try:
-        return (GitIgnoreSpec.from_lines([line.translate(_TEXT) for line in lines], backend="re2"),)
-    except re2.error:
-        if len(lines) == 1:
-            raise
-        half = len(lines) // 2
-        return _compiled(lines[:half]) + _compiled(lines[half:])
-
-
-def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:
+def _read_lines(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:
+    if path.is_symlink():  # git does not follow it either: what it leads to may be nobody's business
+        return [], [UnreadableFile(source, reason="it is a link", fix="Put the file itself there.")]
     if not path.is_file():
         return [], []
     try:
@@ -94,14 +82,4 @@ def _read_patterns(path: Path, *, source: str) -> tuple[list[str], list[ReaderEr
         return [], [FileTooLarge(source, reason=reason, fix="Name folders instead of files.")]
     # File names come with surrogates for bytes that are not UTF-8: read patterns likewise.
     text = data.decode("utf-8-sig", "surrogateescape")
-    lines: list[str] = []
-    problems: list[ReaderError] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            _compiled([line])
-        except _NOT_A_PATTERN:
-            reason = f"line {number} is not a pattern ({line!r})"
-            problems.append(ReaderError(source, reason=reason, fix="Correct or remove it."))
-        else:
-            lines.append(line)
-    return lines, problems
+    return text.splitlines(), []

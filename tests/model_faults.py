@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import openai.resources.chat.completions  # noqa: F401 (else the first question waits for it)
 from llama_index.core.llms import LLM
 
 from pipeline.errors import AthenaError
@@ -283,6 +284,27 @@ def _endless_error(line: Line) -> None:
         line.raw(b"no such thing " * 1000)
 
 
+def _after_the_end(line: Line) -> None:
+    line.head()
+    line.said("Close the valve.")
+    line.done()
+    while True:
+        line.said(" And open it again.")
+
+
+def _for_ever(data: bytes) -> Callable[[Line], None]:
+    def serve(line: Line) -> None:
+        while True:
+            line.raw(data)
+
+    return serve
+
+
+def _endless_trailer(line: Line) -> None:
+    line.raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+    _for_ever(b"X-More: yes\r\n")(line)
+
+
 def _huge_header(line: Line) -> None:
     line.raw(b"HTTP/1.1 200 OK\r\nX-Huge: " + b"x" * 1_000_000 + b"\r\n\r\n")
 
@@ -340,6 +362,11 @@ FAULTS: tuple[Fault, ...] = (
     Fault("an error without an end", _endless_error, "HTTP 400.: no such thing"),
     Fault("a header of 1 MB", _huge_header, "not HTTP"),
     Fault("not HTTP", lambda line: line.raw(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "not HTTP"),
+    Fault("tokens after the end", _after_the_end, ""),
+    Fault(
+        "a promise to go on, again and again", _for_ever(b"HTTP/1.1 100 Continue\r\n\r\n"), "nothing for 2 s"
+    ),
+    Fault("a trailer without an end", _endless_trailer, "not HTTP"),
     Fault("control characters", _saying("the\x1b[2J\x00 valve."), ""),
     Fault("half a character", _saying("the \ud83d valve."), ""),
 )

@@ -84,6 +84,11 @@ class ServerProcess:
             self._process.wait(STOP_TIMEOUT_S)
         self.kill()
 
+    def freeze(self) -> None:
+        """Let it hang: its connections stay open, and nothing comes of them any more."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
     def kill(self) -> None:
         """End it at once, with the processes that it started."""
         if self._process is not None:

@@ -28,9 +28,10 @@ ALLOWED = {
     "evals": {"evals", "athena", "memory", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
     "memory": {"memory", "pipeline", "pipeline.markup"},
-    "pipeline": {"pipeline", "pipeline.markup"},
+    "pipeline": {"pipeline", "pipeline.markup", "pipeline.patterns"},
     "pipeline.markup": {"pipeline.markup"},
-    "readers": {"readers", "pipeline.markup"},
+    "pipeline.patterns": {"pipeline.patterns"},
+    "readers": {"readers", "pipeline.markup", "pipeline.patterns"},
     "mission": {"mission"},
 }
 # Of the pipeline, memory knows records, protocols, errors and the analysis of texts; no recipe, no driver.

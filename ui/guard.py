@@ -107,10 +107,11 @@ class Guard:
         only_reads = scope["type"] == "http" and scope["method"] in READING
         if origin is None or only_reads:
             return ""
-        theirs = _authority(origin)
+        theirs = _authority(origin) if origin.lower().startswith(("http://", "https://")) else None
         if theirs is None:
             return "Athena takes no requests from a page without an origin."
-        if theirs[0] in self._hosts.names or theirs == (host[0], host[1] or theirs[1]):
+        ports = {host[1]} if host[1] else {*STANDARD_PORTS.values()}  # a browser leaves a standard one out
+        if theirs[0] in self._hosts.names or (theirs[0] == host[0] and theirs[1] in ports):
             return ""
         return "Athena takes requests from its own pages only."
 

@@ -12,6 +12,7 @@ from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair
 from athena.cli.eval import app as evaluate
 from athena.cli.memory import app as memory
 from athena.cli.streams import standard_streams
+from athena.cli.terminal import HarmlessLines
 from athena.warming import look_for_garbage_rarely
 from pipeline.notices import NOTICES
 from pipeline.redaction import guard_tracebacks
@@ -44,7 +45,9 @@ def _options(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
 ) -> None:
     level = logging.INFO if verbose else logging.ERROR
-    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(HarmlessLines("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
     show_notices()
 
 

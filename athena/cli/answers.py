@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from athena.cli.terminal import Terminal
 from pipeline.answering.citations import without_markers
 from pipeline.answering.excerpts import shown
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
@@ -146,7 +147,7 @@ def showing_results(corrected: str, *, instead_of: str) -> Line:
 def plain_answer(answer: Answer) -> str:
     """The answer in lines of the mission's console, without colours."""
     stream = io.StringIO()
-    console = Console(file=stream, width=CONSOLE_COLUMNS, force_terminal=True, color_system=None)
+    console = Terminal(file=stream, width=CONSOLE_COLUMNS, force_terminal=True, color_system=None)
     console.print(answer_body(answer))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
+from athena.cli.terminal import Terminal
 from pipeline.errors import AthenaError
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
     from athena import Athena, Settings
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+out = Terminal(highlight=False, soft_wrap=True)
+err = Terminal(stderr=True, highlight=False, soft_wrap=True)
+
+_CONTROL = re.compile(r"[\x7f-\x9f]")  # those that JSON may have as they are
 
 
 @contextmanager
@@ -84,7 +87,8 @@ def flush() -> None:
 
 def print_json(shape: Any) -> None:
     """Print a shape as one line of JSON, without secrets."""
-    sys.stdout.write(redacted(json.dumps(shape, ensure_ascii=False, default=str)) + "\n")
+    line = redacted(json.dumps(shape, ensure_ascii=False, default=str))
+    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n")
 
 
 def say_error(error: Exception) -> None:

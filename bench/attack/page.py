@@ -40,11 +40,11 @@ def faults(results: Iterable[Result]) -> list[str]:
     return lines
 
 
-def write_down(text: str, page: Path) -> None:
-    """Put the text between the page's two marks; raises `BenchmarkError` where they are missing."""
+def write_down(text: str, page: Path, *, marks: tuple[str, str] = (BEGIN, END)) -> None:
+    """Put the text between two marks of the page; raises `BenchmarkError` where they are missing."""
     whole = page.read_text(encoding="utf-8")
-    before, begin, rest = whole.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = whole.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not (begin and end):
-        raise BenchmarkError(f"'{page}' has no place for the table.", f"Write '{BEGIN}' and '{END}' in it.")
+        raise BenchmarkError(f"'{page}' has no place for the table.", f"Write '{marks[0]}' and '{marks[1]}'.")
     page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")

@@ -19,12 +19,24 @@ ATTACKS = (
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
         seconds=35,
     ),
-    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=120),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=100),
     Attack(
         "amplification",
         "A store and an ingest's memory stay in proportion to the file",
         documents.amplification,
         seconds=110,
+    ),
+    Attack(
+        "hostile-files",
+        "Links, pipes, includes and patterns of a folder stay in it, and end",
+        from_tests(
+            "tests/readers/test_files.py",
+            "tests/readers/test_includes.py",
+            "tests/pipeline/test_patterns.py",
+            "tests/pipeline/stores/test_globs.py",
+            detail="names, links, ignore files, includes, --path",
+        ),
+        seconds=20,
     ),
     Attack(
         "uploads",
@@ -56,7 +68,7 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/models/test_faults.py",
             "tests/pipeline/models/test_whole_answers.py",
-            detail="50 faults in two protocols",
+            detail="53 faults in two protocols",
         ),
         seconds=60,
     ),

@@ -56,7 +56,11 @@ _MARK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_CANDIDATE = re.compile(r"[\\`<{!\[]")
+_CANDIDATE = re.compile(
+    r"[\\`<{!\[](?:(?<=[\\`])|(?<=<)(?=[!/A-Za-z])|(?<=\{)(?=[%:/.\#\sA-Za-z]|\{[^{])|(?<=!)(?=\[)|(?<=\[)(?=!))",
+    re.IGNORECASE,
+)
+"""Where a mark may begin, by the next characters too: a row of braces is not tried one by one."""
 _STARTS = re.compile(r"[<{]|\[!|!\[")
 _TARGET = r"(?:\(\s*+([^()\s]*+)[^()]*+\)|\[[^\[\]]*+\])"
 _IMAGE = re.compile(rf"\[!\[([^\[\]]*+)\]{_TARGET}\]{_TARGET}|!\[([^\[\]]*+)\]{_TARGET}")

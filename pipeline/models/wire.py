@@ -148,9 +148,11 @@ class _Lines(_Reading):
     def take(self, piece: bytes) -> bytes:
         super().take(piece)
         *ended, rest = piece.split(b"\n")
-        for part in ended:
+        for number, part in enumerate(ended, start=1):
             self._line += part
             self._end_line()
+            if self.enough:  # what follows the end is no part of the answer
+                return b"\n".join([*ended[:number], b""])
         self._line += rest
         if len(self._line) > MOST_EVENT_BYTES:
             raise TooLong(f"one piece of more than {_megabytes(MOST_EVENT_BYTES)}")
@@ -170,7 +172,9 @@ class _Lines(_Reading):
         self._take_line(line)
 
     def _take_line(self, line: bytes) -> None:
-        self._check(_object(line))
+        event = _object(line)
+        self._check(event)
+        self.enough = event.get("done") is True
 
 
 class _Events(_Lines):

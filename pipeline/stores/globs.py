@@ -1,14 +1,13 @@
 """Which sources a glob means: `systems/*.md`, `**/alarms.md`, or just the name of a folder.
 
 A *scope* is several of them: those of a conversation that asks only some folders and files. Names are matched
-one by one with `fnmatch`, whose patterns never backtrack: no glob makes a search hang.
+one by one, by what reads `.gitignore` files, too (`pipeline/patterns.py`): no glob makes a search hang.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from pipeline.errors import ConfigurationError
@@ -16,11 +15,16 @@ from pipeline.errors import ConfigurationError
 Globs = str | tuple[str, ...]
 """One glob or several, of which any may match; as options and stored answers have them."""
 
-_CLASS = re.compile(r"\[!?(\]?[^\]]*)\]")
-_RANGE = re.compile(r"(.)-(.)", re.DOTALL)
 _SPECIAL = re.compile(r"[\[*?]")
 _LITERAL = re.compile(r"\[([\[*?])\]")
+_PIECE = re.compile(r"\[(?:!.|[^!])[^\]]*\]|.", re.DOTALL)
+"""Of a name's pattern: a class, or one character."""
 _FOLDERS = "**"
+MOST_CHARACTERS = 10_000
+"""Of a glob: no path has more than 4,096."""
+
+_Name = Callable[[str], object]
+"""Whether a name is meant."""
 
 
 def as_globs(given: str | Iterable[str] | None) -> Globs | None:
@@ -66,25 +70,45 @@ def matches(source: str, globs: Globs) -> bool:
 def _matches(source: str, glob: str) -> bool:
     names = source.split("/")
     reached = {0}  # the numbers of names that the patterns so far may stand for
-    for pattern in _patterns(glob):
-        if pattern == _FOLDERS:
+    for meant in _patterns(glob):
+        if meant is None:
             reached = set(range(min(reached), len(names) + 1))
         else:
-            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
+            reached = {at + 1 for at in reached if at < len(names) and meant(names[at])}
         if not reached:
             return False
     return True
 
 
 @lru_cache(maxsize=256)
-def _patterns(glob: str) -> tuple[str, ...]:
-    """The pattern of each name; `**.md` is `**` and `*.md`."""
-    for members in _CLASS.findall(glob):
-        for low, high in _RANGE.findall(members):
-            if low > high:
-                raise ConfigurationError(
-                    f"The path pattern '{glob}' has the range '{low}-{high}', in which nothing lies.",
-                    f"Write it as '{high}-{low}'.",
-                )
+def _patterns(glob: str) -> tuple[_Name | None, ...]:
+    """What each name must be, None for any folders; `**.md` is `**` and `*.md`."""
+    if len(glob) > MOST_CHARACTERS:
+        raise ConfigurationError(
+            f"The path pattern '{glob[:40]}…' has {len(glob):,} characters.",
+            f"No path is that long: use {MOST_CHARACTERS:,} at most.",
+        )
     names = re.sub(r"(^|/)\*\*+(?=[^/*])", r"\1**/*", glob.removeprefix("./").rstrip("/"))
-    return tuple(names.split("/"))
+    return tuple(None if name == _FOLDERS else _name(name, glob) for name in names.split("/"))
+
+
+def _name(pattern: str, glob: str) -> _Name:
+    if not _SPECIAL.search(pattern):
+        return pattern.__eq__
+    from pipeline.patterns import NotAPattern, compile_pattern  # RE2 takes a moment to load
+
+    # As a line of a `.gitignore`: from the top, and what is special there alone stands for itself.
+    line = "/" + "".join(map(_for_git, _PIECE.findall(pattern)))
+    try:
+        return compile_pattern(line).verdict
+    except NotAPattern as error:
+        raise ConfigurationError(
+            f"The path pattern '{glob}' cannot be used: {error}.",
+            "Correct it; in brackets, a character stands for itself: [[], [*], [?].",
+        ) from error
+
+
+def _for_git(piece: str) -> str:
+    if len(piece) > 1 or piece in "*?":
+        return piece
+    return f"[{piece}]" if piece.isspace() else f"\\{piece}"  # blanks at its end would be none of a line

@@ -10,7 +10,7 @@ import pytest
 
 from athena import load_settings
 from athena.changing import drafted
-from athena.chosen import CHANGEABLE, FILE_NAME, can_be_written, read_chosen, write_chosen
+from athena.chosen import CHANGEABLE, FILE_NAME, can_be_written, chosen_file, read_chosen, write_chosen
 from athena.loading import changeable, with_chosen
 from athena.settings import Settings
 from pipeline.errors import AthenaError, ConfigurationError
@@ -173,3 +173,10 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
     ):
         write_chosen(in_the_way / "data", {"quotes": 3})
     assert can_be_written(tmp_path / "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(chosen_file(tmp_path))
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        read_chosen(tmp_path)

@@ -123,8 +123,8 @@ def test_a_line_that_is_no_pattern_is_reported_and_the_others_count(tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize("pattern", ["[z-a].md", "x[9-1]"])
-def test_a_range_in_which_nothing_lies_is_named_and_skipped(pattern: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pattern", ["[z-a].md", "x[9-1]", "x[a", "\\"])
+def test_a_pattern_that_means_nothing_is_named_and_skipped(pattern: str, tmp_path: Path) -> None:
     write(tmp_path, "a.md", "c.md")
     (tmp_path / ".gitignore").write_text(f"{pattern}\nc.md\n")
     files, problems = find_files([tmp_path], max_bytes=LIMIT)
@@ -138,6 +138,24 @@ def test_no_pattern_backtracks(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*a" * 40 + "*c\n**/" * 30 + "x\nb.md\n")
     files, _ = find_files([tmp_path], max_bytes=LIMIT)
     assert [file.source for file in files] == ["a" * 200 + ".md"]
+
+
+def test_a_file_of_no_patterns_is_not_told_line_by_line(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.md")
+    (tmp_path / ".gitignore").write_text("!\n" * 3_000 + "b.md\n" + "[z-a]\n" * 3_000)
+    files, problems = find_files([tmp_path], max_bytes=LIMIT)
+    assert [file.source for file in files] == ["a.md"]
+    assert [problem.reason for problem in problems[-2:]] == [
+        "line 20 is not a pattern ('!')",
+        "5,980 more lines are not patterns either",
+    ]
+
+
+def test_no_warning_of_the_compiler_reaches_anybody(tmp_path: Path) -> None:
+    """`re` says that `[[` may mean something else one day; warnings are errors here."""
+    write(tmp_path, "[a.md", "b.md")
+    (tmp_path / ".gitignore").write_text("[[]a.md\n[a&&b].txt\n")
+    assert sources(tmp_path) == ["b.md"]
 
 
 @pytest.mark.slow
@@ -173,15 +191,24 @@ def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, monkeypatch: pyte
     ]
 
 
-def test_an_ignore_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ignore_file_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md")
-    (tmp_path / ".gitignore").symlink_to("/dev/zero")
-    assert messages(tmp_path) == []
     monkeypatch.setattr("readers.ignore.MAX_BYTES", 5)
     (tmp_path / ".athenaignore").write_text("a.md\n\n")
     assert messages(tmp_path) == [
         "Cannot read '.athenaignore': it has more than 5 bytes, so none of it is used. "
         "Name folders instead of files."
+    ]
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "../secret"])
+def test_an_ignore_file_that_is_a_link_is_not_followed(tmp_path: Path, target: str) -> None:
+    """Lines that are no patterns are shown: a link would show those of any file."""
+    (tmp_path / "secret").write_text("the [key\n")
+    write(tmp_path / "docs", "a.md")
+    (tmp_path / "docs/.gitignore").symlink_to(target)
+    assert messages(tmp_path / "docs") == [
+        "Cannot read '.gitignore': it is a link. Put the file itself there."
     ]
 
 

@@ -76,6 +76,8 @@ def test_names_that_it_answers_to(name: str, listens_on: str, allowed: str, expe
         ("https://evil.test", False),
         ("null", False),
         ("file://", False),
+        (f"ws://{HERE}", False),
+        (f"chrome-extension://{HERE}", False),
     ],
 )
 def test_pages_that_may_open_a_websocket_or_write(origin: str | None, accepted: bool) -> None:
@@ -89,6 +91,15 @@ def test_pages_that_may_open_a_websocket_or_write(origin: str | None, accepted: 
     else:
         with pytest.raises(WebSocketDisconnect), app.websocket_connect("/stream", headers=headers):
             pass
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [("http://localhost", 200), ("https://localhost", 200), ("http://localhost:3000", 403)],
+)
+def test_on_a_standard_port_other_local_ports_are_strangers_too(origin: str, expected: int) -> None:
+    """Browsers leave that port out of the name."""
+    assert client().delete("/", headers={"host": "localhost", "origin": origin}).status_code == expected
 
 
 def test_a_websocket_to_another_name_is_refused() -> None:

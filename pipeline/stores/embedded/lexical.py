@@ -149,8 +149,8 @@ class LexicalIndex:
         """The name of a new folder with both indexes of a build, which nobody searches yet."""
         name = uuid.uuid4().hex[:12]
         with writable():
-            if self._folder.is_file():
-                self._folder.unlink()
+            if not self._folder.is_dir():
+                self._folder.unlink(missing_ok=True)
         for level in LEVELS:
             create_index(self._folder / name / level, rows_of_build(connection, level, build))
         return name

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.attack import documents
+from bench.attack.documents import LongFile
 from bench.attack.generators import GENERATORS, halves, joined, repeated
 from pipeline import analysis
 from pipeline.analysis import embedding_text, lexical_text
@@ -99,3 +100,30 @@ def test_a_store_and_memory_beyond_the_limits_are_named(tmp_path: Path) -> None:
     assert excess(store=2_000_000) == ["1,000 bytes and 10 nodes became a store of 2,000,000"]
     assert excess(memory=9e8) == ["1,000 bytes took 900 MB of memory"]
     assert excess(nodes=40_000) == ["1,000 bytes became 40,000 sections and sentences"]
+
+
+def test_what_is_logged_is_not_measured_again_and_the_sum_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured: list[str] = []
+
+    def measure(name: str, size: int, *, embed: bool) -> LongFile:
+        measured.append(name)
+        failures = ("tags: 61 s",) if name == "tags" else ()
+        return LongFile(name, size / 1e6, 61 if name == "tags" else 7, 300, 40, failures)
+
+    page, log = tmp_path / "security.md", tmp_path / "log"
+    page.write_text("\n".join(documents.MARKS))
+    monkeypatch.setattr(documents, "_long_file", measure)
+    monkeypatch.setattr(documents, "PAGE", page)
+    assert documents.main(["words", "--log", str(log)]) == 0
+    assert documents.main(["words", "tags", "--log", str(log), "--write"]) == 1
+    assert measured == ["words", "tags"]
+    assert "| words | 10 | 7 | 300 | 40 |" in capsys.readouterr().out
+    written = page.read_text()
+    assert "2 of 2 constructs, up to 10 MB each: 1 beyond a limit.\n\n- tags: 61 s\n" in written
+    assert "| processor seconds | tags | 61 |" in written
+
+
+def test_the_page_has_the_marks_of_the_long_files() -> None:
+    assert all(mark in documents.PAGE.read_text(encoding="utf-8") for mark in documents.MARKS)

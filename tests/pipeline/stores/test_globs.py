@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from pipeline.errors import ConfigurationError
 from pipeline.stores.globs import as_globs, as_scope, literal, matches, only_in, written
+from readers.ignore import load_rules
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,15 @@ from pipeline.stores.globs import as_globs, as_scope, literal, matches, only_in,
         ("a]b.md", "a]b.md", True),
         ("[]-]x.md", "]x.md", True),
         ("", "a.md", False),
+        ("#a*", "#a.md", True),
+        ("!a*", "!a.md", True),
+        ("a\\*", "a\\b.md", True),
+        ("a* ", "a.md", False),
+        ("a? ", "ab ", True),
+        ("[[]a*", "[a].md", True),
+        ("[!]", "[!]", True),
+        ("x[]", "x[]", True),
+        ("\udcff*", "\udcff.md", True),
     ],
 )
 def test_matches(glob: str, source: str, expected: bool) -> None:
@@ -53,10 +66,33 @@ def test_no_glob_takes_long() -> None:
     assert not matches("/".join([name] * 60), "**/a*/" * 30 + "b")
 
 
-def test_a_class_in_which_nothing_lies_is_refused() -> None:
-    for glob in ("[z-a].md", "systems/[!9-0]*"):
-        with pytest.raises(ConfigurationError, match=r"Write it as '(a-z|0-9)'"):
-            matches("ecs.md", glob)
+@pytest.mark.parametrize(
+    ("glob", "reason"),
+    [
+        ("[z-a].md", "bad character range z-a"),
+        ("systems/[!9-0]*", "bad character range 9-0"),
+        ("*" + "a*" * 5_001, "has 10,003 characters"),
+        ("[[:alpha:]]*", "are not known"),
+    ],
+)
+def test_a_glob_that_means_nothing_is_refused_by_name(glob: str, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason) as caught:
+        matches("systems/ecs.md", glob)
+    assert glob[:40] in caught.value.problem
+
+
+def test_globs_and_ignore_files_are_compiled_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+
+    def note(line: str) -> GitIgnoreSpecPattern:
+        compiled.append(line)
+        return GitIgnoreSpecPattern(line)
+
+    monkeypatch.setattr("pipeline.patterns._pattern", note)
+    (tmp_path / ".gitignore").write_text("x-*.md\n")
+    load_rules(tmp_path, prefix="", above=None)
+    matches("y-1.md", "y-*.md")
+    assert compiled == ["x-*.md", r"/\y\-*\.\m\d"]
 
 
 def test_any_of_several_globs_may_match() -> None:

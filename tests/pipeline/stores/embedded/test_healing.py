@@ -68,6 +68,11 @@ def remove_everything(folder: Path) -> None:
     shutil.rmtree(folder / LEXICAL_FOLDER)
 
 
+def put_a_broken_link_in_its_place(folder: Path) -> None:
+    remove_everything(folder)
+    (folder / LEXICAL_FOLDER).symlink_to("nowhere")
+
+
 def remove_current(folder: Path) -> None:
     (folder / LEXICAL_FOLDER / CURRENT).unlink()
 
@@ -123,6 +128,7 @@ def unreadable_with_right_checksums(folder: Path) -> None:
 
 DAMAGES = [
     remove_everything,
+    put_a_broken_link_in_its_place,
     remove_current,
     garble_current,
     other_format,

@@ -52,8 +52,9 @@ def test_a_renewal_takes_no_change_of_the_state_back(
                 assert read_state(mongo).generation == number
 
 
-def test_a_mongodb_that_dies_while_texts_are_embedded_is_named_soon(
-    tmp_path: Path, addresses: ServerAddresses
+@pytest.mark.parametrize("ending", [PrivateMongo.kill, PrivateMongo.freeze])
+def test_a_mongodb_that_dies_or_hangs_while_texts_are_embedded_is_named_soon(
+    tmp_path: Path, addresses: ServerAddresses, ending: Callable[[PrivateMongo], None]
 ) -> None:
     """Nothing asks it anything at that time but the keeper of the place."""
     mongo = PrivateMongo(tmp_path / "mongo")
@@ -62,7 +63,7 @@ def test_a_mongodb_that_dies_while_texts_are_embedded_is_named_soon(
     died_at: list[float] = []
 
     def die() -> None:
-        mongo.kill()
+        ending(mongo)
         died_at.append(time.monotonic())
 
     encoder = EndlessEncoder(die)

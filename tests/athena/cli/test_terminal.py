@@ -1,0 +1,53 @@
+"""No text of a document, a name or a server gives orders to a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+
+import pytest
+from rich.text import Text
+
+from athena.cli.answers import Prose
+from athena.cli.running import print_json
+from athena.cli.terminal import HarmlessLines, Terminal, harmless
+
+TITLE = "\x1b]0;owned\x07"
+ERASE = "\x9b2J\x1b[2J"
+
+
+def printed(*what: object, markup: bool = False) -> str:
+    stream = io.StringIO()
+    Terminal(file=stream, force_terminal=True, color_system=None, soft_wrap=True).print(*what, markup=markup)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("what", [f"a{TITLE}b{ERASE}", Text(f"a{TITLE}b{ERASE}"), Prose(f"a{TITLE}b{ERASE}")])
+def test_control_characters_are_shown(what: object) -> None:
+    text = printed(what)
+    assert not set(text) & {"\x1b", "\x07", "\x9b"}
+    assert "␛" in text
+
+
+def test_its_own_colours_stay() -> None:
+    stream = io.StringIO()
+    Terminal(file=stream, force_terminal=True, color_system="standard").print(Text("fan", style="red"))
+    assert stream.getvalue() == "\x1b[31mfan\x1b[0m\n"
+
+
+def test_lines_and_tabs_stay() -> None:
+    assert harmless("a\tb\n") == "a\tb\n"
+    assert harmless("a\r\x7f") == "a␍␡"
+
+
+def test_the_log_gives_no_orders() -> None:
+    record = logging.LogRecord("readers", logging.INFO, "", 0, "skipped %s", (TITLE,), None)
+    assert HarmlessLines("%(message)s").format(record) == "skipped ␛]0;owned␇"
+
+
+def test_json_has_no_control_character_either(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"name": f"{TITLE}\x9b\x7f"})
+    line = capsys.readouterr().out
+    assert not set(line) & set("\x1b\x9b\x7f\x07")
+    assert json.loads(line) == {"name": f"{TITLE}\x9b\x7f"}
