@@ -39,6 +39,7 @@ _ATTRIBUTE = re.compile(
 )
 _JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _DENIED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b")
+_SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
 _OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
 _EMPHATIC = re.compile(
     r"^I do (?=(?:really )?(?:like|love|prefer|hate|use|speak|own|work|live|have|drink|eat)\b)"
@@ -211,7 +212,7 @@ def _said(
     said = said or (_by_rule(bare, said_at=said_at, zone=zone) if bare != text else None)
     said = said or _attribute(text, asked_for=clause.asked_for)
     if said and clause.goes_on and said.subject == USER:
-        said = replace(said, subject=subject)
+        said = replace(said, subject=subject, whole=_of_subject(subject, clause.text))
     if said:
         return said
     if corrects:
@@ -219,8 +220,15 @@ def _said(
     return said or (_fact(text) if clause.asked_for else None)
 
 
+def _of_subject(subject: str, text: str) -> str:
+    """A clause that goes on with a subject of the user's, by itself: "my sister lives in Rome"."""
+    _, of_user, thing = subject.partition(f"{USER}'s ")
+    return f"my {thing} {text}" if of_user and not re.match(r"I\b", text) else ""
+
+
 def _spelt_out(text: str) -> str:
     """With the apostrophes that hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
+    text = _SHOUTED.sub(lambda match: match[0].lower(), text)
     text = _NO_APOSTROPHE.sub(lambda match: _APOSTROPHES[match[0].casefold()], text)
     if match := _IS_NOT_BUT.fullmatch(text):
         return f"{match['lead']} is {match['right']}, not {match['wrong']}"
