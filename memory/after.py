@@ -17,7 +17,7 @@ Job = Callable[[], object]
 class AfterAnswers:
     """Jobs that are done one after the other: in the background, or when `finish` is called.
 
-    A job that fails is logged: what it left undone is found again at the next start.
+    A job that fails is logged, and the others are done: what it left undone is found again later.
     """
 
     def __init__(self, *, background: bool) -> None:
@@ -33,8 +33,12 @@ class AfterAnswers:
             if not self._background or self._working:
                 return
             self._working = True
-        # Not a daemon: ended while a model computes, ONNX Runtime would abort the process.
-        threading.Thread(target=self._work, name="remembering").start()
+        try:
+            # Not a daemon: ended while a model computes, ONNX Runtime would abort the process.
+            threading.Thread(target=self._work, name="remembering").start()
+        except RuntimeError as error:  # no thread can be had: the next job asks again, or `finish` does it
+            logger.warning("not remembered yet: %s", error)
+            self._stop()
 
     def finish(self, *, within_s: float | None = None) -> bool:
         """Return when everything is done; False where others are still at it after `within_s`."""
@@ -52,11 +56,16 @@ class AfterAnswers:
                     job()
                 except AthenaError as error:
                     logger.warning("not remembered yet: %s", error)
+                except Exception:  # a fault of ours, which the other jobs have no part in
+                    logger.exception("not remembered yet")
         except BaseException:
-            with self._changed:
-                self._working = False
-                self._changed.notify_all()
+            self._stop()
             raise
+
+    def _stop(self) -> None:
+        with self._changed:
+            self._working = False
+            self._changed.notify_all()
 
     def _next(self) -> Job | None:
         with self._changed:
