@@ -336,11 +336,11 @@ class RememberingChat:
 
     def _finish(self, answer: Answer, *, at: float) -> None:
         """Remember a turn that is in hand, and have it no longer."""
-        try:
-            with self._noted_where_undone():
+        with self._noted_where_undone():
+            try:
                 self._read_until_kept(answer.turn_id, at=at)
-        finally:
-            self.in_hand.leave(answer.turn_id)
+            finally:
+                self.in_hand.leave(answer.turn_id)
 
     @contextmanager
     def _noted_where_undone(self) -> Iterator[None]:
