@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -415,10 +415,14 @@ class Athena:
 
     def close(self) -> None:
         """Do what is left to do after answers, and release files and connections."""
-        self._remembering.finish()
-        for name in ("conversations", "memories", "store", "tracer"):
-            if self.__dict__.get(name) is not None:
-                self.__dict__[name].close()
+        with ExitStack() as last:
+            for name in ("tracer", "store", "memories", "conversations"):
+                last.callback(self._release, name)
+            self._remembering.finish()
+
+    def _release(self, name: str) -> None:
+        if self.__dict__.get(name) is not None:
+            self.__dict__[name].close()
 
 
 def _within(options: RetrievalOptions, paths: Globs | None) -> RetrievalOptions:

@@ -42,7 +42,7 @@ def read_chosen(data_dir: Path) -> Chosen:
     """The choices by the settings' names, empty where none was made; raises `ConfigurationError`."""
     path = chosen_file(data_dir)
     try:
-        kept = json.loads(read_given(path))
+        kept = json.loads(read_given(path, encoding="utf-8-sig"))
         version, values = kept["version"], kept["values"]
     except (FileNotFoundError, NotADirectoryError):
         return {}

@@ -66,15 +66,15 @@ class Remembering:
             athena.conversations,
             self._after_answers,
             in_hand=self._turns_in_hand,
+            left_undone=partial(self._again, user),
             elsewhere_s=athena.settings.answer_timeout_s if athena.settings.store == "server" else 0,
         )
         if private:
             chat = replace(chat, private=athena.private_conversations, why_private=PRIVATE)
         elif not stores.keeps_conversations(athena.settings):
             chat = replace(chat, private=athena.conversations, why_private=UNWRITABLE)
-        with self.lock:
-            if user not in self._caught_up and not private:
-                self._catch_up(user, chat)
+        if not private and self._is_first(user):
+            self._catch_up(chat)
         return chat
 
     def check_documents(self, sources: Collection[str]) -> None:
@@ -114,14 +114,25 @@ class Remembering:
 
         return TurnsInHand(self._athena.settings.data_dir / "in_hand")
 
-    def _catch_up(self, user: str, chat: RememberingChat) -> None:
+    def _is_first(self, user: str) -> bool:
+        """Whether nobody has caught up for a user yet; who asks does it now."""
+        with self.lock:
+            first = user not in self._caught_up
+            self._caught_up.add(user)
+        return first
+
+    def _again(self, user: str) -> None:
+        """What was left undone is looked at when the user's next chat begins."""
+        with self.lock:
+            self._caught_up.discard(user)
+
+    @staticmethod
+    def _catch_up(chat: RememberingChat) -> None:
         """What cannot be caught up now is tried again when the next chat begins; the answer goes without."""
         try:
             chat.catch_up()
         except AthenaError as error:
             logger.warning("earlier turns are not remembered yet: %s", error)
-        else:
-            self._caught_up.add(user)
 
     def _model(self) -> Complete | None:
         llm, _ = self._athena.language_model()

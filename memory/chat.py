@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from memory import graph, replies
 from memory.after import AfterAnswers
-from memory.extracting import about_tools, asked_of_memory, secrets_in
+from memory.extracting import about_tools, asked_of_memory, secrets_in, statements_in
 from memory.extracting.records import Command, MemoryCommand
 from memory.guard import left_out
 from memory.in_hand import TurnsInHand
@@ -57,6 +58,7 @@ class RememberingChat:
     in_hand: TurnsInHand = field(default_factory=TurnsInHand)
     elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     heard: dict[str, Heard] = field(default_factory=dict)  # of the last message
+    left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
 
     @property
     def conversations_of(self) -> Conversations:
@@ -255,7 +257,8 @@ class RememberingChat:
     def _asked_before(self, conversation_id: str, turn_id: str) -> MemoryReply:
         """Keep what the turn before this one said: a bare "remember that"."""
         turn = self._turn_before(conversation_id, turn_id)
-        if turn is None or turn.answer.mode == "memory" or "?" in turn.question:
+        said = turn is not None and bool(statements_in(turn.question, said_at=self.memory.clock()))
+        if turn is None or not said or turn.answer.mode == "memory" or "?" in turn.question:
             step = RememberStep(preset=self.memory.preset.name, status="skipped", detail="nothing was said")
             return MemoryReply(text=replies.REMEMBER_WHAT, step=step)
         whole = MemoryCommand(Command.REMEMBER, turn.question, 0, len(turn.question))
@@ -346,6 +349,10 @@ class RememberingChat:
             self.after.add(self._caught_up)
 
     def _caught_up(self) -> None:
+        with self._noted_where_undone():
+            self._look_for_unremembered()
+
+    def _look_for_unremembered(self) -> None:
         remembering, done = self.memory.remembering, []
         for turn in self.conversations.unremembered(self.memory.user):
             if self._is_answered_elsewhere(turn):
@@ -371,30 +378,46 @@ class RememberingChat:
 
     def _finish(self, answer: Answer, *, at: float) -> None:
         """Remember a turn that is in hand, and have it no longer."""
+        with self._noted_where_undone():
+            try:
+                self._read_until_kept(answer.turn_id, at=at)
+            finally:
+                self.in_hand.leave(answer.turn_id)
+
+    @contextmanager
+    def _noted_where_undone(self) -> Iterator[None]:
+        """Say of a block that raises that something was left undone: it is looked at again."""
         try:
-            for _ in range(TRIES):
-                try:
-                    return self._remembered(answer.turn_id, at=at)
-                except TurnChanged:  # words of it were forgotten while it was read: it is read again
-                    continue
-        finally:
-            self.in_hand.leave(answer.turn_id)
+            yield
+        except BaseException:
+            self.left_undone()
+            raise
+
+    def _read_until_kept(self, turn_id: str, *, at: float) -> None:
+        for _ in range(TRIES - 1):
+            with suppress(TurnChanged):  # words of it were forgotten while it was read: it is read again
+                self._remembered(turn_id, at=at)
+                return
+        self._remembered(turn_id, at=at)
 
     def _remembered(self, turn_id: str, *, at: float) -> None:
-        """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since."""
+        """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since.
+
+        What was recalled for it counts once it is kept: a turn that is read again counts once.
+        """
         turn = self._stored(turn_id)
         if turn is None or turn.remembered:
             return
         answer = turn.answer
-        if answer.recalled and answer.mode != "memory":
-            self.memory.used(answer.recalled)
         text = without_markers(answer.text)
         said = Said.of(answer, text=text, at=at, feedback=turn.feedback)
         step = self._remembering(answer.conversation_id, turn_id).turn(said)
-        if self.memory.preset.tier == "short_term":
-            self.memory.migrate()
         if any(isinstance(item, RememberStep) and item.pending for item in answer.steps):
             self._note(turn_id, step)
+        if answer.recalled and answer.mode != "memory":
+            self.memory.used(answer.recalled)
+        if self.memory.preset.tier == "short_term":
+            self.memory.migrate()
 
     def _note(self, turn_id: str, done: RememberStep) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""

@@ -25,14 +25,12 @@ from memory.guard import left_out
 from memory.indexes import Indexes
 from memory.naming import named
 from memory.presets import Preset
+from memory.rewording import Rewording
 from memory.said import Said
 from memory.times import now
 from pipeline.errors import ModelError
 from pipeline.steps.records import RememberStep
-from pipeline.stores.memories import (
-    Memory,
-    MemoryChanges,
-)
+from pipeline.stores.memories import Memory, MemoryChanges
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
@@ -173,21 +171,16 @@ class Remembering:
         step = self._written(step, self._embedded(candidates), said=said, extraction=extraction)
         return replace(step, ms=(time.perf_counter() - started) * 1000)
 
-    def reworded(self, memory: Memory, text: str, index: UserIndex) -> MemoryChanges:
-        """A memory that says something else under its id, and whom and what it names now."""
+    def rewording(self, text: str) -> Rewording:
+        """What a text says that is to take the place of a memory's; may ask a language model."""
         said = Said(turn_id="", question=ASKING + text, at=self.clock())
         extraction = self._extracted(said.question, said_at=said.at)
-        fresh = (
+        read = (
             self._candidates.stated(extraction.statements[0], said)
             if len(extraction.statements) == 1
             else self._candidates.verbatim(said.question, said, start=len(ASKING), end=len(said.question))
         )
-        names = ("subject", "predicate", "object", "trusted")
-        values = {name: getattr(fresh.memory, name) for name in names}
-        after = replace(memory, text=text, stale=False, **values)
-        candidate = replace(fresh, memory=after, start=0, end=len(said.question))
-        new = named(index, said, extraction, kept=[candidate], whole=self.preset.graph)
-        return replace(new, memories=(after,))
+        return Rewording(text, said, extraction, read)
 
     @property
     def _candidates(self) -> Candidates:

@@ -204,21 +204,26 @@ class UserMemory:
         return step
 
     def edit(self, memory_id: str, text: str) -> Memory:
-        """Say it otherwise; its id stays, its old words are gone. Raises for secrets and static memory."""
+        """Say it otherwise; its id stays, its old words are gone.
+
+        Raises for secrets, static memory, and what another memory says already.
+        """
         text = well_formed(text).strip()
         if not any(map(str.isalnum, text)):
             raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
         if found := secrets_in(text):
             raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
-        memory_id = self.changeable(memory_id).id
+        before = self.changeable(memory_id)
+        rewording = self.remembering.rewording(text)
+        (read,) = self.indexes.embedded([rewording.of(before)])
 
         def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
-            memory = known_memory(index, memory_id)  # another process may have forgotten it by now
-            changes = self.remembering.reworded(memory, text, index)
+            memory = known_memory(index, before.id)  # another process may have forgotten it by now
+            after = replace(rewording.of(memory), embedding=read.embedding, embedded_by=read.embedded_by)
+            changes = rewording.changes(index, after, whole_graph=self.preset.graph)
             changes = replace(
                 changes,
-                memories=tuple(self.indexes.embedded(changes.memories)),
-                events=(self._event("UPDATE", memory_id),),
+                events=(self._event("UPDATE", memory.id),),
                 removed=forgetting.no_longer_named(index, memory, by=changes),
             )
             return changes, ()  # its old words are erased as what is replaced

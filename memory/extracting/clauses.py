@@ -37,11 +37,17 @@ _WHEN_ALONE = re.compile(
     r"\W*(?:since|from|as of|starting|until|till|in|on|last|next|this)\b[^,;]{1,40}", re.IGNORECASE
 )
 _REMEMBER_AFTER = re.compile(
-    r"(?P<stop>\s*[,.;:!–-]+)?\s+(?:(?:and|so|but|pls|plz|please|you should|can you)[, ]+)*"
-    r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget|note"
-    r"|note down|write down|save)"
-    r"(?P<what> (?:that|this|it)(?: down)?)?|keep (?P<kept>that|this|it) in mind)"
-    r"(?:[, ]+(?:please|pls|plz|ok|okay|for me|for later|will you|thanks|thank you))*\W*$",
+    r"(?P<stop>\s{0,3}[,.;:!–-])?\s{1,3}(?:(?:and|so|but|pls|plz|please|you should|can you)[, ]{1,3}){0,3}"
+    r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget)"
+    r"(?P<what> (?:that|this|it))?|keep (?P<kept>that|this|it) in mind)"
+    r"(?:[, ]{1,3}(?:please|pls|plz|ok|okay|for me|for later|will you|thanks|thank you)){0,3}\W{0,5}$",
+    re.IGNORECASE,
+)
+_END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
+_NO_FACT_BEFORE = re.compile(
+    r"\W*(?:people|most|all|everybody|everyone|steps?|procedure|best way|the (?:list|way)"
+    r"|(?:i|we) (?:want|need|have to|had to|told|pressed)"
+    r"|(?:open|draft|convert|show|set|close|write|make|press|turn|put|run|go|take|find)\b)",
     re.IGNORECASE,
 )
 _TELLS_OF_REMEMBERING = re.compile(
@@ -83,11 +89,13 @@ def asked_after(text: str) -> int | None:
 
     None in a question or a supposition, for "I cannot remember that", and for "you know him, remember".
     """
-    match = _REMEMBER_AFTER.search(text)
+    match = _REMEMBER_AFTER.search(text, max(0, len(text) - _END_OF_A_REQUEST))
     if match is None:
         return None
     said = text[: match.start()]
     if not said.strip() or "?" in text or speech()["no_statement"].match(_led_in(said)):
+        return None
+    if _NO_FACT_BEFORE.match(_led_in(said)):
         return None
     if match["what"] or match["kept"]:
         return match.start() if match["stop"] or not _TELLS_OF_REMEMBERING.search(said) else None

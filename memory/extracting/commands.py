@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from memory.extracting.clauses import OF_ONESELF, PLEASE, asked_after, speech
+from memory.extracting.clauses import PLEASE, asked_after, speech
 from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.predicates import statement_data
@@ -117,7 +117,6 @@ _CUE = re.compile(
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
 _NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
-_NOTE_THAT = re.compile(r"(?:(?:ok|okay|so|and|also|please|pls|plz)\b[, ]*)*note that ", re.IGNORECASE)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
@@ -176,8 +175,6 @@ def _to_remember(text: str) -> MemoryCommand | None:
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0
     match = speech()["remember"].match(text[begin:])
-    if not match and OF_ONESELF.search(text, begin):
-        match, begin = _NOTE_THAT.match(text), 0
     if not match or (_ASKS.search(text) and not requested):
         return None
     start = begin + match.end()

@@ -103,25 +103,24 @@ _SHAPES: tuple[tuple[SecretKind, str, Callable[[str], bool]], ...] = (
     (SecretKind.PASSWORD, rf"(?i)\bpass ?phrase{_FOR}{_IS}{_NO_VALUE}(?P<value>[^.;!?\n]{{3,}})", bool),
     (
         SecretKind.PASSWORD,
-        rf"(?i)\b{_WORDS}{_FOR}(?:{_IS}|,? (?!(?:is|are|was|were)\b)){_NO_VALUE}"
-        r"(?P<value>(?:\w+[ ,]+){2,}\w+)",
+        rf"(?i)\b{_WHOSE}{_WORDS}{_FOR}{_IS}{_NO_VALUE}(?P<value>(?:\w+[ ,]+){{2,}}\w+)",
         bool,
     ),
     (
         SecretKind.PASSWORD,
-        rf"(?i)\b(?:my|our|his|her|their|bank|card|sim|phone)(?: \w+)? pin{_NUMBER}"
-        r"(?P<value>\d{4,8})\b(?![.,]?\d)",
+        rf"(?i)\b(?:(?:my|his|her)(?: (?:bank|card|sim|phone|door))?|bank|sim|phone) pin{_NUMBER}"
+        r"(?P<value>\d{4,8})\b(?![.,]?\d)(?=\W*$| (?:and|for|of)\b)",
         bool,
     ),
     (
         SecretKind.PASSWORD,
         r"(?i)\b(?:log-?in|credentials)\b[^.;!?\n]{0,40}?(?: is| are|:|=) ?\S+ ?"
-        r"(?:/|,| and) ?(?P<value>\S{4,})",
+        r"/ ?(?P<value>\S{4,})",
         _has_digit_or_sign,
     ),
     (
         SecretKind.PASSWORD,
-        rf"(?i)\b{_OF_A_LOCK}{_FOR}{_IS}(?P<value>\d[\d -]{{2,}}\d)\b",
+        rf"(?i)\b{_OF_A_LOCK}{_FOR}{_IS}(?P<value>\d{{4,}}|\d\d?(?:-\d\d?){{2,}})(?= ?\W*$)",
         bool,
     ),
     (SecretKind.PASSWORD, rf"(?i){_WHOSE}{_WORD}{_FOR}{_IS}{_VALUE}", bool),
@@ -136,8 +135,12 @@ _SHAPES: tuple[tuple[SecretKind, str, Callable[[str], bool]], ...] = (
         r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,4})?\b",
         _is_iban,
     ),
-    (SecretKind.ACCOUNT, rf"(?i)\b(?:(?:bank )?acc(?:oun)?t){_NUMBER}(?P<value>\d{{6,17}})\b", bool),
-    (SecretKind.ACCOUNT, r"(?i)\bsort(?: code)?(?: is|:)? ?(?P<value>\d\d-\d\d-\d\d)\b", bool),
+    (
+        SecretKind.ACCOUNT,
+        r"(?i)\b(?:acct|(?:bank )?account (?:number|no\.?|nr\.?))(?: is|:)? ?(?P<value>\d{6,17})\b",
+        bool,
+    ),
+    (SecretKind.ACCOUNT, r"(?i)\bsort(?: code)?(?: is|:)? ?(?P<value>\d\d-\d\d-\d\d)(?=\W*$)", bool),
     (
         SecretKind.ACCOUNT,
         rf"(?i)\bpass?ports?{_NUMBER}(?P<value>[a-z]{{0,2}}\d[a-z0-9]{{5,8}})\b",

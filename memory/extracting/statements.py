@@ -39,6 +39,10 @@ _ATTRIBUTE = re.compile(
 )
 _JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _DENIED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b")
+_NO_CORRECTION = re.compile(
+    rf"{VAGUE.pattern}|(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$",
+    re.IGNORECASE,
+)
 _SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
 _OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
 _EMPHATIC = re.compile(
@@ -344,7 +348,7 @@ def _correction(text: str, before: Statement | None, *, corrects: bool) -> _Said
     rest = match["object"] if match else text
     thing, replaces, denied = object_of(rest, keep_date=True, said_at=0.0, zone=UTC)
     few = len(thing.split()) <= 6
-    if not thing or denied or not few or (not match and not replaces) or VAGUE.match(thing):
+    if not thing or denied or not few or (not match and not replaces) or _NO_CORRECTION.match(thing):
         return None
     if before:
         old = replaces or before.object

@@ -29,7 +29,8 @@ class IndexFacts:
     def of(cls, question: str, store: DocumentStore) -> IndexFacts:
         """Those of a question as it is searched for; raises `StoreError`."""
         index = store.sentences
-        return cls(index.count(), bool(index.lacking(frozenset(content_terms(question)))))
+        words = frozenset(term for term in content_terms(question) if not any(map(str.isdigit, term)))
+        return cls(index.count(), bool(index.lacking(words)))
 
     def signals(self) -> dict[str, float]:
         """index_size, on a scale of tens: .6 for 1,000 sentences and fewer, 1 for 100,000; lacks_word."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.answering.remembering import NAMED
 from pipeline.stores.conversations import title_of
+from pipeline.stores.spelling import FEW, Form, Forms, folded, of_parts
 
 BLOCK = "█"
 CUT = re.compile(r"\W*(?:…|\.\.\.)\s*\Z")
@@ -63,54 +63,47 @@ LEAST_CODE = 4  # characters with a digit that go from everything in the convers
 
 _PART = re.compile(r"[^\W_]+")
 _BETWEEN = r"(?:\\[nrtbf]|[\W_])+"  # also a line end as JSON in a text writes it
-_ASCII = re.compile(r"[0-9a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Erasing:
     """Overwrites some words in texts; falsy where there are none."""
 
-    pattern: re.Pattern[str] | None
-    codes: re.Pattern[str] | None = None
-    each: re.Pattern[str] | None = None
-    parts: tuple[tuple[str, ...], ...] = ()
-    hints: tuple[str, ...] = ()  # of these, in lower case, a text with the words has at least one
+    forms: Forms
+    codes: Forms  # what goes from everything in a conversation
+    each: Forms  # what goes from what was made of a question
+    parts: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Erasing:
         """What overwrites these words; blank ones are left out."""
         kept = [said for said in dict.fromkeys(words) if said.strip()]
-        if not kept:
-            return cls(None)
         spelled = {form for said in kept for form in _spelled(said)}
-        literal = {re.escape(form) for one in spelled for form in (one, *_json(one))}
-        loose = {_BETWEEN.join(map(re.escape, found)) for one in spelled if (found := _PART.findall(one))}
-        forms = [*sorted(literal, key=len, reverse=True), *sorted(loose, key=len, reverse=True)]
+        literal = {form for one in spelled for form in (one, *_json(one))}
+        loose = {found for one in spelled if (found := tuple(_PART.findall(one)))}
         parts: tuple[tuple[str, ...], ...] = tuple(tuple(_PART.findall(said)) for said in kept)
-        each = {part for said in parts for part in said}
+        each = sorted({part for said in parts for part in said})
         return cls(
-            _any_of(forms),
-            _any_of(_alone(word) for word in each if len(word) >= LEAST_CODE and _has_digit(word)),
-            _any_of(_alone(word) for word in each if len(word) >= LEAST_WORD or _has_digit(word)),
+            _longest_first(
+                [of_parts(re.escape(form), [form]) for form in literal],
+                [of_parts(_BETWEEN.join(map(re.escape, found)), found) for found in loose],
+            ),
+            Forms(tuple(_alone(word) for word in each if len(word) >= LEAST_CODE and _has_digit(word))),
+            Forms(tuple(_alone(word) for word in each if len(word) >= LEAST_WORD or _has_digit(word))),
             parts,
-            tuple(map(_hint, kept)),
         )
 
     def __bool__(self) -> bool:
-        return self.pattern is not None
+        return bool(self.forms)
 
     def is_in(self, stored: str) -> bool:
         """Whether a text, or JSON of texts, has the words."""
-        if self.pattern is None:
-            return False
-        lower = stored.lower()  # a look at the longest of their words is quick
-        if not any(hint in lower for hint in self.hints):
-            return False
-        return any(not found["kept"] for found in self.pattern.finditer(stored))
+        pattern = self.forms.within(stored).pattern()
+        return pattern is not None and any(not found["kept"] for found in pattern.finditer(stored))
 
     def text(self, text: str) -> str:
         """A text of a conversation that has the words, with them overwritten; as long as before."""
-        return _overwritten(self.codes, self._cut_short(_overwritten(self.pattern, text)))
+        return _overwritten(self.codes, self._cut_short(_overwritten(self.forms, text)))
 
     def title(self, title: str, questions: Sequence[str]) -> str:
         """A conversation's title: made again where it was made of one of the questions."""
@@ -121,7 +114,12 @@ class Erasing:
 
     def answer(self, stored: str) -> str:
         """An answer as it is stored, with the words overwritten in every text that somebody wrote."""
-        return json.dumps(self._value(json.loads(stored)), ensure_ascii=False)
+        value = json.loads(stored)
+        there = "\n".join(_texts(value))
+        few = replace(
+            self, forms=self.forms.within(there), codes=self.codes.within(there), each=self.each.within(there)
+        )
+        return json.dumps(few._value(value), ensure_ascii=False)
 
     def _value(self, value: Any, *, in_step: bool = False, derived: bool = False) -> Any:
         match value:
@@ -148,10 +146,16 @@ class Erasing:
         end = CUT.search(text)
         if end is None:
             return text
+        said = text[: end.start()]
+        there = folded(said)
         for parts in self.parts:
+            if not parts or folded(parts[0]) not in there:
+                continue
             for count in range(min(len(parts), MOST_CUT_WORDS), 0, -1):
+                if not there.endswith(folded(parts[count - 1])):
+                    continue
                 begun = _BETWEEN.join(map(re.escape, parts[:count]))
-                found = re.compile(rf"(?<!\w){begun}\Z", re.IGNORECASE).search(text[: end.start()])
+                found = re.compile(rf"(?<!\w){begun}\Z", re.IGNORECASE).search(said)
                 if found:
                     return text[: found.start()] + BLOCK * len(found[0]) + text[end.start() :]
         return text
@@ -163,20 +167,40 @@ def written_forms(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(form for said in kept for form in (said, *_json(said))))
 
 
-def _any_of(forms: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern for any of the forms; the id of a memory that is named stays, whatever it has of them."""
-    found = [*forms]
-    return re.compile("|".join([f"(?P<kept>{NAMED.pattern})", *found]), re.IGNORECASE) if found else None
+def _longest_first(*kinds: list[Form]) -> Forms:
+    """The forms, kind by kind: of two that begin at one place, the longer one is overwritten."""
+    return Forms(
+        tuple(
+            form
+            for kind in kinds
+            for form in sorted(kind, key=lambda form: (-len(form.expression), form.expression))
+        )
+    )
 
 
-def _overwritten(pattern: re.Pattern[str] | None, text: str) -> str:
+def _overwritten(forms: Forms, text: str) -> str:
+    few = forms if len(forms) <= FEW else forms.within(text)
+    pattern = few.pattern()
     if pattern is None:
         return text
     return pattern.sub(lambda found: found["kept"] or BLOCK * len(found[0]), text)
 
 
-def _alone(word: str) -> str:
-    return rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
+def _alone(word: str) -> Form:
+    return of_parts(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", [word])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value of JSON."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
 
 
 def _has_digit(word: str) -> bool:
@@ -189,8 +213,3 @@ def _spelled(said: str) -> set[str]:
 
 def _json(said: str) -> tuple[str, str]:
     return json.dumps(said, ensure_ascii=False)[1:-1], json.dumps(said)[1:-1]
-
-
-def _hint(said: str) -> str:
-    """The longest run of plain letters and digits: however a text writes the words, it has this."""
-    return max(_ASCII.findall(said.lower()), key=len, default="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,6 +15,8 @@ LONGEST_CELLS = 35
 """Characters of the middle cell, at most: longer ones are columns of text, not of a table."""
 ROW_GAP = 1.5
 """Of a line's height, between two rows, at most."""
+
+_MARK = re.compile(r"(?:[-•◦▪–*·‣]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Table:
     @property
     def is_one(self) -> bool:
         """Whether this is a table, and no list, text in columns or accident."""
+        if all(_MARK.fullmatch(row[0]) for row in self.rows):  # steps or bullets with an indent
+            return False
         lengths = [len(text) for text in chain.from_iterable(self.rows) if text]
         return len(self.rows) >= FEWEST_ROWS and median(lengths) <= LONGEST_CELLS
 

@@ -29,7 +29,7 @@ from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
-from pipeline.stores.memories import MemoryChanges
+from pipeline.stores.memories import MemoryChanges, turn_changed
 from pipeline.stores.private import PrivateConversations
 from tests.fake_llm import FakeLLM
 from tests.memory.fake_memories import FakeEncoder
@@ -207,6 +207,44 @@ def test_a_failure_afterwards_is_left_for_the_next_start(talk: Talk, monkeypatch
         patch.setattr(EmbeddedMemories, "apply", broken)
         talk.finish()
     assert len(talk.conversations.unremembered("local")) == 1
+
+
+def test_a_recall_counts_once_however_often_the_turn_is_read(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (known,) = talk.memory.add(FAN).added
+    turn, failed = Remembering.turn, []
+
+    def refused(remembering: Remembering, said: Said) -> RememberStep:
+        if len(failed) < 3:
+            failed.append(said)
+            raise turn_changed() if len(failed) < 3 else StoreError("The disk is full.")
+        return turn(remembering, said)
+
+    monkeypatch.setattr(Remembering, "turn", refused)
+    chat = talk.chat(preset="agent")
+    assert chat.answer("How loud is my cabin fan?").recalled == (known,)
+    talk.finish()
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    talk.finish()
+    assert talk.conversations.unremembered("local") == []
+    assert talk.memory.get(known).accesses == 1
+
+
+def test_what_was_kept_is_said_although_a_recall_cannot_be_counted(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise StoreError("The disk is full.")
+
+    talk.memory.add(FAN)
+    chat = talk.chat(preset="agent")
+    chat.answer("How loud is my cabin fan?")
+    monkeypatch.setattr(UserMemory, "used", broken)
+    talk.finish()
+    step = step_of(chat.turns[0].answer.steps, RememberStep)
+    assert step is not None
+    assert not step.pending
 
 
 def test_forgetting_reaches_old_turns(talk: Talk) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -163,6 +165,41 @@ def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: Fake
         mine.edit(memory_id, " ")
     with pytest.raises(AthenaError, match="No memory 'nobody'"):
         mine.edit("nobody", "x")
+
+
+def test_an_edit_to_what_is_remembered_already_names_that(mine: UserMemory, memories: FakeMemories) -> None:
+    (cello,) = mine.add("Clara plays the cello.").added
+    (viola,) = mine.add("Ben plays the viola.").added
+    with pytest.raises(AthenaError, match=f"remembered already: {cello}"):
+        mine.edit(viola, "Clara plays the cello.")
+    assert mine.get(viola).text == "Ben plays the viola."
+    memories.before_apply = adding(another_process(mine), "Dora plays the flute.")
+    with pytest.raises(AthenaError, match="remembered already"):  # it came between
+        mine.edit(viola, "Dora plays the flute.")
+    assert mine.edit(cello, "clara plays the cello").text == "clara plays the cello"
+
+
+def test_an_edit_asks_a_language_model_once_and_holds_up_nobody(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    (memory_id,) = mine.add("Clara plays the cello.").added
+    asked: list[bool] = []
+
+    def others_may_read() -> None:
+        index = mine.index
+        if asked_free := index.lock.acquire(timeout=0):
+            index.lock.release()
+        asked.append(asked_free)
+
+    def model(_: str) -> str:
+        thread = threading.Thread(target=others_may_read)
+        thread.start()
+        thread.join(10)
+        return "{}"
+
+    memories.before_apply = adding(another_process(mine), "Ben plays the viola.")
+    replace(mine, find_model=lambda: model).edit(memory_id, "Clara plays the flute.")
+    assert asked == [True]
 
 
 def test_forgetting_takes_along_what_was_made_of_it(mine: UserMemory, memories: FakeMemories) -> None:
@@ -347,6 +384,15 @@ def another_process(mine: UserMemory) -> UserMemory:
     """The same memory with an index of its own."""
     encoder = mine.indexes.encoder
     return replace(mine, indexes=Indexes(mine.indexes.memories, encoder=lambda: encoder))
+
+
+def adding(other: UserMemory, text: str) -> Callable[[], None]:
+    """What another process does between a decision and its write."""
+
+    def add() -> None:
+        other.add(text)
+
+    return add
 
 
 def test_an_edit_brings_nothing_back_that_another_process_forgets(

@@ -11,6 +11,7 @@ import typer
 from athena.cli.memory.options import memory_of
 from athena.cli.options import AsJson, DataDir, User
 from athena.cli.running import show
+from athena.cli.terminal import harmless
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
 
@@ -30,6 +31,7 @@ def export(
     with memory_of(user, data_dir) as memory:
         text = memory.export(form="json" if as_json else form)
         if path is None:
+            text = harmless(text) if sys.stdout.isatty() and not as_json else text
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
             return
         try:

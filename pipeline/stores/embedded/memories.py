@@ -32,8 +32,9 @@ from pipeline.stores.embedded.memory_rows import (
     read_relation,
     read_source,
 )
+from pipeline.stores.embedded.overwriting import Overwriting
 from pipeline.stores.embedded.schema import SEAL_MEMORIES
-from pipeline.stores.erasing import Erasing, written_forms
+from pipeline.stores.erasing import written_forms
 from pipeline.stores.memories import (
     Entity,
     Memory,
@@ -140,11 +141,13 @@ class EmbeddedMemories:
     ) -> None:
         """As `apply`, and then no file of the store holds a byte of it; raises `ErasureIncomplete`."""
         check_user(user, changes)
+        overwriting = Overwriting(user, words)
         with self._pool.borrow() as connection:
+            overwriting.look(connection)
             with _writing(connection, user, changes):
                 gone = [*_texts(connection, user, changes), *written_forms(words)]
                 _write(connection, user, changes, expected=expected)
-                _overwrite(connection, user, Erasing.of(words))
+                overwriting.overwrite(connection)
                 erasing.begin(connection)
             erasing.finish(connection, self._path, gone, wait_s=self._erasing_wait_s)
 
@@ -323,30 +326,6 @@ _SAID = (
     "SELECT quote FROM memory_source WHERE user = ? AND owner = ?",
     "SELECT name FROM entity WHERE user = ? AND id = ?",
 )
-
-
-_TEXTS_OF_TURNS = "SELECT id, question, answer, feedback_text FROM turn WHERE conversation_id = ?"
-
-
-def _overwrite(connection: sqlite3.Connection, user: str, words: Erasing) -> None:
-    """Overwrite words in all turns and titles of a user."""
-    if not words:
-        return
-    titles = connection.execute("SELECT id, title FROM conversation WHERE user = ?", (user,)).fetchall()
-    for id_, title in titles:
-        turns = connection.execute(_TEXTS_OF_TURNS, (id_,)).fetchall()
-        if words.is_in(title) or any(words.is_in("\n".join(texts)) for _, *texts in turns):
-            asked = [question for _, question, _, _ in turns]
-            connection.execute(
-                "UPDATE conversation SET title = ? WHERE id = ?", (words.title(title, asked), id_)
-            )
-            connection.executemany(
-                "UPDATE turn SET question = ?, answer = ?, feedback_text = ? WHERE id = ?",
-                [
-                    (words.text(question), words.answer(answer), words.text(feedback), turn_id)
-                    for turn_id, question, answer, feedback in turns
-                ],
-            )
 
 
 def _json(value: Any) -> str:

@@ -29,7 +29,7 @@ from pipeline.stores.conversations import (
 from pipeline.stores.memories import turn_changed
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
-from pipeline.stores.server.mongo import Document
+from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.turns import TRIES, fold_earlier, having, of_user, said_folded, stored_answer
 from pipeline.words import well_formed
@@ -83,17 +83,24 @@ class ServerConversations:
     def users(self) -> Sequence[str]:
         """All users that have a conversation, by name."""
         with self._servers.mongo.collection("conversations") as conversations:
-            return sorted({_user(record) for record in conversations.find({}, {"user": 1})})
+            names = {name for name in conversations.distinct("user") if name is not None}
+            if conversations.find_one({"user": None}, {"_id": 1}):  # of earlier versions
+                names.add(DEFAULT_USER)
+        return sorted(names)
 
     def unremembered(self, user: str) -> Sequence[Turn]:
         """The turns of a user that nobody has looked at yet, oldest first."""
+        unread = {"remembered": False}
+        turns: list[Document] = []
         with self._servers.mongo.database() as database:
-            turns = [*database["turns"].find({"remembered": False})]
-            asked_in = {turn["conversation"] for turn in turns}
-            where = {"_id": {"$in": [*asked_in]}, **of_user(user)}
-            own = {record["_id"] for record in database["conversations"].find(where, {"_id": 1})}
+            asked_in = {turn["conversation"] for turn in database["turns"].find(unread, {"conversation": 1})}
+            for some in chunks(asked_in):
+                where = {"_id": {"$in": some}, **of_user(user)}
+                own = [record["_id"] for record in database["conversations"].find(where, {"_id": 1})]
+                if own:
+                    turns += database["turns"].find({**unread, "conversation": {"$in": own}})
         turns.sort(key=lambda turn: (turn["created_at"], turn["position"]))
-        return [_turn(turn) for turn in turns if turn["conversation"] in own]
+        return [_turn(turn) for turn in turns]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from weakref import WeakValueDictionary
 
 import bson
 from pymongo import ReplaceOne
@@ -32,7 +33,8 @@ FORMAT = 1
 KEPT_CHANGES = 1000  # emptied ones: a writer that is further behind could take a number twice
 PART_BYTES = 4_000_000  # of rows in a record; MongoDB takes none of more than 16 MB
 
-_settling = threading.Lock()  # one thread of a process settles, the others find it done
+_settling: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()  # by user
+_guard = threading.Lock()
 
 Db = Database[Document]
 
@@ -74,7 +76,7 @@ def commit(database: Db, user: str, version: int, changes: MemoryChanges, words:
 
 def settle(database: Db, user: str) -> int:
     """Put in its place what is not yet, and return the version."""
-    with _settling:
+    with _lock_of(user):
         version = settled = _settled(database, user)
         while change := _change(database, user, version + 1):
             if not change["settled"]:
@@ -83,6 +85,12 @@ def settle(database: Db, user: str) -> int:
         if version > settled:
             _note_settled(database, user, version)
     return version
+
+
+def _lock_of(user: str) -> threading.Lock:
+    """One thread of a process settles a user's changes, the others find it done."""
+    with _guard:
+        return _settling.setdefault(user, threading.Lock())
 
 
 def settle_all(database: Db) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from pymongo.database import Database
 
+from pipeline.errors import ErasureIncomplete
 from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import said_in
 from pipeline.stores.erasing import Erasing
@@ -88,18 +89,35 @@ def check_turns(database: Database[Document], user: str, read: Sequence[tuple[st
 
 
 def overwrite(database: Database[Document], user: str, words: Erasing) -> None:
-    """Overwrite words in all turns and titles of a user; done twice, it does nothing more."""
+    """Overwrite words in all turns and titles of a user; done twice, it does nothing more.
+
+    Raises `ErasureIncomplete` where others keep writing one of them.
+    """
     if not words:
         return
     for conversation in [*database["conversations"].find(of_user(user), {"title": 1})]:
-        id_, title = conversation["_id"], conversation["title"]
-        turns = [*database["turns"].find({"conversation": id_})]
-        if words.is_in(title) or any(words.is_in("\n".join(_texts(turn).values())) for turn in turns):
-            changed = words.title(title, [turn["question"] for turn in turns])
-            database["conversations"].update_one({"_id": id_, "title": title}, {"$set": {"title": changed}})
+        turns = [*database["turns"].find({"conversation": conversation["_id"]})]
+        having = {turn["_id"] for turn in turns if words.is_in("\n".join(_texts(turn).values()))}
+        if having or words.is_in(conversation["title"]):
+            _overwrite_title(database, conversation, words, [turn["question"] for turn in turns])
             # The turns that have the words come last: by them it is known, after a kill, what is left to do.
-            for turn in sorted(turns, key=lambda turn: words.is_in("\n".join(_texts(turn).values()))):
+            for turn in sorted(turns, key=lambda turn: turn["_id"] in having):
                 _overwrite_turn(database, turn, words)
+
+
+def _overwrite_title(
+    database: Database[Document], conversation: Document, words: Erasing, questions: Sequence[str]
+) -> None:
+    now: Document | None = conversation
+    for _ in range(TRIES):
+        if now is None:
+            return
+        unchanged = {"_id": now["_id"], "title": now["title"]}
+        changes = {"title": words.title(now["title"], questions)}
+        if database["conversations"].update_one(unchanged, {"$set": changes}).matched_count:
+            return
+        now = database["conversations"].find_one({"_id": now["_id"]}, {"title": 1})  # renamed meanwhile
+    raise _written_meanwhile()
 
 
 def _overwrite_turn(database: Database[Document], turn: Document, words: Erasing) -> None:
@@ -111,13 +129,24 @@ def _overwrite_turn(database: Database[Document], turn: Document, words: Erasing
         answer = texts.pop("answer")
         changes = {name: words.text(text) for name, text in texts.items()} | {"answer": words.answer(answer)}
         changes["said"] = _said(now | changes)
-        unchanged = {"_id": now["_id"], "answer": now["answer"]}
+        unchanged = {name: now.get(name) for name in ("_id", "answer", *_WRITTEN)}
         if database["turns"].update_one(unchanged, {"$set": changes}).matched_count:
             return
         now = database["turns"].find_one({"_id": turn["_id"]})  # written meanwhile
+    raise _written_meanwhile()
+
+
+def _written_meanwhile() -> ErasureIncomplete:
+    return ErasureIncomplete(
+        "It is forgotten, but words of it may still be in a conversation: others keep writing to that.",
+        "Whoever uses the memory next erases the rest: `athena memory list` does.",
+    )
+
+
+_WRITTEN = ("question", "feedback_text", "arrived")
 
 
 def _texts(turn: Document) -> dict[str, str]:
     """What somebody wrote in a turn, by field; the answer as JSON."""
-    texts = {name: turn[name] for name in ("question", "feedback_text", "arrived") if turn.get(name)}
+    texts = {name: turn[name] for name in _WRITTEN if turn.get(name)}
     return texts | {"answer": stored_answer(turn)}

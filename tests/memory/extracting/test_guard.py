@@ -27,7 +27,7 @@ ATTACKS = [
         ("my pin is 4711", SecretKind.PASSWORD, "4711"),
         ("remember my pin 8842", SecretKind.PASSWORD, "8842"),
         ("my recovery phrase: otter lamp seven", SecretKind.PASSWORD, "otter lamp seven"),
-        ("remember my seed words otter lamp seven", SecretKind.PASSWORD, "otter lamp seven"),
+        ("remember my seed words: otter lamp seven", SecretKind.PASSWORD, "otter lamp seven"),
         ("the login for the console is kai / Winter2026!", SecretKind.PASSWORD, "Winter2026!"),
         ("the combination of the safe is 12-34-56", SecretKind.PASSWORD, "12-34-56"),
         ("gate code for the shed is 4711", SecretKind.PASSWORD, "4711"),
@@ -138,6 +138,17 @@ def test_misspelt_and_other_words_for_a_password(text: str) -> None:
         ),
         *("the alarm code is C-104", "sort by 10-20-30", "the seed words are stored in the safe"),
         *("the login page is /login, see docs", "a combination of 12 and 34 parts", "the pin 12 of J3"),
+        *(
+            "my sensor pin 1023 is bent",
+            "we take into account 300000 steps",
+            "Our connector pin 1234 carries 5 V.",
+        ),
+        *(
+            "the recovery phrase consists of twelve words",
+            "The combination is 1000 - 2000 rpm.",
+            "Sort 12-10-24 first",
+        ),
+        *("The login server is alpha1 and alpha2.", "Account: 1000000 users", "my main pin 4000 psi"),
     ],
 )
 def test_words_that_are_no_secrets(text: str) -> None:

@@ -96,11 +96,11 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
         lambda: [UploadedFile("\udc80.zip", b"x")],
         r"udc80\.zip' is not a zip",
     ),
-    "no name": (lambda: [UploadedFile("\0.md", b"x")], "no usable file name"),
+    "no name": (lambda: [UploadedFile("\0.md", b"x")], "not a usable file name"),
     "long name": (lambda: [pack((f"{'n' * 250}.md", b"x"))], "too long"),
     "deep name": (lambda: [pack(("d/" * 40 + "a.md", b"x"))], "too deep"),
-    "control characters": (lambda: [pack(("a\x01b.md", b"x"))], "no usable file name"),
-    "stream of NTFS": (lambda: [pack(("a.txt:b.md", b"x"))], "no usable file name"),
+    "control characters": (lambda: [pack(("a\x01b.md", b"x"))], "not a usable file name"),
+    "stream of NTFS": (lambda: [pack(("a.txt:b.md", b"x"))], "not a usable file name"),
 }
 
 

@@ -24,9 +24,12 @@ from pipeline.steps.records import (
     SearchStep,
     SelectStep,
 )
+from pipeline.stores import erasing as erasing_module
+from pipeline.stores import spelling
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import answer_from, answer_json, title_of
 from pipeline.stores.erasing import BLOCK, MADE, Erasing, written_forms
+from pipeline.stores.spelling import Forms
 from tests.contracts.test_conversations import answer
 from tests.pipeline.answering.test_provenance import citing
 
@@ -75,6 +78,36 @@ def test_where_the_words_are_they_are_found_also_in_json(before: str, said: str,
     if said.strip():
         assert Erasing.of([said]).is_in(text)
         assert Erasing.of([said]).is_in(json.dumps(text, ensure_ascii=False))
+
+
+SAID = st.lists(st.text('aAbkKsS1 -_."\\\n[éÉe\u0301ßẞſıİiK\ufb05', min_size=1, max_size=6), max_size=6)
+
+
+@given(SAID, st.lists(SAID), st.sampled_from(["", " …", "..."]))
+def test_what_a_text_cannot_have_is_left_out_and_changes_nothing(
+    words: list[str], texts: list[list[str]], end: str
+) -> None:
+    """What is overwritten is the same as with one pattern of all forms."""
+    text = " ".join("".join(said) for said in [*texts, words[:1]]) + end
+    stored = answer_json(answer(text, text, condensed_question=text))
+    erasing = Erasing.of(words)
+    few = (erasing.is_in(text), erasing.text(text), erasing.answer(stored))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spelling, "FEW", 0)
+        patch.setattr(erasing_module, "FEW", 0)
+        assert (erasing.is_in(text), erasing.text(text), erasing.answer(stored)) == few
+        patch.setattr(Forms, "within", lambda forms, _: forms)
+        patch.setattr(erasing_module, "folded", lambda _: "")
+        assert (erasing.is_in(text), erasing.text(text), erasing.answer(stored)) == few
+
+
+def test_of_a_thousand_memories_only_those_that_a_text_can_have_are_looked_for() -> None:
+    words = [f"My locker {number} opens with {number * 7919}" for number in range(1, 1001)]
+    text = "Which locker opens with my key? My locker 12 opens with 95028, they said. " * 20
+    assert [form.has for form in Erasing.of(words).forms.within(text).forms] == [
+        ("my locker 12 opens with 95028",),
+        ("my", "locker", "12", "opens", "with", "95028"),
+    ]
 
 
 def test_in_their_conversation_the_words_go_also_where_they_were_said_otherwise() -> None:

@@ -42,7 +42,7 @@ OPENED = """
 from pathlib import Path
 from pipeline.stores.embedded.memories import EmbeddedMemories
 
-WATCHED = ("embedded/memories.py", "embedded/erasing.py", "embedded/database.py")
+WATCHED = ("embedded/memories.py", "embedded/erasing.py", "embedded/database.py", "embedded/overwriting.py")
 
 def opened(folder):
     return EmbeddedMemories(Path(folder) / "athena.sqlite")

@@ -68,6 +68,8 @@ def test_conversations_from_before_users_are_the_default_users(addresses: Server
         (info,) = conversations.list(user="local")
         assert (info.id, info.user, info.assistant) == (id_, "local", "")
         assert (conversations.list(user="ann"), list(conversations.users())) == ([], ["local"])
+        conversations.create(user="ben")
+        assert list(conversations.users()) == ["ben", "local"]
         assert conversations.get(id_).turns[0].remembered
         assert conversations.unremembered("local") == []
 

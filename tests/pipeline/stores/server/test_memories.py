@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 import pytest
+from pymongo.database import Database
 
-from pipeline.errors import StoreError
+from pipeline.errors import ErasureIncomplete, StoreError
+from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import MemoryChanges
 from pipeline.stores.server import ServerAddresses, memory_changes
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.memory_records import key
+from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
 from tests.contracts.memories import adding, many, memory, texts
 from tests.pipeline.killing import Ingests
@@ -121,6 +125,82 @@ def test_a_change_that_lost_a_part_is_named(addresses: ServerAddresses) -> None:
             database["memory_changes"].update_one({"_id": key("ann", 2)}, {"$set": {"parts": ["gone"]}})
         with pytest.raises(StoreError, match="'ann' in MongoDB are damaged"):
             memories.load("ann")
+
+
+def test_what_is_written_while_words_are_overwritten_stays_and_loses_them(
+    addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        closing(ServerMemories(addresses)) as memories,
+        closing(ServerConversations(addresses)) as conversations,
+    ):
+        id_ = fill(memories, conversations)
+        title, answer = Erasing.title, Erasing.answer
+
+        def renamed(words: Erasing, given: str, questions: Sequence[str]) -> str:
+            monkeypatch.setattr(Erasing, "title", title)
+            conversations.rename(id_, f"Mine: {SECRET}")
+            return title(words, given, questions)
+
+        def rated(words: Erasing, stored: str) -> str:
+            monkeypatch.setattr(Erasing, "answer", answer)
+            for turn in conversations.get(id_).turns:
+                conversations.set_feedback(turn.id, -1, f"No, {SECRET}!")
+            return answer(words, stored)
+
+        monkeypatch.setattr(Erasing, "title", renamed)
+        monkeypatch.setattr(Erasing, "answer", rated)
+        memories.forget(USER, FORGETTING, words=[SECRET])
+        left = conversations.get(id_)
+        assert left.info.title.startswith("Mine: ")
+        assert {turn.feedback_text[:4] for turn in left.turns} == {"No, "}
+        assert [word for word in PLAIN if word in everything(addresses)] == []
+
+
+def test_words_that_cannot_be_overwritten_yet_are_by_whoever_comes_next(
+    addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        closing(ServerMemories(addresses)) as memories,
+        closing(ServerConversations(addresses)) as conversations,
+    ):
+        id_ = fill(memories, conversations)
+        turns, answer = conversations.get(id_).turns, Erasing.answer
+        rated: list[str] = []
+
+        def meanwhile(words: Erasing, stored: str) -> str:
+            rated.append("again")
+            for turn in turns:
+                conversations.set_feedback(turn.id, -1, " ".join(rated))
+            return answer(words, stored)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Erasing, "answer", meanwhile)
+            with pytest.raises(ErasureIncomplete, match="It is forgotten, but words of it"):
+                memories.forget(USER, FORGETTING, words=[SECRET])
+        assert "4711" in everything(addresses)
+        assert len(memories.load(USER).memories) == 12
+        assert [word for word in PLAIN if word in everything(addresses)] == []
+
+
+def test_one_users_changes_are_not_held_up_by_anothers(
+    addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overwrite, late = memory_changes.overwrite, []
+    with closing(ServerMemories(addresses)) as memories:
+
+        def slow(database: Database[Document], user: str, words: Erasing) -> None:
+            if user == "ann":
+                other = threading.Thread(target=lambda: memories.apply("ben", adding(memory(user="ben"))))
+                other.start()
+                other.join(5)
+                late.append(other.is_alive())
+            overwrite(database, user, words)
+
+        monkeypatch.setattr(memory_changes, "overwrite", slow)
+        memories.apply("ann", adding(memory()))
+        assert late == [False]
+        assert memories.version("ben") == 1
 
 
 @pytest.mark.kill
