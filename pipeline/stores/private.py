@@ -21,7 +21,6 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.memories import turn_changed
 
-
 UNUSED = 24 * 60 * 60.0
 """Seconds after which a private conversation that nobody looked at is dropped."""
 

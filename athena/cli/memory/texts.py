@@ -48,9 +48,7 @@ def found_text(found: Sequence[Found]) -> RenderableType:
     return table
 
 
-def added_text(
-    step: RememberStep, kept: Sequence[Memory], *, sides: Sequence[Memory] = ()
-) -> RenderableType:
+def added_text(step: RememberStep, kept: Sequence[Memory], *, sides: Sequence[Memory] = ()) -> RenderableType:
     """What was kept, and what that changed; `sides` of a dispute with what was known are to be decided."""
     if not step.added:
         return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")

@@ -14,10 +14,10 @@ from pipeline.errors import StoreError
 from tests.ui.conftest import answered
 from tests.ui.conversation.test_runner import SECONDS, ScriptedEngine
 from tests.ui.test_pages import texts
-from ui.conversation import asking, whose
+from ui.conversation import talk, whose
 from ui.conversation.asking import Waiting
 from ui.conversation.runner import runner
-from ui.shared import messages, state
+from ui.shared import messages
 
 Run = Callable[..., AppTest]
 
@@ -52,17 +52,13 @@ def test_a_question_from_a_window_drawn_before_another_one_asked_waits(athena: A
     assert app.session_state[Waiting.__name__].questions == []
 
 
-def _failing(*_: Any, **__: Any) -> Any:
-    raise StoreError("The conversations are busy.", "Try again.")
-
-
 CALLBACK = """
 import streamlit as st
 from pipeline.errors import StoreError
 from ui.shared import messages
 
 def fail():
-    raise StoreError("The conversations are busy.", "Try again.")
+    raise StoreError("The store is busy", "Try again")
 
 messages.show_notice()
 st.button("Rate", key="rate", on_click=messages.noticed(fail))
@@ -72,7 +68,36 @@ st.fragment(messages.shown(fail))()
 
 def test_an_expected_error_of_a_callback_or_a_fragment_is_shown_with_what_to_do() -> None:
     app = AppTest.from_string(CALLBACK).run()
-    assert (app.error[0].value, app.markdown[0].value) == ("The conversations are busy.", "Try again.")
+    assert (app.error[0].value, app.markdown[0].value) == ("The store is busy", "Try again")
     app.button(key="rate").click().run()
-    assert app.warning[0].value == "The conversations are busy. Try again."
+    assert app.warning[0].value == "The store is busy Try again"
     assert not app.exception
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise StoreError("The store is busy", "Try again")
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "broken"),
+    [
+        ("_rate", {"turn": "t", "value": 1, "word": ""}, "set_feedback"),
+        ("_edit", {"question": "And CB-4?"}, "restore"),
+        ("_edit", {"question": "And CB-4?"}, "get"),
+    ],
+)
+def test_a_store_that_fails_under_a_turn_is_reported_and_nothing_is_half_made(
+    athena: Athena, monkeypatch: pytest.MonkeyPatch, name: str, sent: dict[str, Any], broken: str
+) -> None:
+    conversation, told = begun(athena), list[str]()
+    athena.conversations.save_turn(conversation, answered("And then?"))
+    place = talk.Place(conversation, fail, fail, noted=True, working=False)
+    monkeypatch.setattr(talk, "sent", lambda *_: sent)
+    monkeypatch.setattr(whose.process, "athena", lambda: athena)
+    monkeypatch.setattr(messages, "notify", told.append)
+    with monkeypatch.context() as failing:
+        failing.setattr(type(athena.conversations), broken, fail)
+        arguments = ("k", conversation) if name == "_rate" else ("k", place, 1)
+        getattr(talk, name)(*arguments)
+    assert told == ["The store is busy Try again"]
+    assert [info.id for info in athena.conversations.list()] == [conversation]
