@@ -66,10 +66,15 @@ def sidebar() -> None:
                 value=whose.is_private(),
                 key=f"private-{whose.is_private()}",
                 help="Nothing of it is stored or remembered.",
-                on_change=messages.noticed(lambda: whose.set_private(on=not whose.is_private())),
+                on_change=_switch_privacy,
             )
             user_switch()
             model_picker()
+
+
+@messages.noticed
+def _switch_privacy() -> None:
+    whose.set_private(on=not whose.is_private())
 
 
 def _conversations() -> None:

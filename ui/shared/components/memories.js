@@ -39,7 +39,7 @@ function said(text) {
   const begin = text.slice(0, LONG).replace(/\s+\S*$/, "");
   return element("div", { class: "text" }, `${begin} `,
     element("details", { class: "rest" }, element("summary", {}, element("span", { class: "more" }, "… more"),
-      element("span", { class: "less" }, "less")), text.slice(begin.length).trimStart()));
+      element("span", { class: "less" }, "less")), element("span", {}, text.slice(begin.length).trimStart())));
 }
 
 function tool(row, name, symbol, label, act, pressed) {
