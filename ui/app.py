@@ -48,7 +48,7 @@ def draw(entry: PageEntry) -> None:
     module, _, function = entry.drawn_by.partition(":")
     try:
         getattr(import_module(module), function)()
-        dialogs.show_dialog()
+        dialogs.show_dialog(messages.shown)
     except AthenaError as error:
         log.warning("the page cannot be shown: %s", error)
         messages.show_error(error.problem, error.fix)

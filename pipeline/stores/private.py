@@ -1,4 +1,4 @@
-"""Private conversations: kept in this process while it runs, and nowhere else."""
+"""Private conversations: kept in this process while they are used, and nowhere else."""
 
 from __future__ import annotations
 
@@ -21,16 +21,33 @@ from pipeline.stores.conversations import (
 )
 from pipeline.stores.memories import turn_changed
 
+UNUSED = 24 * 60 * 60.0
+"""Seconds after which a private conversation that nobody looked at is dropped."""
+
 
 class PrivateConversations:
-    """Fulfils `Conversations` in memory, and is gone with its process; nothing is remembered of its turns."""
+    """Fulfils `Conversations` in memory, and is gone with its process; nothing is remembered of its turns.
 
-    def __init__(self) -> None:
+    One that was not used for `UNUSED` seconds is dropped: nobody says that a window was closed. `clock` tells
+    the seconds of any epoch.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._kept: dict[str, Conversation] = {}
+        self._used: dict[str, float] = {}  # when each was written or read last
+        self._clock = clock
         self._lock = threading.Lock()
 
     def __contains__(self, conversation_id: str) -> bool:
-        return conversation_id in self._kept
+        with self._lock:
+            self._drop_unused()
+            return conversation_id in self._kept
+
+    def _drop_unused(self) -> None:
+        limit = self._clock() - UNUSED
+        for conversation_id in [id_ for id_, used in self._used.items() if used < limit]:
+            self._kept.pop(conversation_id, None)
+            del self._used[conversation_id]
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
@@ -50,6 +67,7 @@ class PrivateConversations:
     ) -> list[ConversationInfo]:
         """Those of one user, or of all, the latest used first: the first `limit` of those after `before`."""
         with self._lock:
+            self._drop_unused()
             everything = list(self._kept.values())
         infos = [
             kept.info
@@ -69,34 +87,40 @@ class PrivateConversations:
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
+        with self._lock:
+            return self._get(conversation_id)
+
+    def _get(self, conversation_id: str) -> Conversation:
+        self._drop_unused()
         found = self._kept.get(conversation_id)
         if found is None:
             raise unknown_conversation(conversation_id)
+        self._used[conversation_id] = self._clock()
         return found
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
         with self._lock:
-            kept = self.get(conversation_id)
+            kept = self._get(conversation_id)
             self._kept[conversation_id] = replace(kept, info=replace(kept.info, title=title.strip()))
 
     def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
         """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
         with self._lock:
-            kept = self.get(conversation_id)
+            kept = self._get(conversation_id)
             self._kept[conversation_id] = replace(kept, info=replace(kept.info, scope=tuple(scope)))
 
     def pin(self, conversation_id: str, *, pinned: bool) -> None:
         """Pin it, or take that back; raises `UnknownConversation`."""
         with self._lock:
-            kept = self.get(conversation_id)
+            kept = self._get(conversation_id)
             self._kept[conversation_id] = replace(kept, info=replace(kept.info, pinned=pinned))
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._lock:
-            self.get(conversation_id)
-            del self._kept[conversation_id]
+            self._get(conversation_id)
+            del self._kept[conversation_id], self._used[conversation_id]
 
     def save_turn(
         self,
@@ -109,7 +133,7 @@ class PrivateConversations:
         now = time.time()
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         with self._lock:
-            kept = self.get(conversation_id)
+            kept = self._get(conversation_id)
             turns = {turn.id: turn for turn in kept.turns}
             before = turns.get(answer.turn_id, Turn(answer.turn_id, answer.question, answer, now))
             if before.question != answer.question:
@@ -128,6 +152,7 @@ class PrivateConversations:
     def conversation_of(self, turn_id: str) -> str:
         """The id of the conversation that has a turn; raises `UnknownConversation`."""
         with self._lock:
+            self._drop_unused()
             for id_, kept in self._kept.items():
                 if any(turn.id == turn_id for turn in kept.turns):
                     return id_
@@ -161,11 +186,13 @@ class PrivateConversations:
         info = replace(conversation.info, turns=len(conversation.turns))
         with self._lock:
             self._kept[info.id] = replace(conversation, info=info)
+            self._used[info.id] = self._clock()
 
     def close(self) -> None:
         """Drop all of them."""
         with self._lock:
             self._kept.clear()
+            self._used.clear()
 
 
 def _has(kept: Conversation, words: str) -> bool:

@@ -66,6 +66,22 @@ def test_remember_see_and_forget(served: tuple[str, Path], open_app: Opener) -> 
     assert found_in_files(data_dir, [WORD]) == []
 
 
+def test_a_long_memory_is_cut_until_the_rest_is_asked_for(served: tuple[str, Path], open_app: Opener) -> None:
+    address, data_dir = served
+    athena = open_athena(Settings(data_dir=data_dir, llm="none", cross_encoder="none", user="lea"))
+    athena.memory.add("Lea keeps these: " + "cellos " * 200 + "and a viola.")
+    athena.close()
+    app = open_app(address, path="/memory?u=lea", width=390, height=844)
+    row = app.page.locator(".memory")
+    expect(row).to_contain_text("Lea keeps these")
+    rest = row.get_by_text("and a viola.")
+    expect(rest).to_be_hidden()
+    row.get_by_text("… more").click()
+    expect(rest).to_be_visible()
+    row.get_by_text("less", exact=True).click()
+    expect(rest).to_be_hidden()
+
+
 def test_what_was_recalled_is_forgotten_under_the_answer(served: tuple[str, Path], open_app: Opener) -> None:
     address, _ = served
     app = open_app(address, path="/?u=ben", width=390, height=844, dark=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.errors import AthenaError, UnknownConversation
+from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import title_of
 from ui.chat.sidebar import sidebar
 from ui.chat.welcome import connection, welcome
@@ -21,8 +20,6 @@ from ui.shared.corpus import documents_are
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
-
-log = logging.getLogger(__name__)
 
 GONE = "That conversation is not stored any more. Ask a question to begin a new one."
 
@@ -71,25 +68,17 @@ def _conversation() -> Conversation | None:
     return conversation
 
 
+@messages.noticed
 def ask(question: str, *, verbatim: bool = False) -> None:
     """Start answering a question, in the current conversation or a new one; `verbatim` as it is spelled."""
     conversation = state.conversation_id()
-    try:
-        if not conversation:
-            conversation = whose.begin(
-                title_of(question), assistant=process.persona().name, scope=take_scope()
-            )
-            state.open_conversation(conversation)
-        start_answer(question, conversation_id=conversation, verbatim=verbatim)
-    except AthenaError as error:
-        log.warning("cannot ask: %s", error)
-        messages.notify(str(error))
+    if not conversation:
+        conversation = whose.begin(title_of(question), assistant=process.persona().name, scope=take_scope())
+        state.open_conversation(conversation)
+    start_answer(question, conversation_id=conversation, verbatim=verbatim)
 
 
+@messages.noticed
 def go_on(question: str, turn_id: str) -> None:
     """Write on the answer of the current conversation that broke off."""
-    try:
-        start_answer(question, conversation_id=state.conversation_id(), goes_on=turn_id)
-    except AthenaError as error:
-        log.warning("cannot go on: %s", error)
-        messages.notify(str(error))
+    start_answer(question, conversation_id=state.conversation_id(), goes_on=turn_id)

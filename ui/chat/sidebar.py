@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 UNTITLED = "New conversation"
 DELETE = "Delete this conversation?"
-PRIVATE = "Nothing of this conversation is stored or remembered. It is gone when you switch this off."
+PRIVATE = (
+    "Nothing of this conversation is stored or remembered. It is gone when you switch this off, "
+    "or after a day without use."
+)
 NONE_YET = "Your conversations will be listed here."
 NONE_FOUND = "No conversation has these words."
 SEARCH = "search-conversations"
@@ -63,10 +66,15 @@ def sidebar() -> None:
                 value=whose.is_private(),
                 key=f"private-{whose.is_private()}",
                 help="Nothing of it is stored or remembered.",
-                on_change=lambda: whose.set_private(on=not whose.is_private()),
+                on_change=_switch_privacy,
             )
             user_switch()
             model_picker()
+
+
+@messages.noticed
+def _switch_privacy() -> None:
+    whose.set_private(on=not whose.is_private())
 
 
 def _conversations() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
+from pipeline.errors import AthenaError
 from ui.conversation import whose
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
@@ -22,15 +23,28 @@ if TYPE_CHECKING:
     from pipeline.steps.events import ChatEvent
 
 WORKING = "Ask the next question; Esc stops the answer"
+BUSY = "Another answer is being written in this conversation, asked in another window."
 LONGEST_QUESTION = 4000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a conversation; `verbatim`: its spelling is not corrected."""
+
+    question: str
+    conversation_id: str
+    verbatim: bool = False
 
 
 @dataclass(slots=True)
 class Waiting:
-    """The question that was asked in a conversation while an answer was being written; "" = none."""
+    """What was asked in this session while an answer was being written, the first to be asked first."""
 
-    question: str = ""
-    conversation_id: str = ""
+    questions: list[Asked] = field(default_factory=list)
+
+    def of(self, conversation_id: str) -> list[Asked]:
+        """Those of one conversation."""
+        return [asked for asked in self.questions if asked.conversation_id == conversation_id]
 
 
 def question_field(
@@ -40,17 +54,16 @@ def question_field(
     conversation_id: str,
     working: bool,
     disabled: bool = False,
-    on_ask: Callable[[str], None],
+    on_ask: OnAsk,
 ) -> None:
-    """Draw the field for a question; one that is asked while an answer is being written waits for its end."""
-    waiting = kept(Waiting)
-    here = waiting.question and waiting.conversation_id == conversation_id
-    if here and not working and not disabled:
-        question, waiting.question = waiting.question, ""
-        on_ask(question)
+    """Draw the field for a question; those asked while an answer is being written wait for their turn."""
+    waiting = kept(Waiting).of(conversation_id)
+    if waiting and not working and not disabled:
+        kept(Waiting).questions.remove(waiting[0])
+        on_ask(waiting[0].question, verbatim=waiting[0].verbatim)
         st.rerun()
-    if here:
-        st.caption(f"Next: {plain(shortened(waiting.question, 120))}")
+    for number, asked in enumerate(waiting):
+        st.caption(f"{'Then' if number else 'Next'}: {plain(shortened(asked.question, 120))}")
     st.chat_input(
         WORKING if working else placeholder,
         key=key,
@@ -61,12 +74,11 @@ def question_field(
     )
 
 
-def _submit(key: str, answering: str | None, on_ask: Callable[[str], None]) -> None:
+def _submit(key: str, answering: str | None, on_ask: OnAsk) -> None:
     """Ask, or keep the question until the conversation that is `answering` has its answer."""
     question = entered(key)
     if question and answering is not None:
-        waiting = kept(Waiting)
-        waiting.question, waiting.conversation_id = question, answering
+        kept(Waiting).questions.append(Asked(question, answering))
     elif question:
         on_ask(question)
 
@@ -100,8 +112,8 @@ def start_answer(
 ) -> None:
     """Start answering with the picked model, a `verbatim` question as it is spelled.
 
-    `goes_on` names the turn whose answer broke off and is written on. Raises AthenaError where nothing can
-    answer.
+    `goes_on` names the turn whose answer broke off and is written on. Where another window asked in the same
+    conversation, a question is the next one that waits. Raises AthenaError where nothing can answer.
     """
     st.query_params.pop(ANSWER, None)  # what is looked at now is the new one
     athena = process.athena()
@@ -114,4 +126,7 @@ def start_answer(
         user=whose.user(),
     )
     asked = GoingOn(engine, goes_on) if goes_on else engine
-    runner().ask(asked, conversation_id=conversation_id, question=question, goes_on=goes_on)
+    if runner().ask(asked, conversation_id=conversation_id, question=question, goes_on=goes_on) is None:
+        if goes_on:
+            raise AthenaError(BUSY, "Go on with this one once that is there.")
+        kept(Waiting).questions.insert(0, Asked(question, conversation_id, verbatim))

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
+IN_FILES = "No memory's file has the text afterwards; copies and backups that you made do."
+IN_MONGODB = (
+    "No record of MongoDB has the text afterwards; its journal, oplog and free space keep it until they are "
+    "written over, and backups keep it."
+)
+
 SHOWN = 8
 """Memories that a preview lists of each kind."""
 
@@ -53,7 +59,7 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
     if not (found.memories or everything):
         st.text("Nothing would be forgotten: no memory is like that.")
         return
-    st.text(f"{memories(len(found.memories))} will be gone for good, from every file.")
+    st.text(f"{memories(len(found.memories))} will be gone for good, with what was made of them.")
     _listed(found.meant)
     if found.derived:
         st.text("What was made of them goes along:")
@@ -62,9 +68,9 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
         st.text("So will everything and everybody that you spoke of.")
     words = bool(found.words) and st.checkbox(
         "Overwrite the words in the conversations, too", value=True, key="forget-words",
-        help="They are blacked out in your messages and in what was made of them. "
-        "Otherwise they stay there to read.",
+        help="They are blacked out in your messages and in what was made of them.",
     )  # fmt: skip
+    st.caption(_what_stays(found, words=words))
     if messages.confirmed(no="Keep", yes="Forget", key="memory"):
         try:
             memory.forget(found, words=words, everything=everything)
@@ -72,6 +78,12 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
             messages.show_error(error.problem, error.fix)
             return
         end_dialog()
+
+
+def _what_stays(found: Forgetting, *, words: bool) -> str:
+    """Where the text can still be read or found afterwards, plainly."""
+    stays = "" if words or not found.words else "The words stay to read in the conversations. "
+    return stays + (IN_MONGODB if process.settings().store == "server" else IN_FILES)
 
 
 def _listed(found: Sequence[Memory]) -> None:

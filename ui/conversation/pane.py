@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pipeline.answer import Answer
 from ui.conversation import whose
 from ui.conversation.evidence import evidence_view, step, walk
-from ui.shared import components, process
+from ui.shared import components, messages, process
 from ui.shared.state import OpenEvidence, kept, sent, shared
 
 PANE = "pane"
@@ -51,6 +51,7 @@ def _close() -> None:
     shared().evidence = None
 
 
+@messages.noticed
 def _step(answer: Answer, opened: OpenEvidence) -> None:
     if wanted := sent(PANE, "step"):
         shared().evidence = step(answer, opened, by=int(wanted["by"]))

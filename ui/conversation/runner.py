@@ -32,6 +32,9 @@ UNEXPECTED = RunFailed(
     "The answer ended unexpectedly.", "Ask again; the terminal that runs Athena shows what happened."
 )
 
+ENDED_KEPT = 20
+"""Runs that ended and are kept, for the pages that still show them; the turns themselves are stored."""
+
 
 class Engine(Protocol):
     """What answers: `pipeline.chat.ChatRecipe`, or a fake."""
@@ -112,24 +115,31 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
 
 
 class Runner:
-    """The runs of this process, the latest of each conversation."""
+    """The runs of this process: the latest of each conversation, while it works and a while after."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
         self._lock = threading.Lock()
 
-    def ask(self, engine: Engine, *, conversation_id: str, question: str, goes_on: str = "") -> Run:
-        """Start answering; a conversation whose answer is still being written keeps its run."""
+    def ask(self, engine: Engine, *, conversation_id: str, question: str, goes_on: str = "") -> Run | None:
+        """Start answering; None where another answer is still being written in that conversation."""
         with self._lock:
-            running = self._runs.get(conversation_id)
+            running = self._runs.pop(conversation_id, None)
             if running and running.working:
-                return running
+                self._runs[conversation_id] = running
+                return None
             run = self._runs[conversation_id] = Run(question, goes_on=goes_on)
+            self._drop_ended()
         run.start(engine)
         return run
 
+    def _drop_ended(self) -> None:
+        ended = [conversation for conversation, run in self._runs.items() if not run.working]
+        for conversation in ended[:-ENDED_KEPT]:
+            del self._runs[conversation]
+
     def of(self, conversation_id: str) -> Run | None:
-        """The latest run of a conversation."""
+        """The latest run of a conversation; None also where it ended long ago."""
         return self._runs.get(conversation_id)
 
     def forget(self, conversation_id: str) -> None:

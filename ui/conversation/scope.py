@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import AthenaError
 from pipeline.stores.globs import literal, matches, written
 from pipeline.words import counted
 from ui.conversation import whose
@@ -87,6 +86,7 @@ def changed(scope: Sequence[str], wanted: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(glob for glob in (*scope, *added) if glob != wanted.get("remove")))
 
 
+@messages.noticed
 def _change(info: ConversationInfo | None, scope: Sequence[str]) -> None:
     wanted = sent(SCOPE, "change")
     if not wanted:
@@ -95,10 +95,7 @@ def _change(info: ConversationInfo | None, scope: Sequence[str]) -> None:
     if info is None:
         kept(Scoping).waiting = now
         return
-    try:
-        whose.store_of(info.id).set_scope(info.id, now)
-    except AthenaError as error:  # deleted in another window, or the store can be read only
-        messages.notify(str(error))
+    whose.store_of(info.id).set_scope(info.id, now)
 
 
 def _browse() -> None:

@@ -22,7 +22,7 @@ from ui.conversation.pane import evidence_pane
 from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
 from ui.conversation.turns import failed_view, running_view, stored_view
-from ui.shared import components, links, process
+from ui.shared import components, links, messages, process
 from ui.shared.corpus import documents_are
 from ui.shared.state import ANSWER, OpenEvidence, sent, shared
 
@@ -104,6 +104,7 @@ def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
     return turns[-1].question == run.question and turns[-1].created_at >= run.started
 
 
+@messages.shown
 def _last_turn(place: Place, position: int) -> None:
     try:
         _draw_last_turn(place, position)
@@ -114,6 +115,8 @@ def _last_turn(place: Place, position: int) -> None:
 def _draw_last_turn(place: Place, position: int) -> None:
     """The last turn and the pane: they change together, and without running the whole page."""
     run = runner().of(place.conversation_id)
+    if messages.pending():
+        st.rerun()  # what a callback found wrong stands at the top
     if place.working and not (run and run.working):
         st.rerun()  # the answer is stored now; the sidebar and the question change with it
     _show(_last_view(place, run, position), place, position)
@@ -126,6 +129,8 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
     turns = _noted_once(conversation.turns, noted=place.noted) if conversation else ()
     snapshot = run.snapshot() if run else None
     unstored = snapshot is not None and snapshot.answer is not None and not snapshot.answer.turn_id
+    if snapshot is None and len(turns) <= position:
+        st.rerun()  # a run that stored nothing, and ended so long ago that it is not kept
     if conversation is None or unstored or (len(turns) <= position and snapshot is not None):
         assert snapshot is not None  # noqa: S101  (who works has a run)
         if snapshot.answer and not snapshot.working:
@@ -207,11 +212,13 @@ def _open(key: str) -> None:
         shared().evidence = OpenEvidence(str(chosen["turn"]), chosen["kind"], int(chosen["marker"]))
 
 
+@messages.noticed
 def _ask(key: str, on_ask: OnAsk) -> None:
     if wanted := sent(key, "ask"):
         on_ask(well_formed(str(wanted["question"])), verbatim=bool(wanted.get("verbatim")))
 
 
+@messages.noticed
 def _edit(key: str, place: Place, position: int) -> None:
     """Ask another question in the place of a turn's, in a conversation that branches off before it."""
     if wanted := sent(key, "edit"):
@@ -220,6 +227,7 @@ def _edit(key: str, place: Place, position: int) -> None:
         place.on_ask(question)
 
 
+@messages.noticed
 def _go_on(key: str, place: Place) -> None:
     if place.on_go_on and (wanted := sent(key, "go_on")):
         place.on_go_on(str(wanted["question"]), str(wanted["turn"]))
@@ -243,12 +251,10 @@ def _stop(conversation_id: str) -> None:
         run.stop.set()
 
 
+@messages.noticed
 def _rate(key: str, conversation_id: str) -> None:
     if given := sent(key, "feedback"):
         value = int(given["value"]) or None
         word = str(given["word"])[:300] if value else ""
-        try:
-            private = whose.is_kept_here(conversation_id)
-            process.athena().rate(str(given["turn"]), value, word, private=private)
-        except UnknownConversation as error:  # deleted in another window
-            st.toast(str(error))
+        private = whose.is_kept_here(conversation_id)
+        process.athena().rate(str(given["turn"]), value, word, private=private)

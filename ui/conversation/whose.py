@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -59,6 +60,7 @@ def show_in_address() -> None:
         st.query_params.pop(ADDRESS, None)
 
 
+@messages.noticed
 def switch_to(name: str) -> None:
     """Go on as another user, with a new conversation."""
     set_private(on=False)
@@ -67,6 +69,7 @@ def switch_to(name: str) -> None:
     state.open_conversation("")
 
 
+@messages.noticed
 def switch_to_entered(key: str) -> None:
     """Go on as the user whose name was typed."""
     name = "".join(character for character in entered(key) if character.isprintable())[:LONGEST_NAME]
@@ -123,14 +126,19 @@ def branch(conversation_id: str, *, before: int, title: str) -> str:
 
     It gets the other's title, or this one where it has no turn yet. Raises `UnknownConversation`.
     """
-    found, store = get(conversation_id), store_of(conversation_id)
+    found, store, now = get(conversation_id), store_of(conversation_id), time.time()
     called = found.info.title if before else title
-    made = store.create(called, user=user(), assistant=found.info.assistant).info
-    turns = tuple(_copied(turn, made.id) for turn in found.turns[:before])
-    if turns:
-        store.restore(Conversation(replace(made, turns=len(turns)), turns))
-    if found.info.scope:
-        store.set_scope(made.id, found.info.scope)
+    made = replace(
+        found.info,
+        id=str(uuid.uuid4()),
+        title=called,
+        created_at=now,
+        updated_at=now,
+        turns=before,
+        pinned=False,
+    )
+    # Whole, and in one transaction: what cannot be stored leaves no empty conversation.
+    store.restore(Conversation(made, tuple(_copied(turn, made.id) for turn in found.turns[:before])))
     if is_kept_here(conversation_id):
         kept(Whose).begun.append(made.id)
     return made.id

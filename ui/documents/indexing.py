@@ -11,7 +11,7 @@ import streamlit as st
 
 from athena.reading import UPLOADS
 from athena.web_pages import WEB
-from ui.shared import process
+from ui.shared import messages, process
 from ui.shared.jobs import jobs
 from ui.shared.state import visit
 from ui.shared.words import documents, files, plain
@@ -49,6 +49,7 @@ def kept_in(info: DocumentInfo) -> Path | None:
     return next((folder for folder in ours if info.root == str(folder.resolve())), None)
 
 
+@messages.noticed
 def start_indexing(title: str, folders: Sequence[Path | str], *, rebuild: bool = False) -> None:
     """Index folders, or web addresses, in the background, unless another job is running."""
     athena = process.athena()
@@ -73,6 +74,7 @@ def index_corpus() -> None:
     jobs().start("Indexing the documents", work)
 
 
+@messages.shown
 def progress(busy: bool) -> None:
     """Draw the job at work, or the result of the last one; `busy` is what the page was drawn for."""
     if busy and not jobs().working:

@@ -34,6 +34,7 @@ def page() -> None:
     style.apply()
     with st.container(key="page"):
         st.header("Documents", anchor=False)
+        messages.show_notice()
         documents = process.athena().store.sections.documents()
         busy = jobs().working
         _overview(documents, busy=busy)

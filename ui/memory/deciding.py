@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.errors import AthenaError
 from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.memory.rows import source_label, when
 from ui.memory.source import ask_for_source
@@ -108,8 +107,6 @@ def _said(memory: Memory) -> None:
         st.caption(plain(" · ".join(filter(None, [when(memory), source_label(memory)]))))
 
 
+@messages.noticed
 def _decide(decision: Callable[[], object]) -> None:
-    try:
-        decision()
-    except AthenaError as error:
-        messages.notify(str(error))
+    decision()

@@ -48,12 +48,10 @@ def _forget(key: str) -> None:
         ask_to_forget([str(wanted["id"])])
 
 
+@messages.noticed
 def _pin(key: str) -> None:
     if wanted := sent(key, "pin"):
-        try:
-            user_memory().pin(str(wanted["id"]), pinned=bool(wanted["pinned"]))
-        except AthenaError as error:
-            messages.notify(str(error))
+        user_memory().pin(str(wanted["id"]), pinned=bool(wanted["pinned"]))
 
 
 def edit(memory_id: str) -> None:

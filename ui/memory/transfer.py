@@ -63,10 +63,7 @@ def _confirm(data: str) -> None:
               args=(data,))  # fmt: skip
 
 
+@messages.noticed
 def _import(data: str) -> None:
-    try:
-        user_memory().import_(data)
-    except AthenaError as error:
-        messages.notify(str(error))
-        return
+    user_memory().import_(data)
     kept(ImportRound).number += 1  # an empty uploader next

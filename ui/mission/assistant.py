@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from athena.missions import mission_persona
 from mission.commands import why_athena_is_silent
 from mission.game import Game, Outcome
 from pipeline.answering.persona import Persona
-from pipeline.errors import AthenaError, UnknownConversation
+from pipeline.errors import UnknownConversation
 from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import Run, runner
@@ -23,8 +22,6 @@ from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
-
-log = logging.getLogger(__name__)
 
 QUESTION = "mission-question"
 
@@ -105,12 +102,14 @@ def _conversation(level: str) -> Conversation | None:
     return found if found.info.user == whose.user() else None
 
 
+@mission_state.noticed
 def _asked(level: str, question: str, *, verbatim: bool = False) -> None:
     game = mission_state.games().load(level)
     if game is not None:
         ask(game, question, verbatim=verbatim)
 
 
+@mission_state.noticed
 def _gone_on(level: str, question: str, turn_id: str) -> None:
     """Write on the answer of a game's conversation that broke off."""
     game = mission_state.games().load(level)
@@ -118,6 +117,7 @@ def _gone_on(level: str, question: str, turn_id: str) -> None:
         ask(game, question, goes_on=turn_id)
 
 
+@messages.noticed
 def ask(game: Game, question: str, *, verbatim: bool = False, goes_on: str = "") -> None:
     """Start answering a question in the conversation of a game; `verbatim` as it is spelled.
 
@@ -126,17 +126,11 @@ def ask(game: Game, question: str, *, verbatim: bool = False, goes_on: str = "")
     if why_athena_is_silent(game.ship, game.state):
         return
     games, level = mission_state.games(), game.level
-    try:
-        found = _conversation(level.id)
-        if found is None:
-            found = process.athena().conversations.create(
-                f"Mission {level.number}: {level.title}", user=whose.user(), assistant=mission_persona().name
-            )
-            games.keep_conversation(level.id, found.info.id)
-        persona = mission_persona(game.telemetry_for_assistant())
-        start_answer(
-            question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, goes_on=goes_on
+    found = _conversation(level.id)
+    if found is None:
+        found = process.athena().conversations.create(
+            f"Mission {level.number}: {level.title}", user=whose.user(), assistant=mission_persona().name
         )
-    except AthenaError as error:
-        log.warning("cannot ask: %s", error)
-        messages.notify(str(error))
+        games.keep_conversation(level.id, found.info.id)
+    persona = mission_persona(game.telemetry_for_assistant())
+    start_answer(question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, goes_on=goes_on)

@@ -31,6 +31,7 @@ def choice() -> None:
         with st.expander("Before the landing: how it began"):
             for paragraph in the_story().beginning:
                 st.text(paragraph)
+        messages.show_notice()
         progress = _progress()
         with st.container(key="levels"):
             for level in all_levels().values():
@@ -43,7 +44,8 @@ def _progress() -> BestTimes:
         return games.progress()
     except SavedGameError as error:
         st.warning(plain(mission_state.in_one_line(error)), icon=messages.ERROR_ICON)
-        st.button("Forget the best times", on_click=games.forget_progress, key="mission-forget")
+        st.button("Forget the best times", key="mission-forget",
+                  on_click=mission_state.noticed(games.forget_progress))  # fmt: skip
         return BestTimes()
 
 
@@ -97,6 +99,7 @@ def briefing(level: Level) -> None:
             st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")
 
 
+@mission_state.noticed
 def begin(level: str, *, seed: int = 0, easy: bool = False) -> None:
     """Begin a level from the start, in place of its saved game."""
     games = mission_state.games()

@@ -61,7 +61,9 @@ def _broken(level: Level, error: MissionError) -> None:
         messages.show_error(
             mission_state.in_one_line(error), "The other levels and your best times are not touched."
         )
+        messages.show_notice()
         with st.container(horizontal=True):
             st.button("Start this level again", type="primary", key="mission-anew",
-                      on_click=mission_state.games().discard, args=(level.id,))  # fmt: skip
+                      args=(level.id,),
+                      on_click=mission_state.noticed(mission_state.games().discard))  # fmt: skip
             st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")

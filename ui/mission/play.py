@@ -11,7 +11,6 @@ import streamlit as st
 from athena.missions import ground_control, mission_persona
 from mission.completion import LEAVE
 from mission.ending import Ending, ending
-from mission.errors import MissionError
 from mission.game import Game, Outcome
 from mission.text import duration
 from ui.conversation.model_picker import picked_model
@@ -95,6 +94,7 @@ def _console(game: Game) -> None:
     components.console(key="console-panel", data=data, on_command_change=lambda: _typed(level))
 
 
+@mission_state.noticed
 def _typed(level: str) -> None:
     """Run what was typed, once, and save the game."""
     typed, last = sent("console-panel", "command"), kept(ConsoleLine)
@@ -104,10 +104,7 @@ def _typed(level: str) -> None:
     if line.strip().lower() in LEAVE:
         mission_state.open_level("")
         return
-    try:
-        run(level, line)
-    except MissionError as error:
-        messages.notify(mission_state.in_one_line(error))
+    run(level, line)
 
 
 def run(level: str, line: str) -> None:
@@ -145,15 +142,13 @@ def _hints(game: Game) -> None:
             st.text("You took no hints.")
 
 
+@mission_state.noticed
 def _hint(level: str) -> None:
-    try:
-        games = mission_state.games()
-        game = games.load(level)
-        if game is not None:
-            game.hint()
-            games.save(game)
-    except MissionError as error:
-        messages.notify(mission_state.in_one_line(error))
+    games = mission_state.games()
+    game = games.load(level)
+    if game is not None:
+        game.hint()
+        games.save(game)
 
 
 # -- the end ---------------------------------------------------------------------------------------------
@@ -182,8 +177,9 @@ def _ended(game: Game) -> None:
 
 
 def _undo(level: str, label: str, *, kind: Literal["primary", "tertiary"], disabled: bool = False) -> None:
-    st.button(label, key="mission-undo", icon=":material/undo:", type=kind, disabled=disabled, on_click=run,
-              args=(level, "undo"), help="The last command is taken back, and counted.")  # fmt: skip
+    st.button(label, key="mission-undo", icon=":material/undo:", type=kind, disabled=disabled,
+              on_click=mission_state.noticed(run), args=(level, "undo"),
+              help="The last command is taken back, and counted.")  # fmt: skip
 
 
 def _next(end: Ending) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec
 
 import streamlit as st
 
@@ -13,6 +16,8 @@ from mission.game import Game
 from mission.games import Games
 from ui.shared import messages, process
 from ui.shared.state import kept, shared
+
+Given = ParamSpec("Given")
 
 ADDRESS = "level"  # of the page's address
 
@@ -53,6 +58,19 @@ def open_level(wanted: str) -> None:
 def in_one_line(error: MissionError) -> str:
     """What went wrong in one line: details that checks found in a file are for the log."""
     return error.problem.splitlines()[0].rstrip(":")
+
+
+def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
+    """The callback of a widget; an expected error of it, of the mission's or any other, becomes a notice."""
+
+    @wraps(callback)
+    def guarded(*args: Given.args, **given: Given.kwargs) -> None:
+        try:
+            callback(*args, **given)
+        except MissionError as error:
+            messages.notify(in_one_line(error))
+
+    return messages.noticed(guarded)
 
 
 def forecast(game: Game) -> int | None:

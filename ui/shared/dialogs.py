@@ -15,6 +15,7 @@ import streamlit as st
 
 from ui.shared.state import kept, visit
 
+Draw = Callable[[], None]
 Width = Literal["small", "medium", "large"]
 
 
@@ -45,8 +46,11 @@ def end_dialog() -> NoReturn:
     st.rerun()
 
 
-def show_dialog() -> None:
-    """Draw what is open on this page; what was opened before another one was gone to is not."""
+def show_dialog(guarded: Callable[[Draw], Draw]) -> None:
+    """Draw what is open on this page; what was opened before another one was gone to is not.
+
+    `guarded` catches the expected errors of what is drawn: a dialog also runs alone, without its page.
+    """
     dialog = kept(OpenDialog)
     if dialog.draw is not None and dialog.visit is visit():
-        st.dialog(dialog.title, width=dialog.width, on_dismiss=close_dialog)(dialog.draw)()
+        st.dialog(dialog.title, width=dialog.width, on_dismiss=close_dialog)(guarded(dialog.draw))()

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec
 
 import streamlit as st
 
-from pipeline.errors import ManifestMismatch
+from pipeline.errors import AthenaError, ManifestMismatch
 from pipeline.stores.manifest import check_manifest
 from ui.shared import dialogs, process
 from ui.shared.state import kept
 from ui.shared.words import with_code
+
+Given = ParamSpec("Given")
+
+log = logging.getLogger(__name__)
 
 ERROR_ICON = ":material/error:"
 
@@ -49,6 +57,39 @@ def show_notice() -> None:
     notify("")
     if text:
         st.warning(with_code(text), icon=ERROR_ICON)
+
+
+def pending() -> bool:
+    """Whether a notice is kept that was not shown yet: a fragment runs the whole page for it."""
+    return bool(kept(Notice).text)
+
+
+def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
+    """The callback of a widget; an expected error of it becomes a notice, with what to do."""
+
+    @wraps(callback)
+    def guarded(*args: Given.args, **given: Given.kwargs) -> None:
+        try:
+            callback(*args, **given)
+        except AthenaError as error:
+            log.warning("not done: %s", error)
+            notify(str(error))
+
+    return guarded
+
+
+def shown(part: Callable[Given, object]) -> Callable[Given, None]:
+    """A part of a page that runs alone, as a fragment or dialog; an expected error is shown in its place."""
+
+    @wraps(part)
+    def guarded(*args: Given.args, **given: Given.kwargs) -> None:
+        try:
+            part(*args, **given)
+        except AthenaError as error:
+            log.warning("cannot be shown: %s", error)
+            show_error(error.problem, error.fix)
+
+    return guarded
 
 
 def confirmed(*, no: str, yes: str, key: str) -> bool:

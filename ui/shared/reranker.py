@@ -12,7 +12,7 @@ import streamlit as st
 
 from pipeline.models.base import ModelChoice, Pulling
 from pipeline.models.cross_encoder_files import ABOUT_MB
-from ui.shared import process
+from ui.shared import messages, process
 from ui.shared.words import with_code
 
 if TYPE_CHECKING:
@@ -66,10 +66,12 @@ def offer() -> None:
     st.fragment(_watch, run_every=LOOK_EVERY)()
 
 
+@messages.noticed
 def _start() -> None:
     _fetches()[:] = [Fetch(process.athena())]
 
 
+@messages.shown
 def _watch() -> None:
     (fetch,) = _fetches()
     if fetch.choice:

@@ -29,9 +29,10 @@ def add(
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
         kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
+        sides = [side for item in step.disputed for side in memory.sides(memory.get(item))]
         shapes = [memory_shape(item) for item in kept]
         shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": _done(step)}
-        show(as_json, shape, lambda: added_text(step, kept))
+        show(as_json, shape, lambda: added_text(step, kept, sides=sides))
 
 
 def edit(
@@ -46,7 +47,7 @@ def edit(
 
     with memory_of(user, data_dir) as memory:
         edited = memory.edit(memory_id, text)
-        show(as_json, memory_shape(edited), lambda: memories_text([edited]))
+        show(as_json, memory_shape(edited), lambda: memories_text([edited], whole=True))
 
 
 def pin(
@@ -61,7 +62,7 @@ def pin(
 
     with memory_of(user, data_dir) as memory:
         pinned = memory.pin(memory_id, pinned=not unpin)
-        show(as_json, memory_shape(pinned), lambda: memories_text([pinned]))
+        show(as_json, memory_shape(pinned), lambda: memories_text([pinned], whole=True))
 
 
 def resolve(
@@ -84,7 +85,7 @@ def resolve(
         else:
             memory.resolve(memory_id, believe=not wrong)
         decided = memory.get(memory_id)
-        show(as_json, memory_shape(decided), lambda: memories_text([decided]))
+        show(as_json, memory_shape(decided), lambda: memories_text([decided], whole=True))
 
 
 def forget(

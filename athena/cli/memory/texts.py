@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory, MemoryEvent
 
 
-def memories_text(memories: Sequence[Memory], *, nothing: str = "Nothing is remembered.") -> RenderableType:
-    """Memories as lines: what it says, since when, and what is to be known of it."""
+LINE = 160
+"""Characters of a memory in a list; `--json` has all of them."""
+
+
+def memories_text(
+    memories: Sequence[Memory], *, nothing: str = "Nothing is remembered.", whole: bool = False
+) -> RenderableType:
+    """Memories as lines: how it begins, or the `whole`, since when, and what is to be known of it."""
     if not memories:
         return Text(nothing, style="dim")
     table = _table("id", "memory", "since", "")
     for memory in memories:
-        table.add_row(memory.id[:8], Text(memory.text), _day(memory), Text(", ".join(_notes(memory)), "dim"))
+        said = memory.text if whole else _line(memory.text)
+        table.add_row(memory.id[:8], Text(said), _day(memory), Text(", ".join(_notes(memory)), "dim"))
     return table
 
 
@@ -37,19 +44,20 @@ def found_text(found: Sequence[Found]) -> RenderableType:
     for item in found:
         notes = Text(", ".join(_notes(item.memory)), "dim")
         scores = f"{item.score:.2f}", f"{item.relevance:.2f}"
-        table.add_row(*scores, item.memory.id[:8], Text(item.memory.text), notes)
+        table.add_row(*scores, item.memory.id[:8], Text(_line(item.memory.text)), notes)
     return table
 
 
-def added_text(step: RememberStep, kept: Sequence[Memory]) -> RenderableType:
-    """What was kept, and what that changed."""
+def added_text(step: RememberStep, kept: Sequence[Memory], *, sides: Sequence[Memory] = ()) -> RenderableType:
+    """What was kept, and what that changed; `sides` of a dispute with what was known are to be decided."""
     if not step.added:
         return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")
     lines = [f"Remembered: {memory.text}" for memory in kept]
     if step.replaced:
         lines.append("It takes the place of what contradicted it; `athena memory list --history` has both.")
-    if step.disputed:
-        lines.append("It contradicts something: decide with `athena memory resolve ID`.")
+    if sides:
+        lines.append("It contradicts what was known. Say which is right, or `--both`:")
+        lines += [f"  athena memory resolve {side.id[:8]}  ({_line(side.text)})" for side in sides]
     if step.untrusted:
         lines.append("It reads like an instruction: kept, and never acted on.")
     return Text("\n".join(lines))
@@ -101,6 +109,11 @@ def _table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE else f"{line[: LINE - 1].rstrip()}…"
 
 
 def _day(memory: Memory) -> str:

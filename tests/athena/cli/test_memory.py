@@ -163,9 +163,22 @@ def test_the_memory_of_somebody_else_is_unknown(run: Run) -> None:
     assert [item["text"] for item in run("memory", "list", "--user", "zoe", "--json")] == ["I live in Rome."]
 
 
+def test_a_long_memory_is_one_cut_line_of_a_list_and_whole_by_itself(run: Run) -> None:
+    long = "Clara keeps these: " + "cellos " * 300 + "and the last one is a viola."
+    added = run("memory", "add", long, "--json")
+    for command in (("list",), ("search", "What does Clara keep?")):
+        shown = run("memory", *command)
+        assert "Clara keeps" in shown
+        assert "viola" not in shown
+        assert run("memory", *command, "--json")[0]["text"] == long
+    assert "viola" in run("memory", "pin", added["id"])
+
+
 def test_all_sides_of_a_dispute_may_be_right(run: Run) -> None:
     first = run("memory", "add", "The staging server of the team listens on port 8443.", "--json")["id"]
-    run("memory", "add", "The staging server of the team listens on port 9443.")
+    said = run("memory", "add", "The staging server of the team listens on port 9443.")
+    for side in run("memory", "list", "--json"):
+        assert f"athena memory resolve {side['id'][:8]}" in said
     assert [item["disputed"] for item in run("memory", "list", "--json")] == [True, True]
     assert not run("memory", "resolve", first, "--both", "--json")["disputed"]
     assert [item["disputed"] for item in run("memory", "list", "--json")] == [False, False]

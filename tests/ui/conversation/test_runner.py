@@ -23,7 +23,7 @@ from pipeline.steps.events import (
 from pipeline.steps.records import SearchStep
 from pipeline.stores.conversations import Turn
 from ui.conversation import talk
-from ui.conversation.runner import UNEXPECTED, Run, Runner
+from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner
 from ui.shared.jobs import Job, Jobs
 
 SECONDS = 5
@@ -112,16 +112,34 @@ def test_one_run_a_conversation_at_a_time() -> None:
     gate, runner = threading.Event(), Runner()
     engine = ScriptedEngine([gate, AnswerFinished(answer())])
     first = runner.ask(engine, conversation_id="c1", question="Why?")
-    assert runner.ask(engine, conversation_id="c1", question="And now?") is first
-    assert runner.ask(engine, conversation_id="c2", question="Other?") is not first
+    assert first
+    assert runner.ask(engine, conversation_id="c1", question="And now?") is None, "and it says so"
+    assert runner.of("c1") is first
+    other = runner.ask(engine, conversation_id="c2", question="Other?")
+    assert other
     gate.set()
     assert first.wait(SECONDS)
+    assert other.wait(SECONDS)
     assert sorted(engine.asked) == ["Other?", "Why?"]
+
+
+def test_runs_that_ended_long_ago_are_dropped_and_those_at_work_stay() -> None:
+    gate, runner = threading.Event(), Runner()
+    runner.ask(ScriptedEngine([gate]), conversation_id="works", question="Why?")
+    names = [str(number) for number in range(ENDED_KEPT + 2)]
+    for name in names:
+        run = runner.ask(ScriptedEngine([AnswerFinished(answer())]), conversation_id=name, question="Why?")
+        assert run
+        assert run.wait(SECONDS)
+    kept = [name for name in ("works", *names) if runner.of(name)]
+    assert kept == ["works", *names[1:]], "the last one was at work when the others were counted"
+    gate.set()
 
 
 def test_forgetting_stops_the_run() -> None:
     runner = Runner()
     run = runner.ask(ScriptedEngine([threading.Event()]), conversation_id="c1", question="Why?")
+    assert run
     runner.forget("c1")
     assert run.wait(SECONDS)
     assert runner.of("c1") is None

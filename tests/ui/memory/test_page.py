@@ -161,10 +161,20 @@ def test_the_words_stay_where_that_is_chosen(athena: Athena) -> None:
     given = memory(HARBOUR, user="local", sources=(source,))
     athena.memories.apply("local", adding(given))
     app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
+    assert "stay to read" not in texts(app)
     app.checkbox(key="forget-words").uncheck().run()
+    assert "The words stay to read in the conversations." in texts(app)
     app.button(key="discard-memory").click().run()
     assert athena.memory.list() == list(athena.memory.static)
     assert HARBOUR in athena.conversations.get(conversation).turns[0].question
+
+
+def test_a_server_says_what_its_journal_keeps(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
+    [known] = kept(athena, HARBOUR)
+    code = f"memory.forgetting([{known!r}])"
+    assert "journal" not in texts(forgetting(athena, code))
+    monkeypatch.setattr(athena, "settings", athena.settings.model_copy(update={"store": "server"}))
+    assert "its journal, oplog and free space keep it" in texts(forgetting(athena, code))
 
 
 def test_what_is_old_is_forgotten_and_what_is_pinned_stays(athena: Athena) -> None:

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 PAGE = """
 import streamlit as st
-from ui.shared import dialogs, state
+from ui.shared import dialogs, messages, state
 
 def sure():
     st.text("Sure?")
@@ -16,7 +16,7 @@ def sure():
 
 state.come_to(st.session_state.get("page", "documents"))
 st.button("Delete", key="delete", on_click=dialogs.open_dialog, args=("Delete it?", sure))
-dialogs.show_dialog()
+dialogs.show_dialog(messages.shown)
 """
 
 

@@ -1,5 +1,7 @@
 // The list of memories: what each says and why it was kept; buttons for its source, to edit, pin and forget.
 
+const LONG = 600; // characters
+
 export default function (component) {
   const { data, parentElement } = component;
   const send = sender(component);
@@ -18,7 +20,7 @@ function item(row, send) {
     row.can_forget ? tool(row, "forget", "delete", "Forget", () => send("forget", { id: row.id })) : null);
   return element("li", { class: `memory${row.marks.length ? " marked" : ""}`, "data-id": row.id },
     element("div", { class: "said" },
-      element("p", { class: "text" }, row.text),
+      said(row.text),
       row.marks.map((mark) => element("span", { class: "mark" }, icon(mark.icon), mark.words)),
       row.score ? score(row.score) : null,
       element("p", { class: "about" }, [row.when, row.about, row.importance === null ? "" : `importance ${row.importance}/10`]
@@ -29,6 +31,15 @@ function item(row, send) {
           "aria-label": `Where it comes from: ${row.source}`, onclick: () => send("source", { id: row.id }) },
         icon("format_quote"), row.source) : null) : null),
     acts);
+}
+
+// A long text shows how it begins; the rest is there when it is asked for.
+function said(text) {
+  if (text.length <= LONG) return element("p", { class: "text" }, text);
+  const begin = text.slice(0, LONG).replace(/\s+\S*$/, "");
+  return element("div", { class: "text" }, `${begin} `,
+    element("details", { class: "rest" }, element("summary", {}, element("span", { class: "more" }, "… more"),
+      element("span", { class: "less" }, "less")), element("span", {}, text.slice(begin.length).trimStart())));
 }
 
 function tool(row, name, symbol, label, act, pressed) {
