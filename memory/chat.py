@@ -411,7 +411,12 @@ class RememberingChat:
         answer = turn.answer
         text = without_markers(answer.text)
         said = Said.of(answer, text=text, at=at, feedback=turn.feedback)
-        step = self._remembering(answer.conversation_id, turn_id).turn(said)
+
+        def is_read() -> bool:
+            now = self._stored(turn_id)
+            return now is None or now.remembered
+
+        step = replace(self._remembering(answer.conversation_id, turn_id), is_read=is_read).turn(said)
         if any(isinstance(item, RememberStep) and item.pending for item in answer.steps):
             self._note(turn_id, step)
         if answer.recalled and answer.mode != "memory":

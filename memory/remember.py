@@ -30,7 +30,7 @@ from memory.said import Said
 from memory.times import now
 from pipeline.errors import ModelError
 from pipeline.steps.records import RememberStep
-from pipeline.stores.memories import Memory, MemoryChanges
+from pipeline.stores.memories import Memory, MemoryChanges, turn_changed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
@@ -79,6 +79,7 @@ class Remembering:
     zone: tzinfo = UTC
     clock: Callable[[], float] = field(default=now)
     before: Callable[[], TurnBefore] | None = None  # in a chat; elsewhere what was stated last counts
+    is_read: Callable[[], bool] | None = None  # whether nobody needs to look at the turn any more
 
     def turn(self, said: Said) -> RememberStep:
         """Keep of a turn what the preset keeps, and mark it as remembered."""
@@ -248,6 +249,8 @@ class Remembering:
 
         def decide(index: UserIndex) -> MemoryChanges:
             nonlocal decided
+            if self.is_read is not None and self.is_read():  # while a model read it, everything was forgotten
+                raise turn_changed()
             at = self.clock()  # one time for what comes and for what it ends
             decided = Deciding(index, at)
             for candidate in candidates:

@@ -307,9 +307,9 @@ class UserMemory:
 
         With `everything`, the graph goes, too, and what was said before is not read for more.
         """
-        unread = tuple(self.unread()) if everything else ()
 
         def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+            unread = tuple(self.unread()) if everything else ()
             left, changes = forgetting.decided(index, forgotten, everything=everything, now=self.clock())
             changes = replace(changes, remembered=unread)
             return changes, left.words if words else ()

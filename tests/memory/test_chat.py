@@ -14,6 +14,7 @@ from memory.after import AfterAnswers
 from memory.chat import RememberingChat
 from memory.documents import Documents
 from memory.extracting import statements_in
+from memory.extracting.with_model import extract_with
 from memory.in_hand import TurnsInHand
 from memory.indexes import Indexes
 from memory.options import MemoryOptions
@@ -439,6 +440,23 @@ def test_what_was_said_a_moment_ago_is_known_and_forgotten(talk: Talk) -> None:
     shown = chat.answer("forget everything about me")
     assert any("Rex" in text for text in talk.memory.texts(shown.recalled).values())
     chat.answer("yes")
+    talk.finish()
+    assert talk.texts() == []
+
+
+def test_what_is_read_while_everything_is_forgotten_is_not_kept(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread() -> list[str]:
+        return [turn.id for turn in talk.conversations.unremembered("local")]
+
+    def slow(*given: Any, **named: Any) -> Any:
+        mine = replace(talk.memory, unread=unread)
+        mine.forget(mine.forgetting(everything=True), everything=True)
+        return extract_with(*given, **named)
+
+    monkeypatch.setattr("memory.remember.extract_with", slow)
+    talk.chat(preset="agent").answer("I live in Graz.")
     talk.finish()
     assert talk.texts() == []
 
