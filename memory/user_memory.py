@@ -293,14 +293,15 @@ class UserMemory:
         """What would be forgotten: by ids, by what a search finds, by age in days, or all."""
         index, given = self.index, list(ids)
         forgetting.refuse_static(self.static, given)
-        if search:
-            found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
-            given += forgetting.nearest_in_words(search, [item.memory for item in found])
-        if older_than is not None:
-            given += forgetting.older_than(index, older_than, now=self.clock())
-        if everything:
-            given += [*index.memories, *index.damaged]
-        return forgetting.forgetting(index, given)
+        with index.lock:
+            if search:
+                found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
+                given += forgetting.nearest_in_words(search, [item.memory for item in found])
+            if older_than is not None:
+                given += forgetting.older_than(index, older_than, now=self.clock())
+            if everything:
+                given += [*index.memories, *index.damaged]
+            return forgetting.forgetting(index, given)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
         """Forget it; where `words`, they are also overwritten in the turns that they came from.

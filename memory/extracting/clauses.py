@@ -55,7 +55,7 @@ _TELLS_OF_REMEMBERING = re.compile(
     r"|never|ever|still|hardly|barely|also|just)\W*$",
     re.IGNORECASE,
 )
-OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
 PLEASE = re.compile(r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw))+[\s.!?]*$", re.IGNORECASE)
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
@@ -99,7 +99,7 @@ def asked_after(text: str) -> int | None:
         return None
     if match["what"] or match["kept"]:
         return match.start() if match["stop"] or not _TELLS_OF_REMEMBERING.search(said) else None
-    return match.start() if match["stop"] and OF_ONESELF.search(said) else None
+    return match.start() if match["stop"] and _OF_ONESELF.search(said) else None
 
 
 def _led_in(text: str) -> str:
