@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from markdown_it import MarkdownIt, rules_block
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.html_block import HTML_SEQUENCES
 from markdown_it.token import Token
 
 from readers.blocks import Block, Heading, Kind, blank_gaps, shortened
@@ -15,6 +16,9 @@ MAX_DEPTH = 120
 """Lists and quotes nested deeper are read as text: the parser recurses, three calls a level."""
 MAX_CONTAINERS = 250_000
 """Lists and quotes of one text; what comes after them is read as text: each costs as much as a line."""
+MAX_TAG = 100_000
+"""Characters of a line that a tag takes alone. A longer one is text: the parser's pattern takes memory for
+each attribute, a hundred times the line's."""
 MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
 KEPT_TOKENS = 1_024
@@ -210,10 +214,18 @@ def _fence(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
 
 
 def _html_block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
+    start, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
+    if end - start > MAX_TAG and not _begins_html(state.src[start:end]):
+        return False
     found = rules_block.html_block(state, line, end_line, silent)
     if found and not silent:
         _recorder(state).add(state, Kind.HTML, (line, state.line))
     return found
+
+
+def _begins_html(line: str) -> bool:
+    """Whether a line begins a block of HTML by its first characters, whatever its end is."""
+    return any(opening.match(line) for opening, _, _ in HTML_SEQUENCES[:-1])
 
 
 def _heading(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from pipeline.markup.inline import Span, closed_names, inline_marks
 from pipeline.markup.lines import Line, read_lines
@@ -38,13 +40,13 @@ def readable_block(text: str) -> str:
 
 def find_marks(text: str) -> list[Span]:
     """The marks of a Markdown text, in order."""
-    lines = list(read_lines(text, whole=False))
-    marks = [*_line_marks(text, lines)]
-    chunks = list(_chunks(lines))
+    marks, chunks = _apart(text)
     closed = (
-        closed_names("\n".join(text[first:last] for first, last in chunks)) if "</" in text else frozenset()
+        closed_names("\n".join(text[first:last] for first, last in _pairs(chunks)))
+        if "</" in text
+        else frozenset()
     )
-    for first, last in chunks:
+    for first, last in _pairs(chunks):
         position = first
         while definition := _DEFINITION.match(text, position, last):
             position = definition.end()
@@ -70,29 +72,30 @@ def without(text: str, marks: Iterable[Span], *, start: int = 0, end: int | None
     return _GAP.sub(_closed_up, _LONE.sub("", joined)).strip()
 
 
-def _line_marks(text: str, lines: Sequence[Line]) -> Iterator[Span]:
-    """What the lines leave out, but for indents and line endings."""
-    position = 0
-    for line in [*lines, Line(len(text), len(text))]:
+def _apart(text: str) -> tuple[list[Span], array[int]]:
+    """What the lines leave out, but for indents and line endings; where adjacent lines of text begin and end.
+
+    These are paragraphs, lists and tables. They are kept as numbers: a text of 10 MB may have millions.
+    """
+    marks: list[Span] = []
+    chunks = array("q")
+    position, first, last = 0, -1, -1
+    for line in chain(read_lines(text, whole=False), [Line(len(text), len(text))]):
         left_out = text[position : line.start]
         if mark := left_out.strip():
-            first = position + left_out.index(mark)
-            yield first, first + len(mark)
+            begin = position + left_out.index(mark)
+            marks.append((begin, begin + len(mark)))
         position = max(position, line.end)
-
-
-def _chunks(lines: Iterable[Line]) -> Iterator[Span]:
-    """Adjacent lines of text: a paragraph, a list, a table."""
-    first, last = -1, -1
-    for line in lines:
-        if line.code or line.mark or line.start == line.end:
-            if first >= 0:
-                yield first, last
+        if not (line.code or line.mark or line.start == line.end):
+            first, last = line.start if first < 0 else first, line.end
+        elif first >= 0:
+            chunks.extend((first, last))
             first = -1
-            continue
-        first, last = line.start if first < 0 else first, line.end
-    if first >= 0:
-        yield first, last
+    return marks, chunks
+
+
+def _pairs(numbers: array[int]) -> Iterator[Span]:
+    return zip(numbers[::2], numbers[1::2], strict=True)
 
 
 def _filler(mark: str) -> str:

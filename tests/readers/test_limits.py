@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from pipeline.markup.readable import readable
 from readers import commonmark, cutting, rules, sections
 from readers.blocks import Block, Heading, Kind, blank_gaps
 from readers.commonmark import MAX_TITLE, parse_blocks
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.levels import Section, Sentence
-from readers.rules import MAX_HEADER
+from readers.rules import MAX_HEADER, MAX_TAG
 from readers.sections import read_sections
 from tests.readers.oracle import count_words
 
@@ -135,3 +137,30 @@ def test_the_gaps_of_a_long_quote_are_blanked_in_one_go() -> None:
     gaps = tuple((4 * line, 4 * line + 2) for line in itertools.islice(itertools.count(1), lines - 1))
     block = Block(Kind.PROSE, 2, len(text) - 1, gaps=gaps)
     assert blank_gaps(text, block) == "\n".join(["a", *["  a"] * (lines - 1)])
+
+
+@pytest.mark.parametrize("piece", ["- a\n\n", "a\n===\n\nb\n\n", '=== "t"\n\n    a\n\n'])
+def test_short_lines_take_little_memory_beside_their_text(piece: str) -> None:
+    text = piece * (20_000 // len(piece))
+    assert _memory_of(lambda: readable(text)) < 50 * len(text)
+
+
+def test_a_tag_of_many_attributes_takes_little_memory() -> None:
+    text = "<img" + " a='b'" * (MAX_TAG // 3) + ">\n"
+    assert _memory_of(lambda: parse_blocks(text)) < 60 * len(text)
+    assert not readable(text)
+
+
+def test_html_on_a_long_line_is_html() -> None:
+    (block,) = parse_blocks(f"<div>{'word ' * MAX_TAG}</div>\n")
+    assert block.kind == Kind.HTML
+
+
+def _memory_of(work: Callable[[], object]) -> int:
+    """The most bytes that were allocated at once."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
