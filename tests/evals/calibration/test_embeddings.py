@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [
             numpy_helper.from_array(np.array([-1]), "last"),
             numpy_helper.from_array(ramp, "ramp"),
-            numpy_helper.from_array(np.float32([1000]), "thousand"),
+            numpy_helper.from_array(np.array([1000], dtype=np.float32), "thousand"),
         ],
     )
     made = tmp_path_factory.mktemp("model")
@@ -62,7 +62,8 @@ def test_what_the_model_wants_stands_before_questions_and_passages(folder: Path)
 
 def test_the_vectors_are_the_given_encoders_and_both_tables_are_printed(tmp_path: Path) -> None:
     corpus, questions = tmp_path / "corpus", tmp_path / "questions"
-    corpus.mkdir(), questions.mkdir()
+    corpus.mkdir()
+    questions.mkdir()
     (corpus / "fan.md").write_text(
         "# Fan\n\nThe fan turns at 4000 rpm.\n\n# Pump\n\nThe pump has 3 bar.\n", "utf-8"
     )
