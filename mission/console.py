@@ -41,12 +41,12 @@ MEANT = {
 """Other words that people type; the console suggests the command that they mean."""
 HELP = {
     "list systems": "every system with its status, inner systems indented",
-    "list parts": "parts with name, role and status; filters may be combined",
+    "list parts": "parts with name, role and status, as filters say",
     "show": "everything about a part or a controller",
     "power on": "closes the power switch of a part or a controller",
     "power off": "opens the power switch of a part or a controller",
-    "set": "changes a setting; a controller's slots and its BUS are settings",
-    "self-test": "a part tests itself and answers with a code F-00 to F-71",
+    "set": "changes a setting, also a controller's slots or BUS",
+    "self-test": "a part tests itself: a code from F-00 to F-71",
     "telemetry": "quantities of a part with nominal value and limits",
     "alarms": "the alarms that are active now",
     "alarms log": "all alarms of the last day",
@@ -87,8 +87,22 @@ def _meant(ship: Ship, text: str) -> str:
             if f"{text.lower()} ".startswith(f"{other} "):
                 whole = text if command == "ask" else text[len(other) :].strip()
                 return f" Did you mean {f'{command} {whole}'.strip()}?"
-    first_two = " ".join(text.lower().split()[:2])
-    return nearest(first_two, ship.commands, "Type help for a list.")
+    words = text.lower().split()
+    if two := nearest(" ".join(words[:2]), ship.commands):
+        return two
+    found = get_close_matches(words[0], [name for name in ship.commands if " " not in name], n=1)
+    if found:
+        return f" Did you mean {' '.join([*found, *text.split()[1:]])}?"
+    return f" Did you mean show {text}?" if _is_named(ship, text) else " Type help for a list."
+
+
+def _is_named(ship: Ship, text: str) -> bool:
+    """Whether a line is an id, or the plain name of one part, and nothing else."""
+    words = tuple(text.split())
+    try:
+        return len(found := _ids_first(ship, words)) == 1 and found[0].upper() in ship.ids
+    except Refused:
+        return False
 
 
 def with_ids(ship: Ship, line: str) -> str:
@@ -132,8 +146,10 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
 
 def _ids_first(ship: Ship, words: tuple[str, ...]) -> tuple[str, ...]:
     """The words with a plain name at their beginning replaced by its id."""
-    if not words or words[0].upper() in (*ship.ids, *ship.systems):
+    if not words or words[0].upper() in ship.ids:
         return words
+    if words[0].upper() in ship.systems:  # "air controller" as "air"
+        return (words[0], *words[2:]) if [word.lower() for word in words[1:2]] == ["controller"] else words
     found = named(ship, words)
     return words if found is None else (found[0], *words[found[1] :])
 
@@ -166,6 +182,12 @@ def _value(setting: Setting, word: str) -> str:
         given = f"'{word.upper()}'" if word else "no value"
         raise Refused("E-04", f"{given} for {setting.key}.{near} Allowed: {setting.allowed()}")
     return value
+
+
+def _value_by_name(ship: Ship, setting: Setting, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The value of a slot as an id, where a part is named by its plain name."""
+    chosen = _ids_first(ship, words) if set(setting.values) & set(ship.parts) else words
+    return chosen if chosen and chosen[0] in setting.values else words
 
 
 def duration_min(word: str) -> float | None:
@@ -238,12 +260,13 @@ def _show(ship: Ship, state: ShipState, ident: str) -> Action:
 
 
 def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    words = _words(replace(parsed, words=_ids_first(ship, parsed.words)), 0, 3)
+    words = _ids_first(ship, parsed.words)
     if not words:
         raise Refused("E-02", f"no id was given. Syntax: {parsed.command.syntax}")
     ident = _id(ship, words[0])
     settings = ship.settings_of(ident)
     key = _key(words[1] if len(words) > 1 else "", settings, ident, "setting")
+    words = _words(replace(parsed, words=(ident, key, *_value_by_name(ship, settings[key], words[2:]))), 0, 3)
     value = _value(settings[key], words[2] if len(words) > 2 else "")
     return commands.change(ship, state, ident, key, value)
 
@@ -259,14 +282,15 @@ def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
 
 
 def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]:
-    words = _words(parsed, least, most)
+    named_first = _ids_first(ship, parsed.words)
+    words = _words(replace(parsed, words=named_first), least, most)
     radio = _id(ship, words[0], radios(ship))
     return radio, _value(ship.settings_of(radio)["KEY"], words[1])
 
 
 def _transmit(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     radio, key = _radio(ship, parsed, 3, len(parsed.words))
-    return commands.transmit(ship, state, radio, key, " ".join(parsed.words[2:]))
+    return commands.transmit(ship, state, radio, key, " ".join(_ids_first(ship, parsed.words)[2:]))
 
 
 def _receive(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
@@ -285,11 +309,16 @@ def _wait(_: Ship, state: ShipState, parsed: Parsed) -> Action:
 def _help(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     name = parsed.rest.lower()
     if not name:
-        return _look(state, views.columns((row.syntax, HELP[row.name]) for row in ship.commands.values()))
+        return _look(state, views.columns((_brief(row), HELP[row.name]) for row in ship.commands.values()))
     found = [row for row in ship.commands.values() if row.name == name or row.name.split()[0] == name]
     if not found:
         raise Refused("E-01", f"'{name}'.{nearest(name, ship.commands, 'Type help for a list.')}")
     return _look(state, [f"{row.syntax}: {HELP[row.name]}; takes {_time(row)}" for row in found])
+
+
+def _brief(row: CommandRow) -> str:
+    """The syntax without its filters."""
+    return row.syntax.partition(" [--")[0]
 
 
 def _time(row: CommandRow) -> str:

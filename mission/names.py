@@ -10,7 +10,8 @@ from mission.ship import Ship
 
 MOST_WORDS = 6  # of a name
 SHOWN = 4  # of the parts that a name may mean
-NUMBERS = {"one": "1", "two": "2", "three": "3", "first": "1", "second": "2"}
+SAID = {"one": "1", "two": "2", "three": "3", "first": "1", "second": "2", "o2": "oxygen", "n2": "nitrogen"}
+"""Other words for those of the names."""
 
 
 def named(ship: Ship, words: Sequence[str]) -> tuple[str, int] | None:
@@ -31,4 +32,4 @@ def named(ship: Ship, words: Sequence[str]) -> tuple[str, int] | None:
 
 
 def _tokens(text: str) -> frozenset[str]:
-    return frozenset(NUMBERS.get(token, token) for token in re.findall(r"[a-z0-9]+", text.lower()))
+    return frozenset(SAID.get(token, token) for token in re.findall(r"[a-z0-9]+", text.lower()))

@@ -38,8 +38,10 @@ PRESENT = re.compile(
 WORDS = {
     "PPCO2": r"co2|carbon dioxide|ppco2",
     "PPO2": r"(?<!lox )oxygen(?! (tank|regulator|supply))|ppo2|o2(?! tank)",
-    "PRESSURE": r"cabin pressure|air pressure|pressure(?= (in|of) the cabin)|^what is the pressure",
-    "TEMP": r"cabin temperature|temperature (in|of) the cabin|^what is the temperature|(warm|hot|cold) is it",
+    "PRESSURE": r"(cabin|air) pressure|pressure (in|of) the cabin"
+    r"|\b(the|our) pressure(?! (of|in|relief|regulator))",
+    "TEMP": r"cabin temperature|temperature (in|of) the cabin"
+    r"|\b(the|our) temperature(?! (of|in))|(warm|hot|cold) is it",
     "HUMIDITY": r"humidity",
 }
 """What a question calls the cabin's quantities."""

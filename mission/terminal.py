@@ -18,6 +18,8 @@ from mission.text import HOW_TO_BEGIN, duration
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
+More = Callable[[str], str]
+"""What the last answer only named: all of it, or the passage with a number."""
 LINE_WIDTH = 80
 
 
@@ -44,6 +46,7 @@ def play(
     level: str,
     *,
     ask: Ask | None = None,
+    more: More | None = None,
     ground: Ground | None = None,
     read: Read = input,
     write: Write = sys.stdout.write,
@@ -64,9 +67,9 @@ def play(
         _say(write, [*story(), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
     if script is None:
-        _converse(game, read, write, save)
+        _converse(game, read, write, save, more)
     else:
-        _follow(game, script, write, save)
+        _follow(game, script, write, save, more)
     if game.outcome is Outcome.WON and progress is not None:
         record_win(progress, game.level.id, game.elapsed_seconds)
     if game.outcome is not Outcome.RUNNING and save is not None:
@@ -114,16 +117,16 @@ def _begin(level: str, *, ask: Ask | None, seed: int, easy: bool, save: Path | N
     return Game.start(level, seed=seed, easy=easy, ask=ask)
 
 
-def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None) -> None:
+def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None, more: More | None) -> None:
     """Run a script until the level is over."""
     for line in commands_of(script):
         _say(write, [f"{game.ship.names.prompt} {line}"])
-        _enter(game, line, write, save)
+        _enter(game, line, write, save, more)
         if game.outcome is not Outcome.RUNNING:
             return
 
 
-def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
+def _converse(game: Game, read: Read, write: Write, save: Path | None, more: More | None) -> None:
     """Read commands until the level is over or the player leaves."""
     if read is input:
         _use_readline(game)
@@ -136,12 +139,16 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None) -> None:
             return
         if line.strip().lower() in LEAVE:
             return
-        _enter(game, line, write, save)
+        _enter(game, line, write, save, more)
         if game.outcome is Outcome.LOST:
             _say(write, ["undo takes the last step back; quit leaves."])
 
 
-def _enter(game: Game, line: str, write: Write, save: Path | None) -> None:
+def _enter(game: Game, line: str, write: Write, save: Path | None, more: More | None) -> None:
+    word, _, which = line.strip().partition(" ")
+    if more and word.lower() == "more":
+        _say(write, [more(which.strip())])
+        return
     _say(write, [part for said in game.run(line) for part in _broken(said)])
     if save is not None:
         game.save(save)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "docs_corpus"
 DATA = ROOT / "evals" / "data"
 QUESTIONS = DATA / "manuals"
-STRANGERS = ("manuals/dev", "manuals/test", "missions/dev", "missions/test")
+STRANGERS = ("manuals/dev", "manuals/test", "missions/dev", "missions/test", "missions/hurry")
 LIST: dict[str, Any] = tomllib.loads(SHIP_FILE.read_text(encoding="utf-8"))
 SHIP = the_ship()
 

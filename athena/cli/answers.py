@@ -76,9 +76,9 @@ class Prose:
         if not console.is_terminal:
             yield Text(self.text, style=self.style)
             return
-        from rich.markdown import Markdown  # takes a while to import, and pipes do without it
+        from athena.cli.rendered import Rendered  # takes a while to import, and pipes do without it
 
-        rendered = Markdown(self.text, style=self.style, code_theme="ansi_dark")
+        rendered = Rendered(self.text, style=self.style, code_theme="ansi_dark")
         yield from console.render(Padding(rendered, (0, 0, 0, self.inset)), _wrapped(options))
 
 
@@ -146,9 +146,34 @@ def showing_results(corrected: str, *, instead_of: str) -> Line:
 
 def plain_answer(answer: Answer) -> str:
     """The answer in lines of the mission's console, without colours."""
+    named = passages_named(answer)
+    first = min(named, default=0)
+    more = f"more shows what they say; more {first}, only what [{first}] says." if named else ""
+    return _plainly(Group(answer_body(answer), more))
+
+
+def passages_named(answer: Answer) -> dict[int, RenderableType]:
+    """The passages that the answer shows by their headings alone, as they read, by marker."""
+    cited = {citation.marker: citation for citation in answer.citations}
+    if quotes_units(answer):
+        folded = [unit for unit in answer.units if unit.folded and unit.marker in cited]
+        return {unit.marker: Group(*_quote(unit, cited[unit.marker])) for unit in folded}
+    return {near.marker: Group(_footnote(near), Prose(near.quote, inset=INSET)) for near in answer.nearest}
+
+
+def plain_passages(answer: Answer, which: str) -> str:
+    """The passages that the answer only named, or the one with this number, for the mission's console."""
+    named = passages_named(answer)
+    chosen = [named[marker] for marker in named if which in ("", str(marker), f"[{marker}]")]
+    if not chosen:
+        return f"There is no more to show of {which or 'this answer'}."
+    return _plainly(Group(*(part for passage in chosen for part in (passage, Text("")))))
+
+
+def _plainly(lines: RenderableType) -> str:
     stream = io.StringIO()
     console = Terminal(file=stream, width=CONSOLE_COLUMNS, force_terminal=True, color_system=None)
-    console.print(answer_body(answer))
+    console.print(lines)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip()
 
 

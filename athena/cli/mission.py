@@ -18,11 +18,12 @@ from athena.cli.running import opened, say_error, settings_with, show
 
 if TYPE_CHECKING:
     from athena import Athena
-    from mission.game import Ask
     from mission.games import Games
+    from pipeline.answer import Answer
 
 
 STOPPED = "Stopped. Ask again, or go on."
+NOTHING_ASKED = "Nothing was asked yet."
 
 
 def mission(
@@ -90,9 +91,11 @@ def _play(
         games = Games(Path(own) if script else folder)
         if save and not save.exists():
             games.discard(wanted)  # the conversation of an earlier game
+        assistant = Assistant(athena, games, wanted)
         return play(
             wanted,
-            ask=_assistant(athena, games, wanted),
+            ask=assistant.ask,
+            more=assistant.more,
             ground=ground_control(athena),
             write=sys.stdout.write,
             script=_commands(script) if script else None,
@@ -103,29 +106,37 @@ def _play(
         )
 
 
-def _assistant(athena: Athena, games: Games, level: str) -> Ask:
-    """The assistant for the console's `ask`: one conversation a game; sources under the answer.
+class Assistant:
+    """What the console's `ask` and `more` reach: one conversation a game; sources under the answer."""
 
-    In the easier mode a language model is told the telemetry; it is not searched for.
-    """
-    from athena.cli.answers import ask_quietly, plain_answer
-    from athena.missions import mission_persona
-    from pipeline.errors import AthenaError
+    def __init__(self, athena: Athena, games: Games, level: str) -> None:
+        self._athena, self._games, self._level = athena, games, level
+        self._last: Answer | None = None
 
-    def ask(question: str, telemetry: str) -> str:
+    def ask(self, question: str, telemetry: str) -> str:
+        """The answer. In the easier mode a language model is told the telemetry; it is not searched for."""
+        from athena.cli.answers import ask_quietly, plain_answer
+        from athena.missions import mission_persona
+        from pipeline.errors import AthenaError
+
         try:
-            chat = athena.chat(
-                conversation_id=_conversation(athena, games, level), persona=mission_persona(telemetry)
+            chat = self._athena.chat(
+                conversation_id=_conversation(self._athena, self._games, self._level),
+                persona=mission_persona(telemetry),
             )
-            answer = ask_quietly(chat, question)
+            self._last = ask_quietly(chat, question)
         except AthenaError as error:  # no index, a model that failed: the game goes on
             return str(error)
         except KeyboardInterrupt:
             return STOPPED
-        games.keep_conversation(level, chat.conversation_id)
-        return plain_answer(answer)
+        self._games.keep_conversation(self._level, chat.conversation_id)
+        return plain_answer(self._last)
 
-    return ask
+    def more(self, which: str) -> str:
+        """The passages that the last answer only named, or the one with this number."""
+        from athena.cli.answers import plain_passages
+
+        return plain_passages(self._last, which) if self._last else NOTHING_ASKED
 
 
 def _conversation(athena: Athena, games: Games, level: str) -> str | None:

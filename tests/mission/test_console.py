@@ -188,6 +188,7 @@ def test_a_cartridge_leaves_the_locker(game: Game) -> None:
 
 def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
     assert len(said(game, "help").splitlines()) == len(ship.commands) == 15
+    assert max(map(len, said(game, "help").splitlines())) <= 80
     assert "takes 5 min" in said(game, "help self-test")
     assert len(said(game, "help power").splitlines()) == 2
     assert "as long as stated" in said(game, "help wait")
@@ -352,6 +353,10 @@ def test_a_game_that_is_over_takes_no_commands(game: Game) -> None:
         ("show cabin fan 2", "ECS-FAN-2"),
         ("show Freezer", "STO-FRZ-1"),
         ("telemetry coolant pump one", "ECS-CLP-1"),
+        ("show air controller", "AIR-CTRL"),
+        ("show o2 regulator 1", "ECS-O2-R1"),
+        ("set computer controller coolant_pump coolant pump one", "CMP-CTRL COOLANT_PUMP is now ECS-CLP-1"),
+        ("transmit transponder one MESA-31 are you there", "E-08"),
     ],
 )
 def test_a_plain_name_stands_for_its_id(game: Game, line: str, ident: str) -> None:
@@ -399,6 +404,8 @@ def test_what_is_no_duration_is_refused(game: Game, duration: str) -> None:
         ("what is wrong?", "ask what is wrong?"),
         ("sleep 10m", "wait 10m"),
         ("lst systems", "list systems"),
+        ("shw ECS-FAN-1", "show ECS-FAN-1"),
+        ("fan two", "show fan two"),
     ],
 )
 def test_the_command_that_was_meant_is_suggested(game: Game, line: str, meant: str) -> None:

@@ -63,6 +63,7 @@ def test_the_quotes_of_the_manuals_follow_the_readings() -> None:
         ("what is the oxygen?", "PPO2 is 21.0"),
         ("how warm is it?", "TEMP is 22.0"),
         ("what is the cabin pressure now", "PRESSURE is 70.0"),
+        ("is the pressure ok", "PRESSURE is 70.0"),
         ("how full is the battery?", "CHARGE is"),
         ("is ECS-FAN-1 running?", "ECS-FAN-1 (cabin fan 1) is NOMINAL"),
         ("what is the status of cabin fan 2?", "ECS-FAN-2 (cabin fan 2) is OFFLINE, its switch is off"),
@@ -82,6 +83,7 @@ def test_what_is_asked_is_read(ship: Ship, sound: ShipState, question: str, expe
         "what does C-112 mean?",
         "why is an LN2 tank OFFLINE?",
         "what is a regulator?",
+        "is the pressure relief valve used?",
         "who is the commander?",
     ],
 )

@@ -110,3 +110,13 @@ def test_a_saved_game_of_another_level_is_left_out(tmp_path: Path) -> None:
 def test_an_unknown_level_is_an_error() -> None:
     with pytest.raises(LevelError, match="There is no level 'moon'"):
         play("moon", script=[], write=lambda _: None)
+
+
+def test_more_opens_what_the_last_answer_named() -> None:
+    out: list[str] = []
+    lines = ["ask what is it?", "more", "More 3"]
+    play("ln2-tank", read=reader(lines), write=out.append, ask=lambda *_: "", more=lambda which: f"<{which}>")
+    text = "".join(out)
+    assert "<>\n" in text
+    assert "<3>\n" in text
+    assert "E-01" not in text

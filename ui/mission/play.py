@@ -24,6 +24,7 @@ from ui.shared.state import kept, sent
 from ui.shared.words import plain
 
 VIEWS = ("Console", "Ship", "Assistant")
+VIEW = "mission-view"
 ASKED = "{} answers in the chat."
 
 
@@ -74,7 +75,7 @@ def _seen() -> str:
     """Which of the three views a phone shows; a wide screen shows all."""
     with st.container(key="views"):
         picked = st.segmented_control("Show", VIEWS, default=VIEWS[0], required=True,
-                                      key="mission-view", label_visibility="collapsed")  # fmt: skip
+                                      key=VIEW, label_visibility="collapsed")  # fmt: skip
     return str(picked or VIEWS[0])
 
 
@@ -124,6 +125,7 @@ def run(level: str, line: str) -> None:
     games.save(game)
     for question in questions:
         ask(game, question)
+        st.session_state[VIEW] = VIEWS[-1]  # a phone shows the answer
 
 
 # -- hints -----------------------------------------------------------------------------------------------
