@@ -21,6 +21,7 @@ from ui.shared.corpus import documents_are
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
 
+FIRST_ADD = "Add documents first"
 GONE = "That conversation is not stored any more. Ask a question to begin a new one."
 
 
@@ -34,16 +35,18 @@ def page() -> None:
     working = run is not None and run.working
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
         current = conversation.info.id if conversation else ""
-        scope_bar(conversation.info if conversation else None)
+        if is_indexed := process.athena().store.sections.manifest() is not None:
+            scope_bar(conversation.info if conversation else None)
         question_field(
-            f"Ask the {documents_are()}",
+            f"Ask the {documents_are()}" if is_indexed else FIRST_ADD,
             key="question",
             conversation_id=current,
             working=working,
+            disabled=not is_indexed,
             on_ask=ask,
         )
     with st.container(key="chat"):
-        messages.show_notice()
+        messages.show_notice(drawn_again=working)  # as soon as the answer is there
         if conversation is None or not (conversation.turns or run):
             welcome(on_ask=ask)
         else:

@@ -24,6 +24,7 @@ from ui.shared.messages import warn_of_outdated_index
 from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
 QUESTIONS = 4
+LOOK_EVERY = 1.0  # seconds between two looks at the first documents
 SUGGESTED = (  # for the manuals that come with Athena
     "The LN2 tank shows OFFLINE. What can be the reason and what do I do?",
     "ECS reports MALFUNC. How do I find the cause?",
@@ -68,10 +69,17 @@ def _nothing_indexed() -> None:
         if jobs().working:
             st.markdown(f"**{FIRST_DOCUMENTS}**")
             links.link("documents", "Watch", icon=":material/hourglass_top:")
+            st.fragment(_come_to_life, run_every=LOOK_EVERY)()
             return
         st.markdown("**Nothing is indexed yet.**")
         st.text("Add files on the Documents page, or run: athena ingest FOLDER")
         links.link("documents", "Add documents", icon=":material/upload_file:")
+
+
+def _come_to_life() -> None:
+    """Draw the page again once the first documents are indexed."""
+    if not jobs().working:
+        st.rerun()
 
 
 def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> None:

@@ -51,10 +51,11 @@ def notify(text: str) -> None:
     kept(Notice).text = text
 
 
-def show_notice() -> None:
-    """Show the kept notice, once."""
+def show_notice(*, drawn_again: bool = False) -> None:
+    """Show the kept notice, once; also next time where the page is `drawn_again` before it can be read."""
     text = kept(Notice).text
-    notify("")
+    if not drawn_again:
+        notify("")
     if text:
         st.warning(with_code(text), icon=ERROR_ICON)
 
