@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +18,13 @@ PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model,
 LOOK_EVERY_MS = 50
 WIDTHS = "document.documentElement.scrollWidth - window.innerWidth"
 AFTER_TASKS = "() => new Promise((done) => setTimeout(done))"
+DROP = """(zone, files) => {
+  const dataTransfer = new DataTransfer();
+  for (const { name, body } of files)
+    dataTransfer.items.add(new File([Uint8Array.from(atob(body), (byte) => byte.charCodeAt(0))], name));
+  for (const kind of ["dragenter", "dragover", "drop"])
+    zone.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+}"""
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -204,7 +212,7 @@ class App:
         return self.page.locator(".st-key-job")
 
     def choose(self, *paths: Path) -> None:
-        """Choose files to upload, once nothing is being indexed."""
+        """Open the form, once nothing is being indexed, and choose files to upload."""
         self.ready()
         form = self.page.get_by_text("Add files", exact=True)
         expect(form).to_be_visible()  # open or closed: asked sooner, an open one would be closed by the click
@@ -212,7 +220,14 @@ class App:
             form.click()
         field = self.uploader.locator("input[type=file]")
         expect(field).to_be_enabled()
-        field.set_input_files(list(paths))
+        if paths:
+            field.set_input_files(list(paths))
+
+    def drop(self, files: Mapping[str, bytes]) -> None:
+        """Drag files over the page and drop them where files are chosen, once nothing is being indexed."""
+        self.choose()
+        given = [{"name": name, "body": base64.b64encode(body).decode()} for name, body in files.items()]
+        self.page.get_by_test_id("stFileUploaderDropzone").evaluate(DROP, given)
 
     def upload(self, *paths: Path) -> None:
         """Choose files to upload, and add them."""
