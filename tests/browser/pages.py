@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,13 +17,6 @@ PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model,
 LOOK_EVERY_MS = 50
 WIDTHS = "document.documentElement.scrollWidth - window.innerWidth"
 AFTER_TASKS = "() => new Promise((done) => setTimeout(done))"
-DROP = """(zone, files) => {
-  const dataTransfer = new DataTransfer();
-  for (const { name, body } of files)
-    dataTransfer.items.add(new File([Uint8Array.from(atob(body), (byte) => byte.charCodeAt(0))], name));
-  for (const kind of ["dragenter", "dragover", "drop"])
-    zone.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
-}"""
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -223,11 +215,16 @@ class App:
         if paths:
             field.set_input_files(list(paths))
 
-    def drop(self, files: Mapping[str, bytes]) -> None:
+    def drop(self, *paths: Path) -> None:
         """Drag files over the page and drop them where files are chosen, once nothing is being indexed."""
         self.choose()
-        given = [{"name": name, "body": base64.b64encode(body).decode()} for name, body in files.items()]
-        self.page.get_by_test_id("stFileUploaderDropzone").evaluate(DROP, given)
+        zone = box(self.page.get_by_test_id("stFileUploaderDropzone"))
+        place = {"x": zone["x"] + zone["width"] / 2, "y": zone["y"] + zone["height"] / 2}
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+        mouse = self.page.context.new_cdp_session(self.page)
+        for kind in ("dragEnter", "dragOver", "drop"):
+            mouse.send("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
+        mouse.detach()
 
     def upload(self, *paths: Path) -> None:
         """Choose files to upload, and add them."""

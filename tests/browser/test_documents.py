@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -159,7 +159,7 @@ QUESTIONS = {
     "compass.html": "What colour is the compass needle?",
     "anchor.rst": "How much does the anchor weigh?",
 }
-WEB_PAGE = "<h1>Sextant</h1><main><p>The sextant is kept in the red drawer.</p></main>"
+WEB_PAGE = "<title>Sextant</title><main><h1>Sextant</h1><p>The sextant is kept in the red drawer.</p></main>"
 
 
 def test_files_of_every_format_are_dropped_asked_about_and_cited(
@@ -167,7 +167,7 @@ def test_files_of_every_format_are_dropped_asked_about_and_cited(
 ) -> None:
     pytest.importorskip("docutils", reason="the extra [files] is not installed")
     app = open_app(address, path="/documents")
-    app.drop(DROPPED)
+    app.drop(*_written(DROPPED, tmp_path))
     add = app.page.get_by_role("button", name="Add 6 files")
     expect(add).to_be_visible()
     looked_at(app, "documents-dropped")
@@ -194,6 +194,12 @@ def test_files_of_every_format_are_dropped_asked_about_and_cited(
     app.page.get_by_role("link", name="Documents").click()
     expect(app.page.locator(".files")).to_be_visible()
     expect(app.job).to_have_count(0)  # the report was read
+
+
+def _written(files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    for name, body in files.items():
+        (folder / name).write_bytes(body)
+    return [folder / name for name in files]
 
 
 def _web_page_is_added(app: App, folder: Path) -> None:
