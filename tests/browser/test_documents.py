@@ -294,11 +294,22 @@ Job._note = held
 def test_a_cancelled_upload_leaves_whole_documents_and_indexing_again_completes_it(
     open_app: Opener, tmp_path: Path
 ) -> None:
-    """The job waits at its second document until it is cancelled, however fast the machine is."""
+    """The job waits at its second document until it is cancelled, however fast the machine is.
+
+    Another window, on the chat's first page, comes to life by itself.
+    """
     data_dir = tmp_path / "data"
     data_dir.mkdir()
     with serving(data_dir, program=HELD + SERVE, llm="none") as address:
+        waiting = open_app(address)
+        expect(waiting.page.get_by_text("Nothing is indexed yet.")).to_be_visible()
+        expect(waiting.question).to_be_disabled()
+        looked_at(waiting, "first-visit-empty")
         _cancelled_and_completed(open_app(address, path="/documents"), data_dir, tmp_path / "pack.zip")
+        expect(waiting.question).to_have_attribute("placeholder", "Ask the documents")
+        expect(waiting.page.locator(".st-key-suggestions button").first).to_contain_text("bay", ignore_case=True)
+        expect(waiting.page.get_by_text("manuals")).to_have_count(0)
+        looked_at(waiting, "first-visit-own-documents")
 
 
 def _cancelled_and_completed(app: App, data_dir: Path, pack: Path) -> None:
@@ -327,8 +338,8 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
     app.open("/inspector")
     expect(app.page.get_by_text("Nothing has been asked yet.")).to_be_visible()
     app.open("/")
-    app.ask("Is anybody there?")
-    expect(app.page.get_by_text("Nothing is indexed").first).to_be_visible()
+    expect(app.question).to_be_disabled()
+    expect(app.question).to_have_attribute("placeholder", "Add documents first")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

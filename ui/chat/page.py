@@ -16,7 +16,7 @@ from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import messages, process, state, style
-from ui.shared.corpus import documents_are
+from ui.shared.corpus import called
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
@@ -35,14 +35,15 @@ def page() -> None:
     working = run is not None and run.working
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
         current = conversation.info.id if conversation else ""
-        if is_indexed := process.athena().store.sections.manifest() is not None:
+        documents = process.athena().store.sections.documents()
+        if documents:
             scope_bar(conversation.info if conversation else None)
         question_field(
-            f"Ask the {documents_are()}" if is_indexed else FIRST_ADD,
+            f"Ask the {called(documents)}" if documents else FIRST_ADD,
             key="question",
             conversation_id=current,
             working=working,
-            disabled=not is_indexed,
+            disabled=not documents,
             on_ask=ask,
         )
     with st.container(key="chat"):

@@ -20,7 +20,7 @@ from ui.conversation.model_picker import (
 from ui.shared import links, process
 from ui.shared.corpus import corpus_title, is_the_ships
 from ui.shared.jobs import jobs
-from ui.shared.messages import warn_of_outdated_index
+from ui.shared.messages import shown, warn_of_outdated_index
 from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
 QUESTIONS = 4
@@ -69,16 +69,17 @@ def _nothing_indexed() -> None:
         if jobs().working:
             st.markdown(f"**{FIRST_DOCUMENTS}**")
             links.link("documents", "Watch", icon=":material/hourglass_top:")
-            st.fragment(_come_to_life, run_every=LOOK_EVERY)()
-            return
-        st.markdown("**Nothing is indexed yet.**")
-        st.text("Add files on the Documents page, or run: athena ingest FOLDER")
-        links.link("documents", "Add documents", icon=":material/upload_file:")
+        else:
+            st.markdown("**Nothing is indexed yet.**")
+            st.text("Add files on the Documents page, or run: athena ingest FOLDER")
+            links.link("documents", "Add documents", icon=":material/upload_file:")
+    st.fragment(_come_to_life, run_every=LOOK_EVERY)(jobs().working)
 
 
-def _come_to_life() -> None:
-    """Draw the page again once the first documents are indexed."""
-    if not jobs().working:
+@shown
+def _come_to_life(working: bool) -> None:
+    """Draw the page again once the first documents are indexed, or are beginning to be."""
+    if jobs().working != working or process.athena().store.sections.documents():
         st.rerun()
 
 
