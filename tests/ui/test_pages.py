@@ -77,6 +77,18 @@ def test_first_visit(athena: Athena, run_app: Run) -> None:
     assert len([button for button in app.button if button.key and button.key.startswith("ask-")]) >= 2
 
 
+def test_a_document_without_headings_is_suggested_once(
+    empty_athena: Athena, run_app: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    for name in ("Ropes", "Knots"):
+        (tmp_path / "notes" / f"{name}.md").write_text(f"# {name}\n\nThey hold. They are long.\n")
+    empty_athena.ingest([tmp_path / "notes"])
+    keys = [str(button.key) for button in run_app(empty_athena).button]
+    suggested = [key for key in keys if key.startswith("ask-")]
+    assert [sum(name in key for key in suggested) for name in ("Ropes", "Knots")] == [1, 1]
+
+
 def test_nothing_indexed(empty_athena: Athena, run_app: Run) -> None:
     assert "Nothing is indexed yet." in texts(run_app(empty_athena))
     assert "Nothing is indexed yet." in texts(run_app(empty_athena, page="documents"))

@@ -110,8 +110,9 @@ def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> It
     for info in [*documents[::step], *documents]:
         found = sections.document(info.source).sections
         for section in found[1:2] or found:
-            path = list(section.metadata.get("heading_path") or [info.title])
-            yield f"What does {info.title} say about “{path[-1]}”?"
+            heading = [info.title, *(section.metadata.get("heading_path") or [])][-1]
+            about = "do the documents" if heading == info.title else f"does {info.title}"
+            yield f"What {about} say about “{heading}”?"
 
 
 def _indexed(documents: Sequence[DocumentInfo]) -> None:
