@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import WINDOWS, Opener, Window
+from tests.browser.looks import looked_at
 from tests.browser.pages import App, box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
@@ -20,6 +21,7 @@ def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str,
     expect(app.page.get_by_text("No language model is connected: answers are quotes.")).to_be_visible()
     suggestions = app.page.locator(".st-key-suggestions button")
     expect(suggestions).to_have_count(4)
+    looked_at(app, "first-visit")
     suggestions.first.click()
     expect(app.answered(1).locator(".quote").first).to_be_visible()
 
@@ -84,6 +86,7 @@ def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
     expect(app.pane).to_be_visible()
     assert _words(app.cited()) == _words(quote)
     expect(app.mark.first).to_be_in_viewport()
+    looked_at(app, "answer-with-evidence")
     expect(app.pane.locator(".crumbs")).to_contain_text(".md")
     expect(app.pane.locator(".status")).to_have_class(re.compile("same"))
     expect(turn.locator(".chip.open")).to_have_count(1)
@@ -148,12 +151,12 @@ def test_html_in_a_question_is_text(quoting: str, open_app: Opener) -> None:
     expect(app.turn(1).locator(".question")).to_contain_text("<script>alert(2)</script>")
 
 
-@WINDOWS
-def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener, window: Window) -> None:
-    app = open_app(quoting, **window)
+def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
     app.ask("Who won the football world cup in 1998?")
     turn = app.answered(1)
     expect(turn.locator(".verdict")).to_contain_text("Not in the manuals")
+    looked_at(app, "not-in-the-manuals")
     turn.locator(".card").first.click()
     expect(app.pane.locator(".number")).to_have_text("Nearest section")
 
@@ -226,6 +229,8 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     expect(app.turn(1).get_by_label("Edit the question")).to_be_focused()
     app.turn(2).get_by_label("Edit the question").click()
     expect(app.turn(2)).to_contain_text("A new conversation goes on from here; this one stays as it is.")
+    if not window["dark"]:
+        looked_at(app, "question-edited")
     field = app.turn(2).get_by_label("Your question")
     field.fill("How is the CO2 removed?")
     field.press("Enter")
