@@ -188,7 +188,7 @@ def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_
     expect(app.page.locator(".turn")).to_have_count(2)
     expect(app.page.locator(".st-key-trial-after .quote")).to_have_count(1)
     expect(app.page.locator(".st-key-trial-before .quote").nth(1)).to_be_attached()
-    app.page.get_by_role("heading", name="What if?").scroll_into_view_if_needed()
+    app.page.locator(".st-key-trial-after").scroll_into_view_if_needed()
     looked_at(app, "settings-what-if")
     app.reload()
     expect(quotes).to_have_value("8")

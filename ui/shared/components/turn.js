@@ -321,8 +321,8 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
-  if (data.turn) line.append(tools(data, send));
-  if (data.rated) line.append(thumbs(data, send));
+  const acts = [data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
+  if (acts.length) line.append(element("span", { class: "acts" }, acts));  // on one line, or on the next together
   return line;
 }
 
@@ -393,7 +393,8 @@ function edit(button, data, send) {
   });
   question.hidden = true;
   question.after(form);
-  field.focus();
+  field.focus({ preventScroll: true });
+  form.scrollIntoView({ block: "nearest" });  // with its buttons
 }
 
 function thumbs(data, send) {
