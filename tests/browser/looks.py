@@ -1,6 +1,6 @@
 """How a page looks at both sizes and in both themes: nothing cut off, and pictures where somebody asks.
 
-    PICTURES=/tmp/pictures pytest tests/browser -k "looks or walk"
+PICTURES=/tmp/pictures pytest tests/browser
 """
 
 from __future__ import annotations
@@ -22,19 +22,22 @@ CUT_OFF = """() => {
   // A table keeps its width until it is drawn anew, and a slider has a field of the old width behind it.
   const STREAMLITS = ".stDataFrame, input[type=range], .sr";
   const found = [], edge = window.innerWidth + 1;
+  const told = (what, node) => found.push(
+    `${what}: ${node.localName}.${node.getAttribute("class")} “${node.textContent.trim().slice(0, 40)}”`);
   const look = (node, scrolls) => {
     const style = getComputedStyle(node), box = node.getBoundingClientRect();
     if (style.display === "none" || style.visibility === "hidden" || node.matches(STREAMLITS)) return;
-    const name = () => `${node.localName}.${node.className?.baseVal ?? node.className} “${node.textContent.trim().slice(0, 40)}”`;
-    const drawn = box.width > 1 && box.height > 1 && style.clipPath === "none" && box.right > 0;  // the closed sidebar
+    const isClosed = box.right <= 0;  // the sidebar
+    const drawn = box.width > 1 && box.height > 1 && style.clipPath === "none" && !isClosed;
     if (drawn && !scrolls && (box.left < -1 || box.right > edge)) {
-      found.push(`outside, from ${Math.round(box.left)} to ${Math.round(box.right)}: ${name()}`);
+      told(`outside, from ${Math.round(box.left)} to ${Math.round(box.right)}`, node);
       return;
     }
+    const isWider = node.scrollWidth > node.clientWidth + 1;
     const text = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
-    if (drawn && text && style.overflowX === "hidden" && style.textOverflow !== "ellipsis" && node.scrollWidth > node.clientWidth + 1)
-      found.push(`cut off: ${name()}`);
-    const inside = scrolls || ["auto", "scroll"].includes(style.overflowX) && node.scrollWidth > node.clientWidth && box.right <= edge;
+    if (drawn && text && isWider && style.overflowX === "hidden" && style.textOverflow !== "ellipsis")
+      told("cut off", node);
+    const inside = scrolls || (isWider && ["auto", "scroll"].includes(style.overflowX) && box.right <= edge);
     for (const child of [...node.children, ...(node.shadowRoot?.children ?? [])]) look(child, inside);
   };
   look(document.body, false);

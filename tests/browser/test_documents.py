@@ -210,7 +210,9 @@ def _web_page_is_added(app: App, folder: Path) -> None:
         app.page.get_by_role("textbox", name="Or a web page").fill("sextant")
         app.press("Add page")
         expect(app.page.get_by_text("A web page's address begins with https://")).to_be_visible()
-        app.page.get_by_role("textbox", name="Or a web page").fill(f"http://127.0.0.1:{site.server_port}/sextant.html")
+        app.page.get_by_role("textbox", name="Or a web page").fill(
+            f"http://127.0.0.1:{site.server_port}/sextant.html"
+        )
         app.press("Add page")
         expect(app.document_row("sextant.html")).to_be_visible()
         site.shutdown()
@@ -307,7 +309,9 @@ def test_a_cancelled_upload_leaves_whole_documents_and_indexing_again_completes_
         looked_at(waiting, "first-visit-empty")
         _cancelled_and_completed(open_app(address, path="/documents"), data_dir, tmp_path / "pack.zip")
         expect(waiting.question).to_have_attribute("placeholder", "Ask the documents")
-        expect(waiting.page.locator(".st-key-suggestions button").first).to_contain_text("bay", ignore_case=True)
+        expect(waiting.page.locator(".st-key-suggestions button").first).to_contain_text(
+            "bay", ignore_case=True
+        )
         expect(waiting.page.get_by_text("manuals")).to_have_count(0)
         looked_at(waiting, "first-visit-own-documents")
 

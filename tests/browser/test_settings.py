@@ -111,7 +111,9 @@ def test_every_setting_is_changed_used_and_taken_back(
     program = FETCHING.replace("HUB_SECONDS", "2") + SERVE
     with (
         OpenAIServer(key=KEY) as model,
-        serving(tmp_path / "data", program=program, cross_encoder=RERANKER, model_cache=str(tmp_path)) as address,
+        serving(
+            tmp_path / "data", program=program, cross_encoder=RERANKER, model_cache=str(tmp_path)
+        ) as address,
     ):
         app = open_app(address, path="/settings")
         _a_key_is_kept(app, model)
