@@ -45,7 +45,10 @@ def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener, win
     app.reload()
     expect(app.page.locator(".turn")).to_have_count(2)
     app.show_sidebar()
-    expect(app.page.locator(".st-key-conversations button").filter(has_text="LN2").first).to_be_visible()
+    listed = app.page.locator(".st-key-conversations button").filter(has_text="LN2").first
+    expect(listed).to_be_in_viewport()
+    listed.click()
+    expect(listed).to_be_in_viewport() if window["width"] > 500 else expect(listed).not_to_be_in_viewport()
 
 
 @WINDOWS
@@ -202,7 +205,10 @@ def test_conversations_are_renamed_exported_and_deleted(
     assert ".md" in exported
     _open_menu(app)
     app.page.get_by_role("button", name="Delete …").click()
-    app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    asked = app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True)
+    expect(asked).to_be_visible()
+    expect(app.page.get_by_test_id("stPopoverBody").filter(visible=True)).to_have_count(0)
+    asked.click()
     expect(app.page.get_by_text("What do you need to know?")).to_be_visible()
     expect(listed.get_by_text("My own <b>title</b>")).to_have_count(0)
     expect(app.page).not_to_have_url(re.compile(r"\?c="))

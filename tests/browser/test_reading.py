@@ -32,7 +32,7 @@ def test_the_question_stands_at_the_top_and_its_first_quote_below_it(
     app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
-    for number, question in enumerate((OXYGEN, LN2), start=2):
+    for number, question in enumerate((OXYGEN, f"{LN2} {'It is cold here. ' * 80}"), start=2):
         app.ask(question)
         turn = app.answered(number)
         _stands_at_the_top(app, turn)

@@ -1,5 +1,7 @@
 // One turn: the question, the answer with chips in its sentences, and one quiet line under it.
 
+const LONG = 500; // characters of a question that may have to be scrolled
+
 export default function (component) {
   const { data, parentElement } = component;
   const trigger = sender(component);
@@ -46,7 +48,8 @@ function render(root, data, send) {
   }
   const first = data.kind === "quotes" || data.kind === "abstained"; // no answer was written: memory comes before quotes
   root.replaceChildren(
-    element("div", { class: "question" }, element("span", { class: "sr" }, "You asked: "), data.question),
+    element("div", { class: "question", tabindex: data.question.length > LONG ? "0" : null },
+      element("span", { class: "sr" }, "You asked: "), data.question),
     first ? recalled(data, send) : "",
     body,
     first ? "" : recalled(data, send),
