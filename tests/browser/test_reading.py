@@ -46,8 +46,9 @@ def _stands_at_the_top(app: App, turn: Locator) -> None:
     app.until(lambda: 0 <= _top(turn.locator(".question")) < HEADER_AND_MORE)
 
 
-def test_nothing_moves_while_an_answer_is_written(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_nothing_moves_while_an_answer_is_written(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
     app.ask(OXYGEN)
