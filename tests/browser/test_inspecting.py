@@ -11,6 +11,8 @@ from tests.browser.looks import looked_at
 from tests.browser.pages import box
 
 MISSPELT = "nitrgoen tnak oflline"
+ARROWS_END = """list => Math.max(...[...list.children].slice(0, -1).map((step) =>
+  step.getBoundingClientRect().right - parseFloat(getComputedStyle(step, "::after").right)))"""
 
 
 def test_what_would_refuse_says_so_and_what_is_missing_is_told(quoting: str, open_app: Opener) -> None:
@@ -18,7 +20,8 @@ def test_what_would_refuse_says_so_and_what_is_missing_is_told(quoting: str, ope
     app.ask(MISSPELT)
     app.answered(1).get_by_text("How was this found?").click()
     steps = app.page.locator(".steps").first
-    expect(steps.get_by_text("Spelling", exact=True)).to_be_visible()
+    for name in ("Spelling", "Search", "Fuse", "Merge", "Select"):
+        expect(steps.get_by_text(name, exact=True)).to_be_visible()
     expect(app.page.locator(".bumps").get_by_text(re.compile(r"\b(dropped|merged)$")).first).to_be_visible()
     looked_at(app, "inspector-found")
 
@@ -32,6 +35,8 @@ def test_what_would_refuse_says_so_and_what_is_missing_is_told(quoting: str, ope
     looked_at(app, "inspector-what-if")
 
     app.page.set_viewport_size({"width": 390, "height": 844})
+    app.page.get_by_role("tab", name="How it was found").click()
+    app.until(lambda: steps.evaluate(ARROWS_END) <= 390)
     app.page.get_by_role("tab", name="Why not this page?").click()
     app.ready()
     expected = app.page.get_by_role("combobox", name="The section that you expected")

@@ -286,37 +286,6 @@ def _open_menu(app: App) -> None:
         app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
 
 
-def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    app.ask(LN2)
-    app.answered(1).get_by_text("How was this found?").click()
-    steps = app.page.locator(".steps").first
-    for name in ("Search", "Fuse", "Merge", "Select"):
-        expect(steps.get_by_text(name, exact=True)).to_be_visible()
-    expect(app.page.locator(".bumps .row.kept").first).to_be_visible()
-    expect(app.page.locator(".bumps").get_by_text(re.compile(r"\b(dropped|merged)$")).first).to_be_visible()
-    app.page.emulate_media(color_scheme="dark")
-    app.page.set_viewport_size({"width": 390, "height": 844})
-    app.fits()
-    assert steps.evaluate(ARROWS_END) <= 390
-    app.page.set_viewport_size({"width": 1280, "height": 800})
-    app.page.get_by_role("tab", name="What if").click()
-    alpha = app.page.get_by_role("slider").first
-    alpha.focus()
-    alpha.press("Home")
-    app.press("Search again")
-    expect(app.page.get_by_text(re.compile("differs?\\.|Both ways select"))).to_be_visible()
-    app.page.get_by_role("tab", name="Why not this page?").click()
-    expected = app.page.get_by_role("combobox", name="The section that you expected")
-    expected.fill("alarms")
-    app.page.get_by_role("option").first.click()
-    expect(app.page.get_by_text(re.compile("Dropped by|It was selected"))).to_be_visible()
-
-
-ARROWS_END = """list => Math.max(...[...list.children].slice(0, -1).map((step) =>
-  step.getBoundingClientRect().right - parseFloat(getComputedStyle(step, "::after").right)))"""
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_theme_is_athenas_wherever_it_is_started(quoting: str, open_app: Opener, dark: bool) -> None:
     app = open_app(quoting, dark=dark)
