@@ -90,6 +90,8 @@ def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
     assert _words(app.cited()) == _words(quote)
     expect(app.mark.first).to_be_in_viewport()
     looked_at(app, "answer-with-evidence")
+    tools, thumbs = box(turn.locator(".tools")), box(turn.locator(".thumbs"))
+    assert abs(tools["y"] - thumbs["y"]) < thumbs["height"] / 2  # on one line, beside the pane, too
     expect(app.pane.locator(".crumbs")).to_contain_text(".md")
     expect(app.pane.locator(".status")).to_have_class(re.compile("same"))
     expect(turn.locator(".chip.open")).to_have_count(1)
