@@ -204,7 +204,7 @@ class App:
         return self.page.locator(".st-key-job")
 
     def choose(self, *paths: Path) -> None:
-        """Choose files to upload, once nothing is being indexed."""
+        """Open the form, once nothing is being indexed, and choose files to upload."""
         self.ready()
         form = self.page.get_by_text("Add files", exact=True)
         expect(form).to_be_visible()  # open or closed: asked sooner, an open one would be closed by the click
@@ -212,7 +212,19 @@ class App:
             form.click()
         field = self.uploader.locator("input[type=file]")
         expect(field).to_be_enabled()
-        field.set_input_files(list(paths))
+        if paths:
+            field.set_input_files(list(paths))
+
+    def drop(self, *paths: Path) -> None:
+        """Drag files over the page and drop them where files are chosen, once nothing is being indexed."""
+        self.choose()
+        zone = box(self.page.get_by_test_id("stFileUploaderDropzone"))
+        place = {"x": zone["x"] + zone["width"] / 2, "y": zone["y"] + zone["height"] / 2}
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+        mouse = self.page.context.new_cdp_session(self.page)
+        for kind in ("dragEnter", "dragOver", "drop"):
+            mouse.send("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
+        mouse.detach()
 
     def upload(self, *paths: Path) -> None:
         """Choose files to upload, and add them."""

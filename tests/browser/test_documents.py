@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
+import io
 import shutil
 import sqlite3
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SERVE, WINDOWS, Opener, Window, serving
+from tests.browser.looks import looked_at
 from tests.browser.pages import App
 from tests.contrast import LEAST_CONTRAST, contrast
-from tests.made_files import docx, pdf
+from tests.made_files import docx, notebook, pdf
 
 FILES, LINES, STORED = 6, 5, 2
 NOTE = """# Greenhouse
@@ -33,7 +38,7 @@ The beans on rack 7 get 250 ml of water at 06:30 ship's time.
 def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     data_dir = tmp_path_factory.mktemp("documents") / "data"
     shutil.copytree(indexed, data_dir)
-    with serving(data_dir, llm="none") as served:
+    with serving(data_dir, llm="none", fetch_local="true") as served:
         yield served
 
 
@@ -121,6 +126,98 @@ def test_a_malicious_zip_is_refused_with_its_rule(address: str, open_app: Opener
     expect(app.page.get_by_role("button", name="Add 1 file")).to_have_count(0)
 
 
+def _zipped(name: str, text: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+SENTENCES = {
+    "ladder.md": "The ladder on deck 2 folds to the left.",
+    "in-a-zip/kettle.md": "The kettle takes exactly seven minutes to boil.",
+    "razor.txt": "The razor is charged on Sundays.",
+    "telescope.ipynb": "The telescope points at Vega during the night watch.",
+    "compass.html": "The compass needle is painted violet.",
+    "anchor.rst": "The anchor weighs ninety kilograms.",
+}
+DROPPED = {
+    "ladder.md": f"# Ladder\n\n{SENTENCES['ladder.md']}\n".encode(),
+    "pack.zip": _zipped("in-a-zip/kettle.md", f"# Kettle\n\n{SENTENCES['in-a-zip/kettle.md']}\n"),
+    "razor.txt": f"{SENTENCES['razor.txt']}\n".encode(),
+    "telescope.ipynb": notebook(
+        ("markdown", f"# Telescope\n\n{SENTENCES['telescope.ipynb']}"), ("code", "x = 1"), outputs=3
+    ).encode(),
+    "compass.html": f"<h1>Compass</h1><p>{SENTENCES['compass.html']}</p><script>x()</script>".encode(),
+    "anchor.rst": f"Anchor\n======\n\n{SENTENCES['anchor.rst']}\n".encode(),
+}
+QUESTIONS = {
+    "ladder.md": "Which way does the ladder fold?",
+    "in-a-zip/kettle.md": "How long does the kettle take to boil?",
+    "razor.txt": "When is the razor charged?",
+    "telescope.ipynb": "Where does the telescope point?",
+    "compass.html": "What colour is the compass needle?",
+    "anchor.rst": "How much does the anchor weigh?",
+}
+WEB_PAGE = "<title>Sextant</title><main><h1>Sextant</h1><p>The sextant is kept in the red drawer.</p></main>"
+
+
+def test_files_of_every_format_are_dropped_asked_about_and_cited(
+    address: str, open_app: Opener, tmp_path: Path
+) -> None:
+    pytest.importorskip("docutils", reason="the extra [files] is not installed")
+    app = open_app(address, path="/documents")
+    app.drop(*_written(DROPPED, tmp_path))
+    add = app.page.get_by_role("button", name="Add 6 files")
+    expect(add).to_be_visible()
+    looked_at(app, "documents-dropped")
+    app.press("Add 6 files")
+    expect(app.job).to_contain_text("6 documents added")
+    expect(app.job).to_contain_text("telescope.ipynb: converted from Jupyter; left out: 3 outputs")
+    for source in SENTENCES:
+        expect(app.document_row(source)).to_be_visible()
+    looked_at(app, "documents-added")
+    _web_page_is_added(app, tmp_path)
+
+    app.page.get_by_role("link", name="Chat").click()
+    asked = QUESTIONS | {"sextant.html": "Where is the sextant kept?"}
+    said = SENTENCES | {"sextant.html": "The sextant is kept in the red drawer."}
+    for number, (source, question) in enumerate(asked.items(), start=1):
+        app.ask(question)
+        turn = app.answered(number)
+        expect(turn.locator(".crumbs").first).to_contain_text(source)
+        expect(turn.locator(".quote").first).to_contain_text(said[source])
+    turn.locator(".chip").first.click()
+    assert app.cited() == said[source]
+    looked_at(app, "documents-cited")
+    app.page.keyboard.press("Escape")
+    app.page.get_by_role("link", name="Documents").click()
+    expect(app.page.locator(".files")).to_be_visible()
+    expect(app.job).to_have_count(0)  # the report was read
+
+
+def _written(files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    for name, body in files.items():
+        (folder / name).write_bytes(body)
+    return [folder / name for name in files]
+
+
+def _web_page_is_added(app: App, folder: Path) -> None:
+    (folder / "sextant.html").write_text(WEB_PAGE, encoding="utf-8")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        app.page.get_by_role("textbox", name="Or a web page").fill("sextant")
+        app.press("Add page")
+        expect(app.page.get_by_text("A web page's address begins with https://")).to_be_visible()
+        app.page.get_by_role("textbox", name="Or a web page").fill(
+            f"http://127.0.0.1:{site.server_port}/sextant.html"
+        )
+        app.press("Add page")
+        expect(app.document_row("sextant.html")).to_be_visible()
+        site.shutdown()
+
+
 def test_the_table_is_filtered_and_a_file_read(address: str, open_app: Opener) -> None:
     app = open_app(address, path="/documents")
     app.page.get_by_label("Filter the documents").fill("alarms")
@@ -199,11 +296,24 @@ Job._note = held
 def test_a_cancelled_upload_leaves_whole_documents_and_indexing_again_completes_it(
     open_app: Opener, tmp_path: Path
 ) -> None:
-    """The job waits at its second document until it is cancelled, however fast the machine is."""
+    """The job waits at its second document until it is cancelled, however fast the machine is.
+
+    Another window, on the chat's first page, comes to life by itself.
+    """
     data_dir = tmp_path / "data"
     data_dir.mkdir()
     with serving(data_dir, program=HELD + SERVE, llm="none") as address:
+        waiting = open_app(address)
+        expect(waiting.page.get_by_text("Nothing is indexed yet.")).to_be_visible()
+        expect(waiting.question).to_be_disabled()
+        looked_at(waiting, "first-visit-empty")
         _cancelled_and_completed(open_app(address, path="/documents"), data_dir, tmp_path / "pack.zip")
+        expect(waiting.question).to_have_attribute("placeholder", "Ask the documents")
+        expect(waiting.page.locator(".st-key-suggestions button").first).to_contain_text(
+            "bay", ignore_case=True
+        )
+        expect(waiting.page.get_by_text("manuals")).to_have_count(0)
+        looked_at(waiting, "first-visit-own-documents")
 
 
 def _cancelled_and_completed(app: App, data_dir: Path, pack: Path) -> None:
@@ -232,8 +342,8 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
     app.open("/inspector")
     expect(app.page.get_by_text("Nothing has been asked yet.")).to_be_visible()
     app.open("/")
-    app.ask("Is anybody there?")
-    expect(app.page.get_by_text("Nothing is indexed").first).to_be_visible()
+    expect(app.question).to_be_disabled()
+    expect(app.question).to_have_attribute("placeholder", "Add documents first")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

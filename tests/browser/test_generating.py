@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opener, serving
+from tests.browser.looks import looked_at
 from tests.browser.pages import App
 from tests.servers import Messages, OllamaServer, Reply
 
@@ -90,12 +91,14 @@ def _stopping(app: App, ollama: OllamaServer) -> None:
     app.reload()
     turn = app.turn(2)
     expect(turn).to_contain_text("You stopped this answer.")
+    looked_at(app, "answer-stopped")
     ollama.answer = replying(Reply(("It feeds the cabin [1].",)))
     turn.get_by_role("button", name="Continue").click()
     expect(app.answered(2).locator(".answer")).to_contain_text("It feeds the cabin")
     expect(turn.locator(".answer")).to_have_text(re.compile("^The tank is shut.*It feeds the cabin"))
     expect(turn).not_to_contain_text("You stopped this answer.")
     expect(turn.get_by_role("button", name="Continue")).to_have_count(0)
+    looked_at(app, "answer-continued")
     last_but_one = [request.body.get("messages", [])[-2:-1] for request in ollama.requests]
     assert any(
         message["role"] == "assistant" and message["content"].startswith("The tank is shut")
@@ -131,6 +134,7 @@ def _going_away(app: App, ollama: OllamaServer) -> None:
     ollama.go_away()
     expect(turn.get_by_role("alert")).to_contain_text("broke off")
     expect(turn.get_by_role("alert").locator("p")).not_to_be_empty()
+    looked_at(app, "answer-broken-off")
     expect(turn.locator(".answer")).to_contain_text("Open the breaker")
     expect(app.question).to_be_enabled()
     app.reload()

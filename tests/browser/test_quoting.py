@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import WINDOWS, Opener, Window
+from tests.browser.looks import looked_at
 from tests.browser.pages import App, box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
@@ -20,6 +21,7 @@ def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str,
     expect(app.page.get_by_text("No language model is connected: answers are quotes.")).to_be_visible()
     suggestions = app.page.locator(".st-key-suggestions button")
     expect(suggestions).to_have_count(4)
+    looked_at(app, "first-visit")
     suggestions.first.click()
     expect(app.answered(1).locator(".quote").first).to_be_visible()
 
@@ -43,7 +45,10 @@ def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener, win
     app.reload()
     expect(app.page.locator(".turn")).to_have_count(2)
     app.show_sidebar()
-    expect(app.page.locator(".st-key-conversations button").filter(has_text="LN2").first).to_be_visible()
+    listed = app.page.locator(".st-key-conversations button").filter(has_text="LN2").first
+    expect(listed).to_be_in_viewport()
+    listed.click()
+    expect(listed).to_be_in_viewport() if window["width"] > 500 else expect(listed).not_to_be_in_viewport()
 
 
 @WINDOWS
@@ -84,6 +89,9 @@ def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
     expect(app.pane).to_be_visible()
     assert _words(app.cited()) == _words(quote)
     expect(app.mark.first).to_be_in_viewport()
+    looked_at(app, "answer-with-evidence")
+    tools, thumbs = box(turn.locator(".tools")), box(turn.locator(".thumbs"))
+    assert abs(tools["y"] - thumbs["y"]) < thumbs["height"] / 2  # on one line, beside the pane, too
     expect(app.pane.locator(".crumbs")).to_contain_text(".md")
     expect(app.pane.locator(".status")).to_have_class(re.compile("same"))
     expect(turn.locator(".chip.open")).to_have_count(1)
@@ -148,12 +156,12 @@ def test_html_in_a_question_is_text(quoting: str, open_app: Opener) -> None:
     expect(app.turn(1).locator(".question")).to_contain_text("<script>alert(2)</script>")
 
 
-@WINDOWS
-def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener, window: Window) -> None:
-    app = open_app(quoting, **window)
+def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
     app.ask("Who won the football world cup in 1998?")
     turn = app.answered(1)
     expect(turn.locator(".verdict")).to_contain_text("Not in the manuals")
+    looked_at(app, "not-in-the-manuals")
     turn.locator(".card").first.click()
     expect(app.pane.locator(".number")).to_have_text("Nearest section")
 
@@ -199,7 +207,10 @@ def test_conversations_are_renamed_exported_and_deleted(
     assert ".md" in exported
     _open_menu(app)
     app.page.get_by_role("button", name="Delete …").click()
-    app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    asked = app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True)
+    expect(asked).to_be_visible()
+    expect(app.page.get_by_test_id("stPopoverBody").filter(visible=True)).to_have_count(0)
+    asked.click()
     expect(app.page.get_by_text("What do you need to know?")).to_be_visible()
     expect(listed.get_by_text("My own <b>title</b>")).to_have_count(0)
     expect(app.page).not_to_have_url(re.compile(r"\?c="))
@@ -226,6 +237,10 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     expect(app.turn(1).get_by_label("Edit the question")).to_be_focused()
     app.turn(2).get_by_label("Edit the question").click()
     expect(app.turn(2)).to_contain_text("A new conversation goes on from here; this one stays as it is.")
+    ask = box(app.turn(2).get_by_role("button", name="Ask", exact=True))
+    assert ask["y"] + ask["height"] < box(app.question)["y"]  # the whole form is in view
+    if not window["dark"]:
+        looked_at(app, "question-edited")
     field = app.turn(2).get_by_label("Your question")
     field.fill("How is the CO2 removed?")
     field.press("Enter")
@@ -271,37 +286,6 @@ def _open_menu(app: App) -> None:
     if not app.page.get_by_role("button", name="Delete …").is_visible():
         # Streamlit draws one for a mouse, and one for fingers
         app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
-
-
-def test_the_inspector_shows_how_an_answer_was_found(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    app.ask(LN2)
-    app.answered(1).get_by_text("How was this found?").click()
-    steps = app.page.locator(".steps").first
-    for name in ("Search", "Fuse", "Merge", "Select"):
-        expect(steps.get_by_text(name, exact=True)).to_be_visible()
-    expect(app.page.locator(".bumps .row.kept").first).to_be_visible()
-    expect(app.page.locator(".bumps").get_by_text(re.compile(r"\b(dropped|merged)$")).first).to_be_visible()
-    app.page.emulate_media(color_scheme="dark")
-    app.page.set_viewport_size({"width": 390, "height": 844})
-    app.fits()
-    assert steps.evaluate(ARROWS_END) <= 390
-    app.page.set_viewport_size({"width": 1280, "height": 800})
-    app.page.get_by_role("tab", name="What if").click()
-    alpha = app.page.get_by_role("slider").first
-    alpha.focus()
-    alpha.press("Home")
-    app.press("Search again")
-    expect(app.page.get_by_text(re.compile("differs?\\.|Both ways select"))).to_be_visible()
-    app.page.get_by_role("tab", name="Why not this page?").click()
-    expected = app.page.get_by_role("combobox", name="The section that you expected")
-    expected.fill("alarms")
-    app.page.get_by_role("option").first.click()
-    expect(app.page.get_by_text(re.compile("Dropped by|It was selected"))).to_be_visible()
-
-
-ARROWS_END = """list => Math.max(...[...list.children].slice(0, -1).map((step) =>
-  step.getBoundingClientRect().right - parseFloat(getComputedStyle(step, "::after").right)))"""
 
 
 @pytest.mark.parametrize("dark", [False, True])

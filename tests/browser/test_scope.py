@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 from athena import open_athena
 from athena.settings import Settings
 from tests.browser.conftest import WINDOWS, Opener, Window, serving
+from tests.browser.looks import looked_at
 from tests.browser.pages import App
 from tests.contrast import LEAST_CONTRAST, contrast
 
@@ -58,6 +59,8 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     expect(app.page.get_by_role("option")).to_have_count(1)
     app.page.keyboard.press("Enter")
     expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
+    if not window["dark"]:
+        looked_at(app, "scope-chosen")
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_role("button", name="Add …")).to_be_focused()
     expect(search).to_be_hidden()

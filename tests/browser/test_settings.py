@@ -9,12 +9,31 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opener, serving
+from athena.chosen import FILE_NAME
+from athena.settings import Settings
+from tests.browser.conftest import SERVE, Opener, serving
+from tests.browser.looks import looked_at
 from tests.browser.pages import App
 from tests.contrast import LEAST_CONTRAST, contrast
-from tests.servers import OllamaServer, Reply
+from tests.servers import OllamaServer, OpenAIServer, Reply
 
+FETCHING = """
+from athena import Athena
+from pipeline.models.base import ModelChoice, Pulling
+import threading
+hub = threading.Event()
+
+def fetch(athena, on_progress=None):
+    on_progress(Pulling("Fetching", 12_000_000, 24_000_000))
+    hub.wait(HUB_SECONDS)
+    return None, ModelChoice("cross-encoder", "", "none", "The hub is away.", "Try again.")
+
+Athena.fetch_cross_encoder = fetch
+"""
+KEY = "sk-161803398"
+PERSONA = 'name = "Ceres"\ngreeting = "Ask about the greenhouse."\n'
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+RERANKER = Settings.model_fields["cross_encoder"].default
 LIGHT, DARK = "rgb(251, 250, 248)", "rgb(18, 22, 27)"
 
 
@@ -83,6 +102,81 @@ def test_a_model_is_connected_tested_and_used_in_another_tab(address: str, open_
         expect(other.answered(2).locator(".meta")).to_contain_text("no model")
 
 
+def test_every_setting_is_changed_used_and_taken_back(
+    indexed: Path, open_app: Opener, tmp_path: Path
+) -> None:
+    """Without a restart: a key that is never shown again, HyDE, quotes, a persona; the reranker's state."""
+    shutil.copytree(indexed, tmp_path / "data")
+    (tmp_path / "ceres.toml").write_text(PERSONA, encoding="utf-8")
+    program = FETCHING.replace("HUB_SECONDS", "2") + SERVE
+    with (
+        OpenAIServer(key=KEY) as model,
+        serving(
+            tmp_path / "data", program=program, cross_encoder=RERANKER, model_cache=str(tmp_path)
+        ) as address,
+    ):
+        app = open_app(address, path="/settings")
+        _a_key_is_kept(app, model)
+        _answers_are_changed(app, tmp_path / "ceres.toml")
+        _the_reranker_is_fetched(app)
+        looked_at(app, "settings-changed")
+        app.page.get_by_role("link", name="Chat").click()
+        expect(app.page.get_by_text("Ask about the greenhouse.")).to_be_visible()
+        model.answer = lambda _: Reply(("The switch is off [1].",))
+        app.ask(LN2)
+        expect(app.answered(1).locator(".meta")).to_contain_text("small-chat")
+        assert {request.headers["Authorization"] for request in model.chats} == {f"Bearer {KEY}"}
+        assert len(model.chats) == 2  # the connection was tested, one answer; HyDE is off
+        app.open("/settings")
+        app.press("Remove the key")
+        expect(app.page.get_by_placeholder("No key is set")).to_be_visible()
+        assert KEY not in (tmp_path / "data" / FILE_NAME).read_text()
+
+
+def _a_key_is_kept(app: App, model: OpenAIServer) -> None:
+    app.page.get_by_text("Servers and key").click()
+    _typed(app, "Address of an OpenAI-compatible server", model.base_url)
+    _typed(app, "Key", KEY)
+    expect(app.page.get_by_text("Key (another)")).to_be_visible()
+    model.reply_with(Reply(("ready",)))
+    app.press("Test connection")
+    expect(app.page.get_by_text("openai/small-chat answers")).to_be_visible()
+    save(app)
+    app.reload()
+    key = app.page.get_by_role("textbox", name="Key", exact=True)
+    expect(key).to_have_value("")
+    expect(key).to_have_attribute("placeholder", "A key is set")
+    assert KEY not in app.page.content()
+
+
+def _answers_are_changed(app: App, persona: Path) -> None:
+    app.page.get_by_role("radio", name="off", exact=True).click()
+    _typed(app, "Persona", "nowhere.toml")
+    app.press("Save")
+    expect(app.page.get_by_role("alert").first).to_contain_text("cannot read 'nowhere.toml'")
+    _typed(app, "Persona", str(persona))
+    quotes = app.page.get_by_role("spinbutton", name="Quotes")
+    quotes.fill("3")
+    quotes.press("Enter")
+    expect(app.page.get_by_text("Quotes (8 → 3)")).to_be_visible()
+    save(app)
+    expect(app.page.get_by_text("Chosen here.")).to_have_count(5)
+
+
+def _the_reranker_is_fetched(app: App) -> None:
+    expect(app.page.get_by_text("Until it is, nothing is reranked.")).to_be_visible()
+    app.press("Fetch the cross-encoder from huggingface.co (24 MB)")
+    expect(app.page.get_by_text("12 of 24 MB")).to_be_visible()
+    expect(app.page.get_by_text("The hub is away. Try again.")).to_be_visible()
+
+
+def _typed(app: App, label: str, text: str) -> None:
+    field = app.page.get_by_role("textbox", name=label, exact=True)
+    field.fill(text)
+    field.press("Enter")
+    app.ready()
+
+
 def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_app: Opener) -> None:
     app = open_app(address)
     app.ask(LN2)
@@ -96,6 +190,8 @@ def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_
     expect(app.page.locator(".turn")).to_have_count(2)
     expect(app.page.locator(".st-key-trial-after .quote")).to_have_count(1)
     expect(app.page.locator(".st-key-trial-before .quote").nth(1)).to_be_attached()
+    app.page.locator(".st-key-trial-after").scroll_into_view_if_needed()
+    looked_at(app, "settings-what-if")
     app.reload()
     expect(quotes).to_have_value("8")
 

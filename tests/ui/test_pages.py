@@ -77,6 +77,18 @@ def test_first_visit(athena: Athena, run_app: Run) -> None:
     assert len([button for button in app.button if button.key and button.key.startswith("ask-")]) >= 2
 
 
+def test_a_document_without_headings_is_suggested_once(
+    empty_athena: Athena, run_app: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    for name in ("Ropes", "Knots"):
+        (tmp_path / "notes" / f"{name}.md").write_text(f"# {name}\n\nThey hold. They are long.\n")
+    empty_athena.ingest([tmp_path / "notes"])
+    keys = [str(button.key) for button in run_app(empty_athena).button]
+    suggested = [key for key in keys if key.startswith("ask-")]
+    assert [sum(name in key for key in suggested) for name in ("Ropes", "Knots")] == [1, 1]
+
+
 def test_nothing_indexed(empty_athena: Athena, run_app: Run) -> None:
     assert "Nothing is indexed yet." in texts(run_app(empty_athena))
     assert "Nothing is indexed yet." in texts(run_app(empty_athena, page="documents"))
@@ -85,8 +97,10 @@ def test_nothing_indexed(empty_athena: Athena, run_app: Run) -> None:
 
 def test_asking_without_an_index_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
     app = run_app(empty_athena)
-    app.chat_input[0].set_value("Is anybody there?").run()
+    assert app.chat_input[0].disabled
+    assert app.chat_input[0].placeholder == "Add documents first"
     assert "athena ingest" in texts(app).replace("\\", "")
+    assert not component_data(app, "scope")
 
 
 def test_a_stored_conversation_is_shown_by_its_address(athena: Athena, run_app: Run) -> None:
@@ -318,7 +332,29 @@ def test_the_report_of_an_upload_ends_when_it_was_read(athena: Athena, run_app: 
     assert "1 document added" in texts(app)
     assert "1 document added" in texts(app.run())  # as long as somebody stays on the page
     assert "1 document added" not in texts(run_app_again(app))
-    assert jobs().current is None
+
+
+def test_everybody_who_waits_for_an_upload_reads_its_report(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two windows at once; one that comes later, when it was read, has no part in it."""
+    go_on, ingest = threading.Event(), athena.ingest
+
+    def held(*given: Any, **named: Any) -> Any:
+        go_on.wait(30)
+        return ingest(*given, **named)
+
+    monkeypatch.setattr(athena, "ingest", held)
+    other, app = run_app(athena, page="documents"), run_app(athena, page="documents")
+    app.file_uploader[0].set_value(("beans.md", b"# Beans\n\nWater.\n", "text/markdown")).run()
+    app.button(key="add-files").click().run()
+    other.run()
+    go_on.set()
+    job = jobs().current
+    assert job is not None
+    assert job.wait(30)
+    assert ["1 document added" in texts(window.run()) for window in (other, app, other)] == [True] * 3
+    assert "1 document added" not in texts(run_app(athena, page="documents"))
 
 
 def run_app_again(app: AppTest) -> AppTest:
@@ -390,6 +426,15 @@ def test_an_upload_with_the_name_of_a_manual_is_refused(athena: Athena, run_app:
     app.file_uploader[0].set_value(("Valves.md", b"# Mine\n\nText.\n", "text/markdown")).run()
     assert "Indexed from another folder already" in texts(app).replace("\\", "")
     assert not [button for button in app.button if button.key == "add-files"]
+
+
+def test_the_inspector_tells_conversations_of_one_title_apart(athena: Athena, run_app: Run) -> None:
+    for hours in range(3):
+        kept = athena.conversations.get(store(athena, answered(steps=(SearchStep(ms=1.0),)))[0])
+        info = replace(kept.info, updated_at=kept.info.updated_at - 3600 * hours)
+        athena.conversations.restore(replace(kept, info=info))
+    (offered,) = (box for box in run_app(athena, page="inspector").selectbox if box.label == "Conversation")
+    assert len(set(offered.options)) == len(offered.options)
 
 
 def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run) -> None:

@@ -16,11 +16,12 @@ from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import messages, process, state, style
-from ui.shared.corpus import documents_are
+from ui.shared.corpus import called
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
 
+FIRST_ADD = "Add documents first"
 GONE = "That conversation is not stored any more. Ask a question to begin a new one."
 
 
@@ -34,16 +35,19 @@ def page() -> None:
     working = run is not None and run.working
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
         current = conversation.info.id if conversation else ""
-        scope_bar(conversation.info if conversation else None)
+        documents = process.athena().store.sections.documents()
+        if documents:
+            scope_bar(conversation.info if conversation else None)
         question_field(
-            f"Ask the {documents_are()}",
+            f"Ask the {called(documents)}" if documents else FIRST_ADD,
             key="question",
             conversation_id=current,
             working=working,
+            disabled=not documents,
             on_ask=ask,
         )
     with st.container(key="chat"):
-        messages.show_notice()
+        messages.show_notice(drawn_again=working)  # as soon as the answer is there
         if conversation is None or not (conversation.turns or run):
             welcome(on_ask=ask)
         else:

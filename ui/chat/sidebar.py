@@ -12,8 +12,8 @@ import streamlit as st
 
 from pipeline.errors import UnknownConversation
 from ui.chat.exporting import all_as_json, all_as_markdown, file_name, json_of, markdown_of
-from ui.chat.finding import Day, by_day, times
 from ui.conversation import whose
+from ui.conversation.finding import Day, by_day, times
 from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
 from ui.conversation.user_switch import user_switch

@@ -20,10 +20,11 @@ from ui.conversation.model_picker import (
 from ui.shared import links, process
 from ui.shared.corpus import corpus_title, is_the_ships
 from ui.shared.jobs import jobs
-from ui.shared.messages import warn_of_outdated_index
+from ui.shared.messages import shown, warn_of_outdated_index
 from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
 QUESTIONS = 4
+LOOK_EVERY = 1.0  # seconds between two looks at the first documents
 SUGGESTED = (  # for the manuals that come with Athena
     "The LN2 tank shows OFFLINE. What can be the reason and what do I do?",
     "ECS reports MALFUNC. How do I find the cause?",
@@ -68,10 +69,18 @@ def _nothing_indexed() -> None:
         if jobs().working:
             st.markdown(f"**{FIRST_DOCUMENTS}**")
             links.link("documents", "Watch", icon=":material/hourglass_top:")
-            return
-        st.markdown("**Nothing is indexed yet.**")
-        st.text("Add files on the Documents page, or run: athena ingest FOLDER")
-        links.link("documents", "Add documents", icon=":material/upload_file:")
+        else:
+            st.markdown("**Nothing is indexed yet.**")
+            st.text("Add files on the Documents page, or run: athena ingest FOLDER")
+            links.link("documents", "Add documents", icon=":material/upload_file:")
+    st.fragment(_come_to_life, run_every=LOOK_EVERY)(jobs().working)
+
+
+@shown
+def _come_to_life(working: bool) -> None:
+    """Draw the page again once the first documents are indexed, or are beginning to be."""
+    if jobs().working != working or process.athena().store.sections.documents():
+        st.rerun()
 
 
 def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> None:
@@ -101,8 +110,9 @@ def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> It
     for info in [*documents[::step], *documents]:
         found = sections.document(info.source).sections
         for section in found[1:2] or found:
-            path = list(section.metadata.get("heading_path") or [info.title])
-            yield f"What does {info.title} say about “{path[-1]}”?"
+            heading = [info.title, *(section.metadata.get("heading_path") or [])][-1]
+            about = "do the documents" if heading == info.title else f"does {info.title}"
+            yield f"What {about} say about “{heading}”?"
 
 
 def _indexed(documents: Sequence[DocumentInfo]) -> None:

@@ -83,8 +83,9 @@ def progress(busy: bool) -> None:
     if job is None:
         return
     now = job.state()
-    if not now.working and not job.is_news(visit()):
-        jobs().dismiss()
+    if now.working:
+        job.watch(visit())
+    elif not job.is_news(visit()):
         return
     with st.container(border=True, key="job"):
         if now.working:

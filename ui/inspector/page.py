@@ -12,6 +12,7 @@ from pipeline.errors import UnknownConversation
 from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
 from pipeline.words import counted
 from ui.conversation import whose
+from ui.conversation.finding import times
 from ui.inspector import flow
 from ui.inspector.remembered import memory_steps
 from ui.inspector.what_if import what_if
@@ -54,13 +55,14 @@ def _choose_turn() -> Turn | None:
     if not listed:
         st.text("Nothing has been asked yet. Ask a question, then come back to see how its answer was found.")
         return None
-    titles = {info.id: info.title for info in listed}
+    used = times(listed, beside=())
+    titles = {info.id: _called(info, used.get(info.id, "")) for info in listed}
     current = state.conversation_id()
     ids = list(titles)
     left, right = st.columns(2)
     conversation_id = left.selectbox(
         "Conversation", ids, index=ids.index(current) if current in ids else 0,
-        format_func=lambda item: titles[item] or "Untitled", key="inspected_conversation",
+        format_func=titles.__getitem__, key="inspected_conversation",
     )  # fmt: skip
     chosen = str(conversation_id)
     turns = {turn.id: turn for turn in whose.store_of(chosen).get(chosen).turns}
@@ -75,6 +77,11 @@ def _choose_turn() -> Turn | None:
     )
     state.shared().inspected = str(turn_id)
     return turns[str(turn_id)]
+
+
+def _called(info: ConversationInfo, time: str) -> str:
+    """The title; the time tells it from others of that title."""
+    return f"{info.title or 'Untitled'} · {time}" if time else info.title or "Untitled"
 
 
 def _conversations() -> list[ConversationInfo]:

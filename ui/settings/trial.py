@@ -46,7 +46,7 @@ def what_if(changes: Mapping[str, Any]) -> None:
         )
         return
     st.caption(f"Your last question: {plain(shortened(one_line(turn.question), 120))}")
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         asked = st.button("Ask it again with these values", key="try", icon=":material/compare_arrows:",
                           disabled=not changes)  # fmt: skip
         links.link("inspector", "Compare rankings in the Inspector", icon=":material/account_tree:")

@@ -21,8 +21,13 @@ INNER = frozenset(("docs", "doc", "src", "source", "content", "pages", "book", "
 
 
 def documents_are() -> str:
-    """What the indexed documents are called: "manuals" are the ship's only."""
-    return "manuals" if is_the_ships(process.athena().store.sections.documents()) else "documents"
+    """What the indexed documents are called."""
+    return called(process.athena().store.sections.documents())
+
+
+def called(documents: Sequence[DocumentInfo]) -> str:
+    """What documents are called: "manuals" are the ship's only."""
+    return "manuals" if is_the_ships(documents) else "documents"
 
 
 def is_the_ships(documents: Sequence[DocumentInfo]) -> bool:

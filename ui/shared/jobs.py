@@ -43,7 +43,8 @@ class Job:
         self._progress: dict[str, Progress] = {}
         self._report: IngestReport | None = None
         self._error: AthenaError | None = None
-        self._read_in: object = None  # the visit in which somebody read its result
+        self._watched_in: set[object] = set()  # the visits in which somebody saw it at work
+        self._read_in: set[object] = set()  # and those in which somebody read its result
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
 
     def start(self) -> None:
@@ -67,10 +68,15 @@ class Job:
         finally:
             self._done.set()
 
+    def watch(self, visit: object) -> None:
+        """Note that somebody sees it at work: whoever waits for its result is told it."""
+        self._watched_in.add(visit)
+
     def is_news(self, visit: object) -> bool:
-        """Whether its result is shown for the first time, or still in the visit of a page that showed it."""
-        self._read_in = self._read_in or visit
-        return self._read_in is visit
+        """Whether its result is shown for the first time, or in a visit that waited for it or showed it."""
+        if not self._read_in or visit in self._watched_in:
+            self._read_in.add(visit)
+        return visit in self._read_in
 
     def _note(self, progress: Progress) -> None:
         self._progress[progress.stage] = progress

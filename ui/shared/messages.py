@@ -28,6 +28,7 @@ class Notice:
     """What a callback found wrong, until the page is drawn."""
 
     text: str = ""
+    standing: str = ""  # shown already, and once more when the page is at rest
 
 
 def show_error(problem: str, fix: str) -> None:
@@ -48,13 +49,15 @@ def warn_of_outdated_index() -> None:
 
 def notify(text: str) -> None:
     """Keep a notice for the next drawing of the page; "" takes it back."""
-    kept(Notice).text = text
+    notice = kept(Notice)
+    notice.text, notice.standing = text, ""
 
 
-def show_notice() -> None:
-    """Show the kept notice, once."""
-    text = kept(Notice).text
-    notify("")
+def show_notice(*, drawn_again: bool = False) -> None:
+    """Show the kept notice, once; also next time where the page is `drawn_again` before it can be read."""
+    notice = kept(Notice)
+    text = notice.text or notice.standing
+    notice.text, notice.standing = "", text if drawn_again else ""
     if text:
         st.warning(with_code(text), icon=ERROR_ICON)
 

@@ -13,7 +13,7 @@ import streamlit as st
 from pipeline.models.base import ModelChoice, Pulling
 from pipeline.models.cross_encoder_files import ABOUT_MB
 from ui.shared import messages, process
-from ui.shared.words import with_code
+from ui.shared.words import UNBROKEN_SPACE, with_code
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -59,7 +59,7 @@ def offer() -> None:
     if not working:
         if fetch and fetch.choice:
             st.warning(with_code(f"{fetch.choice.detail} {fetch.choice.fix}"))
-        size = f"{ABOUT_MB[name]} MB" if name in ABOUT_MB else "its size depends on the model"
+        size = f"{ABOUT_MB[name]}{UNBROKEN_SPACE}MB" if name in ABOUT_MB else "its size depends on the model"
         label = f"Fetch the cross-encoder from huggingface.co ({size})"
         st.button(label, icon=":material/download:", key="fetch-cross-encoder", on_click=_start)
         return

@@ -48,7 +48,7 @@ def test_the_button_says_how_many_megabytes_and_shows_how_far_it_is(
     monkeypatch.setattr(without_reranker, "fetch_cross_encoder", fetch)
     app = run_app(without_reranker, page="inspector")
     button = app.button(key=BUTTON)
-    assert button.label == "Fetch the cross-encoder from huggingface.co (24 MB)"
+    assert button.label == "Fetch the cross-encoder from huggingface.co (24\u00a0MB)"
     button.click().run()
     assert begun.wait(60)
     app.run()

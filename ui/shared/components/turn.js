@@ -1,5 +1,7 @@
 // One turn: the question, the answer with chips in its sentences, and one quiet line under it.
 
+const LONG = 500; // characters of a question that may have to be scrolled
+
 export default function (component) {
   const { data, parentElement } = component;
   const trigger = sender(component);
@@ -46,7 +48,8 @@ function render(root, data, send) {
   }
   const first = data.kind === "quotes" || data.kind === "abstained"; // no answer was written: memory comes before quotes
   root.replaceChildren(
-    element("div", { class: "question" }, element("span", { class: "sr" }, "You asked: "), data.question),
+    element("div", { class: "question", tabindex: data.question.length > LONG ? "0" : null },
+      element("span", { class: "sr" }, "You asked: "), data.question),
     first ? recalled(data, send) : "",
     body,
     first ? "" : recalled(data, send),
@@ -321,8 +324,8 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
-  if (data.turn) line.append(tools(data, send));
-  if (data.rated) line.append(thumbs(data, send));
+  const acts = [data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
+  if (acts.length) line.append(element("span", { class: "acts" }, acts));  // on one line, or on the next together
   return line;
 }
 
@@ -393,7 +396,8 @@ function edit(button, data, send) {
   });
   question.hidden = true;
   question.after(form);
-  field.focus();
+  field.focus({ preventScroll: true });
+  form.scrollIntoView({ block: "nearest" });  // with its buttons
 }
 
 function thumbs(data, send) {

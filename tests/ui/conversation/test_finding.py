@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from pipeline.stores.conversations import ConversationInfo
-from ui.chat.finding import by_day, times
+from ui.conversation.finding import by_day, times
 
 NOON = datetime(2026, 5, 4, 12, 30, 10).astimezone()  # a Monday
 

@@ -1,0 +1,108 @@
+"""Journeys through thousands of conversations, and what is taken away of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from pipeline.stores.conversations import Conversation, ConversationInfo
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import FILE_NAME
+from tests.browser.conftest import Opener, serving
+from tests.browser.looks import looked_at
+from tests.browser.pages import App
+from tests.ui.conftest import answered
+
+MANY, A_LIST = 5000, 60
+PATIENCE_S = 5.0
+"""Far more than it takes (0.3 s), and far less than listing all of them would."""
+OLDEST = "Where is the sextant kept?"
+
+
+@pytest.fixture(scope="module")
+def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app with 5,000 conversations, an hour apart; titles come back each seventh one."""
+    data_dir = tmp_path_factory.mktemp("many") / "data"
+    shutil.copytree(indexed, data_dir)
+    with closing(EmbeddedConversations(data_dir / FILE_NAME)) as conversations:
+        now = time.time()
+        for number in range(MANY):
+            at = now - 3600 * number
+            title = f"Conversation {number % 7}"
+            info = ConversationInfo(f"c{number}", title, at, at, 0, pinned=number == MANY - 2)
+            conversations.restore(Conversation(info, ()))
+        conversations.save_turn(f"c{MANY - 1}", answered(OLDEST))
+        oldest = conversations.get(f"c{MANY - 1}")
+        at = now - 3600 * MANY
+        conversations.restore(replace(oldest, info=replace(oldest.info, updated_at=at)))
+    with serving(data_dir, llm="none") as served:
+        yield served
+
+
+def listed(app: App) -> Locator:
+    return app.page.locator(".st-key-conversations")
+
+
+def rows(app: App) -> Locator:
+    return listed(app).locator("[class*='st-key-open-'] button")
+
+
+def test_thousands_are_scrolled_and_searched(address: str, open_app: Opener) -> None:
+    app = open_app(address)
+    expect(rows(app)).to_have_count(A_LIST + 1)
+    expect(listed(app).get_by_text("Pinned")).to_be_visible()
+    expect(listed(app).get_by_text("Yesterday")).to_be_visible()
+    names = rows(app).all_inner_texts()
+    assert len(set(names[:12])) == 12  # of one title, on one day, told apart by their time
+    looked_at(app, "conversations-many")
+
+    begun = time.monotonic()
+    listed(app).get_by_role("button", name="Older conversations").click()
+    expect(rows(app)).to_have_count(2 * A_LIST + 1)
+    assert time.monotonic() - begun < PATIENCE_S
+    rows(app).last.scroll_into_view_if_needed()
+    expect(app.page.get_by_role("combobox", name="Language model")).to_be_in_viewport()
+
+    search = app.page.get_by_label("Search conversations")
+    begun = time.monotonic()
+    search.fill("SEXTANT kept")
+    search.press("Enter")
+    expect(rows(app)).to_have_count(1)
+    assert time.monotonic() - begun < PATIENCE_S
+    rows(app).first.click()
+    expect(app.turn(1).locator(".question")).to_contain_text(OLDEST)
+    looked_at(app, "conversations-found")
+
+
+def test_one_and_all_are_taken_away(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting, path="/?u=exporter")
+    for number in (1, 2):
+        app.ask(f"How long does the oxygen last? {number}")
+        app.answered(1)
+        app.press("New conversation") if number == 1 else None
+    app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
+    one = json.loads(_downloaded(app, "Export as JSON"))["conversations"]
+    assert [turn["question"] for turn in one[0]["turns"]] == ["How long does the oxygen last? 2"]
+    app.page.keyboard.press("Escape")
+    app.page.get_by_text("Export all").click()
+    everything = json.loads(_downloaded(app, "As JSON"))["conversations"]
+    assert [len(conversation["turns"]) for conversation in everything] == [1, 1]
+    with zipfile.ZipFile(io.BytesIO(_downloaded(app, "As Markdown"))) as archive:
+        texts = [archive.read(name).decode() for name in archive.namelist()]
+    assert [text.count("> How long does the oxygen last?") for text in texts] == [1, 1]
+
+
+def _downloaded(app: App, name: str) -> bytes:
+    with app.page.expect_download() as download:
+        app.page.get_by_role("button", name=name).click()
+    return download.value.path().read_bytes()
