@@ -20,7 +20,7 @@ from ui.mission.levels import begin
 from ui.mission.view import console_view, ship_view, strip_view
 from ui.shared import components, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
-from ui.shared.state import kept, sent
+from ui.shared.state import choose, kept, sent
 from ui.shared.words import plain
 
 VIEWS = ("Console", "Ship", "Assistant")
@@ -125,7 +125,7 @@ def run(level: str, line: str) -> None:
     games.save(game)
     for question in questions:
         ask(game, question)
-        st.session_state[VIEW] = VIEWS[-1]  # a phone shows the answer
+        choose(VIEW, VIEWS[-1])  # a phone shows the answer
 
 
 # -- hints -----------------------------------------------------------------------------------------------

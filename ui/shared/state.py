@@ -29,6 +29,11 @@ def entered(key: str) -> str:
     return str(st.session_state.get(key) or "").strip()
 
 
+def choose(key: str, value: str) -> None:
+    """Set a widget's value: from a callback, before the widget is drawn."""
+    st.session_state[key] = value
+
+
 @dataclass(slots=True)
 class Visit:
     """Which page is looked at, with a token for each time that it is come to."""
