@@ -68,6 +68,7 @@ class Candidates:
             replaces=item.replaces,
             ends=item.ends,
             negated=item.negated,
+            said_at=said.at,
             start=item.start,
             end=item.end,
         )

@@ -257,7 +257,8 @@ class RememberingChat:
     def _asked_before(self, conversation_id: str, turn_id: str) -> MemoryReply:
         """Keep what the turn before this one said: a bare "remember that"."""
         turn = self._turn_before(conversation_id, turn_id)
-        said = turn is not None and bool(statements_in(turn.question, said_at=self.memory.clock()))
+        read = statements_in(turn.question, said_at=self.memory.clock()) if turn else ()
+        said = any(not item.only_of_known for item in read)
         if turn is None or not said or turn.answer.mode == "memory" or "?" in turn.question:
             step = RememberStep(preset=self.memory.preset.name, status="skipped", detail="nothing was said")
             return MemoryReply(text=replies.REMEMBER_WHAT, step=step)

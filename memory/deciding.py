@@ -4,7 +4,8 @@
 |---|---|
 | the same text, live; or in history, at that time | nothing |
 | the same statement in other words | it is touched |
-| another object of the same subject and single-valued predicate, or what a correction names | it ends |
+| another object of the same subject and single-valued predicate; its opposite or denial | it ends |
+| what an explicit correction names, or all that is known of its subject and attribute | it ends |
 | a contradiction of which nothing says who is right | both stay, disputed |
 | anything else, however similar | both stay |
 """
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from memory.extracting import has_several, opposed, sides_in, validity_of
+from memory.extracting.dates import UNKNOWN
 from memory.ids import new_id
 from memory.index import UNREAD, plain
 from pipeline.errors import AthenaError
@@ -34,6 +37,13 @@ Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
 _TELLING = re.compile(
     r"\d[\w.,:-]*|\b(?:not|never|no longer|none|without|isn['’]t|don['’]t|doesn['’]t)\b", re.I
 )
+_DENIES = re.compile(
+    r"\b(?:not|never|cannot|no longer|hates?|dislikes?|detests?|loathes?|despises?)\b"
+    r"|\b(?:do|does|is|are|am|was|were|ca|have|has)n['’]?t\b",
+    re.I,
+)
+_NUMBER = re.compile(r"\d")
+_HELD_FOR_ANOTHER = re.compile(r"(?:,| and| but) not .*$", re.I)  # "tea, not coffee" denies no tea
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +56,7 @@ class Candidate:
     replaces: str = ""  # the object that is, where it is named
     ends: bool = False  # it was true and is no longer
     negated: bool = False
+    said_at: float = 0.0  # when it was said; 0 where that is not known
     start: int = 0  # of its words in the message
     end: int = 0
 
@@ -68,21 +79,21 @@ class Deciding:
     def decide(self, candidate: Candidate) -> None:
         """Decide on one more."""
         new = candidate.memory
-        if known := self._said_before(new):
+        if known := self._said_before(candidate):
             self.outcomes.append(("known", known.id))
             return
         if reworded := self._reworded(candidate):
             self._write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
             self.outcomes.append(("touched", reworded.id))
             return
-        contradicted = self._contradicted(candidate) if new.trusted else []
+        contradicted = self.contradicted(candidate)
         if candidate.corrects and candidate.replaces and not new.predicate and len(contradicted) == 1:
             new = replace(new, subject=contradicted[0].subject, predicate=contradicted[0].predicate)
         if contradicted and not self._decides(candidate, contradicted):
             self._dispute(new, contradicted)
             return
-        ended = [old for old in contradicted if _begun(old) <= _begun(new)]
-        later = [old for old in contradicted if _begun(old) > _begun(new)]
+        ended = [old for old in contradicted if _begun(old) <= _begun(new) or _gives_way(old, candidate)]
+        later = [old for old in contradicted if old not in ended]
         if later and new.invalid_at is None:  # told afterwards: it was true until then
             new = replace(new, invalid_at=min(map(_begun, later)))
         self._write("ADD", new)
@@ -107,8 +118,9 @@ class Deciding:
             and (memory.invalid_at is None or memory.invalid_at > self.now)
         ]
 
-    def _said_before(self, new: Memory) -> Memory | None:
-        """The memory that says the same, live, or true when this was said."""
+    def _said_before(self, candidate: Candidate) -> Memory | None:
+        """The memory that says the same, live, or true when this was said; or that was made of it already."""
+        new = candidate.memory
         same = {memory.id: memory for memory in self.index.with_text(new.text)}
         same |= {key: item for key, item in self.memories.items() if plain(item.text) == plain(new.text)}
         for memory in same.values():
@@ -116,6 +128,8 @@ class Deciding:
             if memory.expired_at is None and memory.invalid_at is None:
                 return memory
             if memory.invalid_at is not None and _begun(memory) <= _begun(new) < memory.invalid_at:
+                return memory
+            if 0 < candidate.said_at <= memory.created_at and _begun(memory) <= _begun(new):
                 return memory
         return None
 
@@ -129,26 +143,52 @@ class Deciding:
                 continue
             same_object = not unread and bool(new.object) and plain(old.object) == plain(new.object)
             alike = (unread or not (new.object and old.object)) and cosine(old, new) >= SAME_STATEMENT
-            if (same_object or alike) and _telling(old) == _telling(new):
+            if (same_object or alike) and _telling(old) == _telling(new) and _denied(old) == _denied(new):
                 return old
         return None
 
-    def _contradicted(self, candidate: Candidate) -> list[Memory]:
+    def contradicted(self, candidate: Candidate) -> list[Memory]:
         """What can no longer be true once this is."""
         new = candidate.memory
+        if not new.trusted:
+            return []
         if candidate.replaces:
-            return [old for old in self._live(self.index.memories.values(), new) if _names(old, candidate)]
-        if not new.predicate or not (candidate.single_valued or candidate.ends or candidate.negated):
+            named = [old for old in self._live(self.index.memories.values(), new) if _names(old, candidate)]
+            if named or not (candidate.corrects and new.predicate):
+                return named
+        if not new.predicate:
             return []
         same = [
             old
             for old in self._live(self.index.about(new.subject, new.predicate), new)
             if (old.subject, old.predicate) == (new.subject, new.predicate)
         ]
-        if candidate.ends or candidate.negated:
-            about = [old for old in same if not new.object or plain(old.object) == plain(new.object)]
-            return [old for old in about if _telling(old) != _telling(new) or candidate.ends]
-        return [old for old in same if plain(old.object) != plain(new.object)]
+        if candidate.ends:
+            return [old for old in same if not new.object or plain(old.object) == plain(new.object)]
+        opposites = [old for old in same if _excludes(candidate, old)]
+        if candidate.single_valued and not candidate.negated:
+            return [old for old in same if old in opposites or plain(old.object) != plain(new.object)]
+        if candidate.corrects and not candidate.negated and not opposites:
+            return self._meant(candidate, same)
+        return opposites
+
+    def _meant(self, candidate: Candidate, same: Sequence[Memory]) -> list[Memory]:
+        """What an explicit correction is of, where its predicate may have several values.
+
+        Of an attribute of the same subject; of words that no rule reads, what says the same but for one
+        thing. Numbers stand for numbers.
+        """
+        new = candidate.memory
+        if new.predicate in UNREAD:
+            unread = self._live(self._unread(new.subject), new)
+            meant = [old for old in unread if old.predicate in UNREAD and _but_for_one(old.text, new.text)]
+        elif has_several(new.predicate):
+            return []
+        else:
+            meant = [old for old in same if plain(old.object) != plain(new.object)]
+        numbered = bool(_NUMBER.search(new.object))
+        alike = [old for old in meant if bool(_NUMBER.search(old.object)) == numbered]
+        return alike or (meant if len(meant) == 1 else [])
 
     def _decides(self, candidate: Candidate, contradicted: Sequence[Memory]) -> bool:
         """Whether a rule says that the new one is right: a later word of the same kind of speaker."""
@@ -157,6 +197,8 @@ class Deciding:
             return False
         if candidate.replaces:
             return len({(old.subject, old.predicate) for old in contradicted}) == 1
+        if candidate.corrects and not candidate.single_valued:
+            return len(contradicted) == 1
         if candidate.corrects or candidate.ends or candidate.negated:
             return True
         return not any(_same_turn(old, new) and _begun(old) == _begun(new) for old in contradicted)
@@ -195,7 +237,9 @@ class Deciding:
         """The old one stays as history: it held until the new one did."""
         until = _begun(by)
         expired = self.now if until <= self.now else None
-        self._write("INVALIDATE", replace(old, invalid_at=until, expired_at=expired), other=by.id)
+        since = old.valid_at if _begun(old) <= until else UNKNOWN
+        ended = replace(old, valid_at=since, invalid_at=until, expired_at=expired)
+        self._write("INVALIDATE", ended, other=by.id)
 
     def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
         group = next((old.disputed for old in others if old.disputed), "") or new_id()
@@ -269,8 +313,48 @@ def _begun(memory: Memory) -> float:
 
 
 def _telling(memory: Memory) -> frozenset[str]:
-    """The numbers and the negations of a statement."""
-    return frozenset(found.casefold().rstrip(".,:") for found in _TELLING.findall(memory.text))
+    """The numbers and the negations of a statement, and the sides it takes where there are opposites."""
+    found = _TELLING.findall(memory.text)
+    return sides_in(memory.text).union(item.casefold().rstrip(".,:") for item in found)
+
+
+def _denied(memory: Memory) -> bool:
+    """Whether a statement says that its object is not so."""
+    return _DENIES.search(_HELD_FOR_ANOTHER.sub("", memory.text, 1)) is not None
+
+
+def _excludes(candidate: Candidate, old: Memory) -> bool:
+    """Whether one of two statements of a subject and a predicate denies the other, or is its opposite."""
+    new = candidate.memory
+    alike = (candidate.negated or _denied(new)) == _denied(old)
+    if plain(old.object) == plain(new.object) or (candidate.negated and not new.object):
+        return not alike
+    return alike and opposed(old.object, new.object)
+
+
+def _gives_way(old: Memory, candidate: Candidate) -> bool:
+    """Whether something said without a date yields to what is said later, from whenever that holds until now.
+
+    "I live in Oslo", then "I moved to Bergen in March": Oslo is over since March.
+    """
+    new = candidate.memory
+    undated = validity_of(old.text, said_at=old.created_at).start is None
+    told_later = 0 < _begun(old) <= candidate.said_at and not _same_turn(old, new)
+    return undated and told_later and new.invalid_at is None
+
+
+def _but_for_one(one: str, other: str) -> bool:
+    """Whether two texts begin alike and differ in one stretch of words, at most half of them."""
+    first, second = (re.findall(r"[\w.:-]+", plain(text)) for text in (one, other))
+    begin = _shared(first, second)
+    end = _shared(first[begin:][::-1], second[begin:][::-1])
+    return begin > 0 and begin + end < max(len(first), len(second)) <= 2 * (begin + end)
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words two lists have alike from their beginning on."""
+    apart = (number for number, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+    return next(apart, min(len(one), len(other)))
 
 
 def _of_another_thing(old: Memory, new: Memory) -> bool:
@@ -289,6 +373,8 @@ def _names(old: Memory, candidate: Candidate) -> bool:
         return False
     if plain(old.object) == wrong:
         return True
+    if new.predicate and wrong.isdecimal():  # "nr 6, not 4" of what was "nr 4"
+        return wrong in re.findall(r"\w+", plain(old.object))
     return old.predicate in UNREAD and bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text)))
 
 

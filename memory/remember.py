@@ -20,8 +20,10 @@ from memory.extracting import (
     statements_in,
     without_secrets,
 )
+from memory.extracting.hurried import mended
 from memory.extracting.records import Category, Extraction, Statement
 from memory.guard import left_out
+from memory.index import plain
 from memory.indexes import Indexes
 from memory.naming import named
 from memory.presets import Preset
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
 Complete = Callable[[str], str]
 
 _LEANS = re.compile(
-    r"\b(?:it|that|this|he|she|they|not|no|nope|actually|correction|wrong|rather|i mean|i meant|wait|sor+y)\b"
+    r"\b(?:its?|that|this|he|she|they|not|no|nope|nah|actually|correction|wrong|rather|i meant?|wait|sorry|oops"
+    r"|whoops|my bad|mistake)\b"
     r"|['’]s\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -97,7 +100,7 @@ class Remembering:
         statements = [
             item
             for item in extraction.statements
-            if self.preset.statements or item.asked_for or self._changed_by(item)
+            if (self.preset.statements and self._counts(item)) or item.asked_for or self._changed_by(item)
         ]
         candidates = [self._candidates.stated(item, said) for item in statements]
         if self.preset.questions and not statements:
@@ -121,27 +124,31 @@ class Remembering:
             return Heard()
         before = self._leant_on(message)
         said = without_secrets(message)
-        found = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
+        read = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
+        found = [item for item in read if self._counts(item)]
         return Heard(
             asks=may_ask and any(item.asked_for for item in found),
             corrects=may_correct and bool(found) and all(self._changed_by(item) for item in found),
         )
 
+    def _counts(self, item: Statement) -> bool:
+        """Whether a statement is one: a correction of whatever is one where it changes what is remembered."""
+        return not item.only_of_known or item.asked_for or self._changed_by(item)
+
     def _changed_by(self, item: Statement) -> bool:
-        """Whether something is remembered that is no longer true if this is."""
-        if not item.trusted:
+        """Whether something of the user is remembered that is no longer true if this is.
+
+        A correction that says what is known is one, too: it is answered like the one before it.
+        """
+        if not item.trusted or not item.predicate:
             return False
         index = self.indexes.of(self.user)
+        candidate = self._candidates.stated(item, Said(turn_id="", question=item.text))
         with index.lock:
-            same = [
-                memory.object.casefold()
-                for memory in index.about(item.subject, item.predicate)
-                if memory.live and memory.origin == "user"
-            ]
-        said, wrong = item.object.casefold(), item.replaces.casefold()
-        if item.single_valued and not item.negated:
-            return any(known != said for known in same)
-        return (item.ends or item.negated or item.corrects) and bool({said, wrong}.intersection(same))
+            contradicted = Deciding(index, self.clock()).contradicted(candidate)
+            same = index.about(item.subject, item.predicate) if item.corrects else []
+        known = [memory for memory in same if memory.live and plain(memory.object) == plain(item.object)]
+        return any(memory.origin == "user" for memory in (*contradicted, *known))
 
     def added(self, text: str) -> RememberStep:
         """Keep a text that was not said in a chat, as if it had been asked for in one."""
@@ -200,7 +207,7 @@ class Remembering:
     def _leant_on(self, message: str) -> Statement | None:
         """What "actually, it is Y" corrects: what was stated before, in a chat by the turn before."""
         last = self._last_stated()
-        if last is None or not _LEANS.search(message):
+        if last is None or not _LEANS.search(mended(message).text):
             return None
         if self.before is not None:
             last = self._of_turn(self.before())

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memory.extracting.hurried import mended
 from memory.extracting.predicates import statement_data
 
 _NOT_SAID = re.compile(
@@ -119,11 +120,12 @@ def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, N
     found = True
     while found:
         found = False
+        spelt = mended(clause.text)
         for name in ("corrects", "remember", "lead_in"):
-            match = patterns[name].match(clause.text)
+            match = patterns[name].match(spelt.text)
             if match and match.end() > 0:
                 clause = replace(
-                    _from(clause, match),
+                    _after(clause, spelt.place(match.end())),
                     corrects=clause.corrects or name == "corrects",
                     asked_for=clause.asked_for or name == "remember",
                 )
@@ -186,7 +188,11 @@ def _trimmed(clause: Clause) -> Clause:
 
 def _from(clause: Clause, match: re.Match[str] | None) -> Clause:
     """What is left of a clause after a match at its beginning."""
-    cut = match.end() if match else 0
+    return _after(clause, match.end() if match else 0)
+
+
+def _after(clause: Clause, cut: int) -> Clause:
+    """A clause without the characters before `cut`."""
     return replace(clause, text=clause.text[cut:], start=clause.start + cut)
 
 

@@ -349,6 +349,66 @@ def test_a_correction_without_a_subject_is_of_the_turn_before(talk: Talk) -> Non
     assert [item.object for item in talk.memory.list()] == ["Sierra"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "correction", "now"),
+    [
+        ("my bunk is nr 4, rember that", "sory my bunk is nr 6", "my bunk is nr 6"),
+        ("my bunk is nr 4, rember that", "actualy my bunk number is 6", "my bunk number is 6"),
+        ("my bunk is nr 4, rember that", "my bunk is nr 6 not 4", "my bunk is nr 6 not 4"),
+        (
+            "remember that the spare key is under the mat",
+            "no, it's in the drawer",
+            "the spare key is in the drawer",
+        ),
+        ("remember that crate 4 has spare filters", "oops, crate 4 has masks", "crate 4 has masks"),
+        ("remember that the hatch is open", "sorry, the hatch is closed", "the hatch is closed"),
+        ("remember that I like tea", "no, I like coffee", "I like coffee"),
+    ],
+)
+def test_an_explicit_correction_replaces_what_has_any_attribute(
+    talk: Talk, asked: str, correction: str, now: str
+) -> None:
+    chat = talk.chat()
+    chat.answer(asked)
+    assert chat.answer(correction).mode == "memory"
+    assert talk.texts() == [now]
+    assert chat.answer(correction).text.startswith("Known already")
+
+
+@pytest.mark.parametrize("message", ["no, 6", "sry 6", "i ment nr 6", "nope bunk nr 6", "actualy its nr 6"])
+def test_a_bare_value_corrects_the_turn_before(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    chat.answer("my bunk is nr 4, rember that")
+    assert chat.answer(message).mode == "memory"
+    assert talk.texts() == ["my bunk is nr 6"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "sorry, my locker is nr 6",
+        "actually my bunk is noisy, what can I do",
+        "no, the cabin fan is loud",
+        "sorry, crate 5 holds masks and what is in crate 6",
+        "actually I like coffee",
+    ],
+)
+def test_what_is_remembered_of_another_matter_is_no_correction(talk: Talk, message: str) -> None:
+    talk.chat().answer("remember that my bunk is nr 4")
+    talk.chat().answer("remember that I like tea")
+    assert talk.chat().answer(message).mode != "memory"
+    talk.finish()
+    assert talk.texts() == ["I like tea", "my bunk is nr 4"]
+
+
+def test_a_correction_that_may_mean_two_values_is_a_dispute(talk: Talk) -> None:
+    for text in ("my dog is brown", "my dog is old", "my dog is 7 kg"):
+        talk.chat().answer(f"remember that {text}")
+    talk.chat().answer("sorry, my dog is 8 kg")
+    assert talk.texts() == ["my dog is 8 kg", "my dog is brown", "my dog is old"]
+    assert "both are kept until you say" in talk.chat().answer("sorry, my dog is black").text
+
+
 def test_a_bare_remember_that_keeps_what_was_said_before(talk: Talk) -> None:
     chat = talk.chat()
     assert "Remember what?" in chat.answer("remember that").text

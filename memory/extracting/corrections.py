@@ -1,0 +1,104 @@
+"""What corrects something that was said before: "it is Y, not X", "sorry, my bunk is number 6", "no, 6"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC
+
+from memory.extracting.facts import Saying, attribute, fact
+from memory.extracting.objects import VAGUE, names_wrong, normal_object, object_of
+from memory.extracting.records import Category, Statement
+
+LEAST_WORDS = 3  # of what corrects words that no rule reads
+FEW_WORDS = 6  # of an object: more of them are a story
+
+_PRONOUN_IS = re.compile(
+    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|its|make (?:it|that)|i mea?nt?"
+    r"|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
+_NAME = re.compile(r"[A-Z][\w’'-]+")
+_NO_NAME = re.compile(
+    r"(?:thanks?|please|nothing|never|stop|wait|what|why|how|where|when|who|yes|no|ok|okay|help)", re.I
+)
+_ASKS = re.compile(
+    r"(?:^|[,;:.] *|\b(?:and|but|so) )(?:what|how|why|where|when|which|who|can|could|should|shall|do"
+    r"|does|is|are|help|tell|show)\b",
+    re.IGNORECASE,
+)
+_NO_CORRECTION = re.compile(
+    rf"{VAGUE.pattern}|(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$",
+    re.IGNORECASE,
+)
+
+
+def correction(text: str, before: Statement | None, *, corrects: bool) -> Saying | None:
+    """What a correction says: of what was said `before`, or else of whatever is remembered of the same.
+
+    `corrects` where words before it say so ("sorry, …"); without, "it is Y" and "Y, not X" still do.
+    """
+    if match := _PRONOUN_IS.fullmatch(text):
+        return _of_before(match["object"], before)
+    if corrects and before and (thing := _value_like(before, text)):
+        return _instead(before, thing, old=before.object)
+    if said := _of_what_is_known(text):
+        return said
+    if names_wrong(text):
+        return _of_before(text, before)
+    thing = normal_object(text)
+    told = (
+        corrects and len(thing.split()) >= LEAST_WORDS and not _ASKS.search(text) and not VAGUE.match(thing)
+    )
+    return Saying("", "note", thing, Category.GENERAL, only_of_known=True) if told else None
+
+
+def _of_before(text: str, before: Statement | None) -> Saying | None:
+    """What "Y, not X" says of the statement before; without that, only what no longer holds."""
+    thing, replaces, denied = object_of(text, keep_date=True, said_at=0.0, zone=UTC)
+    if not thing or denied or len(thing.split()) > FEW_WORDS or _NO_CORRECTION.match(thing):
+        return None
+    if before:
+        return _instead(before, thing, old=replaces or before.object)
+    return Saying("", "", thing, Category.GENERAL, replaces=replaces) if replaces else None
+
+
+def _instead(before: Statement, thing: str, *, old: str) -> Saying:
+    """The statement before, with one thing in the place of another."""
+    preferences = tuple((key, thing) for key, _ in before.preferences)
+    return Saying(
+        before.subject, before.predicate, thing, before.category, before.tags, preferences, replaces=old,
+        whole=_with(thing, old, before.text),
+    )  # fmt: skip
+
+
+def _value_like(before: Statement, text: str) -> str:
+    """The object that a bare value puts in the place of the one before: "no, 6" after "my bunk is nr 4".
+
+    Numbers stand for numbers, where all other words were said before, too; a name for a name. Else "".
+    """
+    words = normal_object(text).split()
+    new, old = (_NUMBER.findall(given) for given in (" ".join(words), before.object))
+    if len(new) == len(old) == 1:
+        others = {word.casefold() for word in words if not _NUMBER.search(word)}
+        known = {word.casefold() for word in before.text.split()}
+        return _NUMBER.sub(new[0], before.object) if others <= known else ""
+    is_name = len(words) == 1 and not new and _NAME.fullmatch(words[0]) and not _NO_NAME.fullmatch(words[0])
+    return words[0] if is_name and _NAME.fullmatch(before.object) else ""
+
+
+def _of_what_is_known(text: str) -> Saying | None:
+    """A correction that names what it is of: "my bunk is number 6", "the key is in the drawer"."""
+    said = attribute(text, asked_for=True) or fact(text)
+    if said is None or not said.subject or said.predicate == "to do":
+        return None
+    if len(said.object.split()) > FEW_WORDS or _ASKS.search(text):
+        return None
+    return replace(said, only_of_known=True)
+
+
+def _with(thing: str, old: str, text: str) -> str:
+    """A text with one thing in the place of another; "" where that is not in it."""
+    found = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text, re.IGNORECASE) if old else None
+    return f"{text[: found.start()]}{thing}{text[found.end() :]}" if found else ""
