@@ -176,6 +176,16 @@ class UserIndex:
         found = [self.memories[known] for known in self._about.get((subject, predicate), ())]
         return sorted(found, key=lambda memory: (memory.created_at, memory.id))
 
+    def knows(self, subject: str, predicate: str = "") -> bool:
+        """Whether something that holds is remembered of a subject, or of one predicate of it."""
+        with self.lock:
+            return any(
+                self.memories[known].live
+                for (of, what), ids in self._about.items()
+                if of == subject and predicate in ("", what)
+                for known in ids
+            )
+
     def entity_named(self, name: str) -> Entity | None:
         """The entity of an exact name or alias, once both are normalised."""
         return self.entities.get(self._names.get(normalised(name), ""))

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 Complete = Callable[[str], str]
 
 _LEANS = re.compile(
-    r"\b(?:its?|that|this|he|she|they|not|no|nope|nah|actually|correction|wrong|rather|i meant?|wait|sorry|oops"
-    r"|whoops|my bad|mistake)\b"
+    r"\b(?:its?|that|this|he|she|they|not|no|nope|nah|actually|correction|wrong|rather|i meant?|wait|sorry"
+    r"|oops|whoops|my bad|mistake)\b"
     r"|['’]s\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -58,6 +58,7 @@ class Heard:
 
     asks: bool = False  # for something to be remembered
     corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
+    says_so: bool = False  # "sorry, …": it says that it corrects something
 
     def __bool__(self) -> bool:
         return self.asks or self.corrects
@@ -83,6 +84,10 @@ class Remembering:
     clock: Callable[[], float] = field(default=now)
     before: Callable[[], TurnBefore] | None = None  # in a chat; elsewhere what was stated last counts
     is_read: Callable[[], bool] | None = None  # whether nobody needs to look at the turn any more
+
+    def after(self, before: Callable[[], TurnBefore]) -> Remembering:
+        """The same in a chat, after the turn `before`."""
+        return replace(self, before=before)
 
     def turn(self, said: Said) -> RememberStep:
         """Keep of a turn what the preset keeps, and mark it as remembered."""
@@ -126,9 +131,11 @@ class Remembering:
         said = without_secrets(message)
         read = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
         found = [item for item in read if self._counts(item)]
+        corrects = may_correct and bool(found) and all(self._changed_by(item) for item in found)
         return Heard(
             asks=may_ask and any(item.asked_for for item in found),
-            corrects=may_correct and bool(found) and all(self._changed_by(item) for item in found),
+            corrects=corrects,
+            says_so=corrects and all(item.corrects for item in found),
         )
 
     def _counts(self, item: Statement) -> bool:

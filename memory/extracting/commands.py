@@ -7,11 +7,12 @@ A command begins its message ("forget that …"), a question is all of it ("what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 from memory.extracting.clauses import PLEASE, asked_after, speech
+from memory.extracting.facts import thing_named
 from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.predicates import statement_data
@@ -51,6 +52,14 @@ _WHAT_IS_MY = re.compile(
     r"|what did i say is) "
     r"(?P<query>(?:my|our) (?P<thing>[\w' -]+?))(?: again| called)?\W*"
 )
+_OF_MINE = tuple(
+    re.compile(rf"(?:(?:so|and|ok|hey|pls|please)[, ]+)*{pattern}(?: again| now)?\W*")
+    for pattern in (
+        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:is|was|are) (?:mine|ours)",
+        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:do i have|did i get|have i(?: got)?|am i in)",
+    )
+)
+"""Questions about a thing of the user's that documents may tell of, too."""
 _WHERE_I = re.compile(
     r"(?:where|who|how|when|(?:what|which)(?= (?:[\w-]+ ){0,2}(?:do|did|am|was|have) i )) "
     r"(?P<query>(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i (?:live|work|work on|work for|work at|like"
@@ -111,7 +120,7 @@ _FORGET = (
 )
 _CUE = re.compile(
     r"\b(?:remember|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
-    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|i|me|myself|us)\b",
+    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|mine|ours|i|me|myself|us)\b",
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
@@ -120,13 +129,19 @@ _NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
-def asked_of_memory(message: str) -> MemoryCommand | None:
-    """The request to the memory that a message is; None for all others, questions to the documents too."""
+def asked_of_memory(
+    message: str, *, is_known: Callable[[str], bool] = lambda _: False
+) -> MemoryCommand | None:
+    """The request to the memory that a message is; None for all others, questions to the documents too.
+
+    `is_known` says of a thing of the user's, such as "bunk", whether something is remembered of it: then a
+    question about it is one to the memory. Of some things only the memory can know, such as "name".
+    """
     text = message.strip()
     if len(text) > LONGEST:
         return None
     spelt = mended(text)
-    command = _asked(spelt.text) if _CUE.search(spelt.text) else None
+    command = _asked(spelt.text, is_known) if _CUE.search(spelt.text) else None
     if command is None:
         return None
     if not command.query:
@@ -136,7 +151,7 @@ def asked_of_memory(message: str) -> MemoryCommand | None:
     return replace(command, query=text[start:end], start=offset + start, end=offset + end)
 
 
-def _asked(text: str) -> MemoryCommand | None:
+def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
     """The request that a text is, with its places there."""
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
@@ -145,9 +160,11 @@ def _asked(text: str) -> MemoryCommand | None:
                 return _command(kind, match, group)
     if match := _WHAT_IS_MY.fullmatch(text.lower()) or _WHERE_I.fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
-        start, end = match.span("query")
-        known = MemoryCommand(Command.KNOWN, text[start:end], start, end)
-        return known if thing is None or _is_mine(thing) else None
+        known = _command(Command.KNOWN, match, "query")
+        return known if thing is None or _is_mine(thing) or is_known(thing_named(thing)) else None
+    for pattern in _OF_MINE:
+        if (match := pattern.fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
+            return _command(Command.KNOWN, match, "thing")
     return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
 
 

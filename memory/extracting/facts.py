@@ -58,10 +58,15 @@ def attribute(text: str, *, asked_for: bool) -> Saying | None:
     owner, _, last = name.rpartition(" ")
     if last == "name" and owner.removesuffix("'s") in belongings():
         return Saying(f"{USER}'s {owner}", "name", thing, Category.PERSONAL, replaces=replaces)
-    name = _NUMBERED.sub("", name)
+    name = thing_named(name)
     if name in belongings() or asked_for:
         return Saying(f"{USER}'s {name}", "is", thing, Category.PERSONAL, (), (), denied, replaces=replaces)
     return None
+
+
+def thing_named(words: str) -> str:
+    """A thing as subjects name it: "Bunk nr" is "bunk"."""
+    return _NUMBERED.sub("", words.casefold())
 
 
 def fact(text: str) -> Saying | None:

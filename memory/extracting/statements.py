@@ -65,6 +65,7 @@ _APOSTROPHES = {
     "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
     "cant": "can't", "havent": "haven't", "hasnt": "hasn't", "wasnt": "wasn't", "arent": "aren't",
 }  # fmt: skip
+_WITH = re.compile(r"(?<!\S)w/(?P<out>o)?(?=\s)", re.IGNORECASE)
 _NO_APOSTROPHE = re.compile(rf"\b(?:{'|'.join(_APOSTROPHES)})\b", re.IGNORECASE)
 
 Words = Mapping[str, str | None]
@@ -208,8 +209,9 @@ def _of_subject(subject: str, text: str) -> str:
 
 
 def _spelt_out(text: str) -> str:
-    """With the apostrophes that hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
+    """With what hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
     text = _SHOUTED.sub(lambda match: match[0].lower(), text)
+    text = _WITH.sub(lambda match: "without" if match["out"] else "with", text)
     text = _NO_APOSTROPHE.sub(lambda match: _APOSTROPHES[match[0].casefold()], text)
     if match := _IS_NOT_BUT.fullmatch(text):
         return f"{match['lead']} is {match['right']}, not {match['wrong']}"

@@ -409,6 +409,45 @@ def test_a_correction_that_may_mean_two_values_is_a_dispute(talk: Talk) -> None:
     assert "both are kept until you say" in talk.chat().answer("sorry, my dog is black").text
 
 
+@pytest.mark.parametrize("question", ["wich bunk is mine", "wat did i say abt my bunk", "what is my bunk nr"])
+def test_what_is_known_of_a_thing_of_the_users_is_answered_from_memory(talk: Talk, question: str) -> None:
+    chat = talk.chat()
+    assert chat.answer("what is my bunk nr").mode != "memory"
+    chat.answer("my bunk is nr 4, rember that")
+    answer = chat.answer(question)
+    assert answer.mode == "memory"
+    assert list(talk.memory.texts(answer.recalled).values()) == ["my bunk is nr 4"]
+
+
+def test_the_conversation_before_a_correction_is_read_once(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = talk.chat()
+    chat.answer("my bunk is nr 4, rember that")
+    read: list[str] = []
+    get = EmbeddedConversations.get
+
+    def counted(conversations: EmbeddedConversations, conversation_id: str) -> Any:
+        read.append(conversation_id)
+        return get(conversations, conversation_id)
+
+    monkeypatch.setattr(EmbeddedConversations, "get", counted)
+    assert chat.answer("no, 6").mode == "memory"
+    talk.finish()
+    assert len(read) == 1
+
+
+def test_a_correction_is_confirmed_where_statements_are_kept_unasked(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("my bunk is nr 4, rember that")
+    assert chat.answer("sory my bunk is nr 6").mode == "memory"
+    assert chat.answer("I live in Bonn.").mode != "memory"
+    talk.finish()
+    assert chat.answer("I live in Graz.").mode != "memory"
+    talk.finish()
+    assert [text for text in talk.texts() if "—" not in text] == ["I live in Graz", "my bunk is nr 6"]
+
+
 def test_a_bare_remember_that_keeps_what_was_said_before(talk: Talk) -> None:
     chat = talk.chat()
     assert "Remember what?" in chat.answer("remember that").text
@@ -711,6 +750,43 @@ def test_what_a_process_of_this_machine_left_is_caught_up_at_once(talk: Talk, tm
     replace(chat, elsewhere_s=60.0).catch_up()
     talk.finish()
     assert "I live in Bonn" in talk.texts()
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_what_was_remembered_and_not_noted_before_a_kill_is_noted_at_the_next_start(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forgotten: bool
+) -> None:
+    killed, here = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
+    talk.memory.add("I live in Bonn.")
+    talk.chat(preset="agent", in_hand=killed).answer("I live in Graz.")
+    (turn,) = talk.conversations.unremembered("local")
+    (left,) = (tmp_path / "in_hand").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedConversations, "change_answer", lambda *_: None)  # killed before that
+        talk.finish()
+    left.touch()
+    assert step_of(talk.conversations.turn(turn.id).answer.steps, RememberStep).pending
+    (kept,) = talk.memory.list()
+    if forgotten:
+        talk.memory.forget(talk.memory.forgetting([kept.id]), words=False)
+    chat = talk.chat(preset="agent", in_hand=here)
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    step = step_of(talk.conversations.turn(turn.id).answer.steps, RememberStep)
+    assert not step.pending
+    assert step.added == step.replaced == (() if forgotten else (kept.id,))
+    assert not left.exists()
+
+
+def test_what_is_left_of_other_users_is_left_to_their_chats(talk: Talk, tmp_path: Path) -> None:
+    killed, here = (TurnsInHand(tmp_path / "in_hand") for _ in range(2))
+    talk.chat(preset="agent", in_hand=killed).answer("I live in Graz.")
+    (left,) = (tmp_path / "in_hand").iterdir()
+    talk.finish()
+    left.touch()
+    others = replace(talk, memory=replace(talk.memory, user="ann"))
+    chat = others.chat(preset="agent", in_hand=here)
+    chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    assert left.exists()
 
 
 def test_a_turn_is_in_hand_from_before_it_is_stored_until_it_is_remembered(
