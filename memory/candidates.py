@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
 
 LEAST_WORDS = 3  # of what is kept although no rule reads it
+LEAST_ASKED = 2  # words of a question that is kept with its answer: "yes" asks nothing
 STATED = "You said it."
 QUESTION = "You asked it, and it was answered."
 SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
@@ -99,7 +100,7 @@ class Candidates:
 
     def question(self, said: Said, extraction: Extraction, *, index: UserIndex) -> list[Candidate]:
         """The question with its answer, without what the answer has from memory."""
-        if extraction.secrets or not said.answer.strip():
+        if extraction.secrets or not said.answer.strip() or len(said.question.split()) < LEAST_ASKED:
             return []
         answer = without_secrets(said.answer)
         if said.recalled:

@@ -127,7 +127,9 @@ class Deciding:
             memory = self.memories.get(memory.id, memory)
             if memory.expired_at is None and memory.invalid_at is None:
                 return memory
-            if memory.invalid_at is not None and _begun(memory) <= _begun(new) < memory.invalid_at:
+            said_anew = memory.expired_at is not None and candidate.said_at > memory.expired_at
+            held = memory.invalid_at is not None and _begun(memory) <= _begun(new) < memory.invalid_at
+            if held and not said_anew:
                 return memory
             if 0 < candidate.said_at <= memory.created_at and _begun(memory) <= _begun(new):
                 return memory

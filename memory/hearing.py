@@ -105,6 +105,6 @@ class Hearing:
     def _is_known(self, thing: str) -> bool:
         """Whether something is remembered of the user's thing: their bunk."""
         try:
-            return self._memory.index.knows(f"user's {thing}") or self._memory.index.knows("user", thing)
+            return bool(self._memory.about_thing(thing))
         except AthenaError:
             return False

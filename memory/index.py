@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory import graph
-from memory.extracting import normalised
+from memory.extracting import normalised, predicate_named
 from memory.keywords import Keywords
 from pipeline.analysis import analyse
 from pipeline.stores.memories import Memory, MemoryChanges, UserMemories
@@ -176,15 +176,15 @@ class UserIndex:
         found = [self.memories[known] for known in self._about.get((subject, predicate), ())]
         return sorted(found, key=lambda memory: (memory.created_at, memory.id))
 
-    def knows(self, subject: str, predicate: str = "") -> bool:
-        """Whether something that holds is remembered of a subject, or of one predicate of it."""
-        with self.lock:
-            return any(
-                self.memories[known].live
-                for (of, what), ids in self._about.items()
-                if of == subject and predicate in ("", what)
-                for known in ids
-            )
+    def of_thing(self, thing: str) -> list[Memory]:
+        """The memories of a thing of the user's ("bunk") or of an attribute ("name"); history included."""
+        attribute = ("user", predicate_named(thing))
+        return [
+            self.memories[known]
+            for about, ids in self._about.items()
+            if about[0] == f"user's {thing}" or about == attribute
+            for known in ids
+        ]
 
     def entity_named(self, name: str) -> Entity | None:
         """The entity of an exact name or alias, once both are normalised."""

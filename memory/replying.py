@@ -11,17 +11,22 @@ from memory import replies
 from memory.extracting import asked_of_memory, statements_in
 from memory.extracting.records import Command, MemoryCommand
 from memory.said import Said
+from pipeline.analysis import analyse
 from pipeline.answering.remembering import MemoryReply
 from pipeline.steps.records import RememberStep
+from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.hearing import Hearing
+    from memory.recall import Found
     from memory.turns.records import Turn as SaidTurn
     from memory.user_memory import UserMemory
     from pipeline.stores.conversations import Conversations, Turn
     from pipeline.stores.memories import Memory
 
 NOT_CONFIRMED = "what would be forgotten was not confirmed"
+ASKED_FOR = 0.8  # share of the threshold: what is asked for by name is shown where it is nearly as near
+NEAREST = 0.9  # share of the best one's relevance: what is less near is another matter
 _LAST_SAID = re.compile(r"(?:that|this|it)\W*", re.IGNORECASE)
 
 
@@ -51,7 +56,7 @@ class Replying:
             text = replies.ONLY_THIS if self.memory.preset.history else replies.OFF
             return MemoryReply(text=text, step=replace(step, status="skipped", detail=self.why_nothing))
         match command.kind:
-            case Command.REMEMBER if _LAST_SAID.fullmatch(command.query):
+            case Command.REMEMBER if not command.query or _LAST_SAID.fullmatch(command.query):
                 return self._asked_before()
             case Command.REMEMBER:
                 return self._asked(self.hearing.message, command, turn_id=self.turn_id)
@@ -116,8 +121,12 @@ class Replying:
         if not command.query:
             kept = [memory for memory in self.memory.list() if memory.tier != "static"]
             return sorted(kept, key=lambda memory: memory.kind == "qa")[: replies.MOST]  # questions last
+        if command.thing and (exact := self.memory.about_thing(command.thing)):
+            return exact[: replies.MOST]
         found = self.memory.search(command.query, limit=replies.MOST)
-        return [item.memory for item in found]
+        asks_for_one = bool(command.thing) or command.kind is Command.SAID
+        least = ASKED_FOR * self.memory.threshold if asks_for_one else 0.0
+        return [item.memory for item in nearest(found, command.query, least=least)]
 
     def _said(self, command: MemoryCommand) -> Sequence[SaidTurn]:
         from memory.turns.said import messages_of, said_about
@@ -153,3 +162,14 @@ class Replying:
         self.memory.forget(left, words=words, everything=everything)
         step = RememberStep(preset=self.memory.preset.name, forgotten=len(left.memories))
         return MemoryReply(text=replies.forgotten(len(left.memories), words=words), step=step)
+
+
+def nearest(found: Sequence[Found], query: str, *, least: float = 0.0) -> Sequence[Found]:
+    """Those that share a word with the query, and those that are about as near as the best one."""
+    wanted = set(content_terms(query))
+    best = max((item.relevance for item in found), default=0.0)
+    return [
+        item
+        for item in found
+        if not wanted.isdisjoint(analyse(item.memory.text)) or item.relevance >= max(least, NEAREST * best)
+    ]

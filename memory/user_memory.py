@@ -102,6 +102,13 @@ class UserMemory:
                 return memory
         return known_memory(self.index, memory_id)
 
+    def about_thing(self, thing: str) -> Sequence[Memory]:
+        """What holds of a thing of the user's ("bunk") or of an attribute ("name"), latest first."""
+        index, moment = self.index, self.moment()
+        with index.lock:
+            found = [memory for memory in index.of_thing(thing) if moment.sees(memory)]
+        return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
+
     def search(
         self,
         query: str,

@@ -40,7 +40,8 @@ _WHEN_ALONE = re.compile(
 _REMEMBER_AFTER = re.compile(
     r"(?P<stop>\s{0,3}[,.;:!–-])?\s{1,3}(?:(?:and|so|but|pls|plz|please|you should|can you)[, ]{1,3}){0,3}"
     r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget)"
-    r"(?P<what> (?:that|this|it))?|keep (?P<kept>that|this|it) in mind)"
+    r"(?P<what> (?:that|this|it))?|keep (?P<kept>that|this|it) in mind"
+    r"|(?:save|note|store) (?P<saved>that|this))"
     r"(?:[, ]{1,3}(?:please|pls|plz|ok|okay|for me|for later|will you|thanks|thank you)){0,3}\W{0,5}$",
     re.IGNORECASE,
 )
@@ -51,6 +52,8 @@ _NO_FACT_BEFORE = re.compile(
     r"|(?:open|draft|convert|show|set|close|write|make|press|turn|put|run|go|take|find)\b)",
     re.IGNORECASE,
 )
+_ASKS_NICELY = re.compile(r"\b(?:pls|plz|please)\b", re.IGNORECASE)
+_MINE_IS = re.compile(r"\W*(?:my|our) (?:[\w-]+ ){1,3}?(?:is|are) [\w-]+(?: [\w-]+)?", re.IGNORECASE)
 _TELLS_OF_REMEMBERING = re.compile(
     r"\b(?:to|\w*not|\w+n['’]?t|can|will|would|should|must|may|might|could|do|did|does|i|you|we|they|he|she|who|always"
     r"|never|ever|still|hardly|barely|also|just)\W*$",
@@ -98,9 +101,14 @@ def asked_after(text: str) -> int | None:
         return None
     if _NO_FACT_BEFORE.match(_led_in(said)):
         return None
-    if match["what"] or match["kept"]:
+    if match["saved"] and not (_MINE_IS.fullmatch(_led_in(said)) and _ASKS_NICELY.search(match[0])):
+        return None
+    if match["what"] or match["kept"] or match["saved"]:
         return match.start() if match["stop"] or not _TELLS_OF_REMEMBERING.search(said) else None
-    return match.start() if match["stop"] and _OF_ONESELF.search(said) else None
+    if match["stop"]:
+        return match.start() if _OF_ONESELF.search(said) else None
+    mine = _MINE_IS.fullmatch(_led_in(said)) and not _TELLS_OF_REMEMBERING.search(said)
+    return match.start() if mine else None
 
 
 def _led_in(text: str) -> str:

@@ -21,7 +21,7 @@ from memory.extracting.records import Command, MemoryCommand
 LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
 
 _POLITE = (
-    r"(?:(?:please|hey|hi|hello|ok|okay|so|well|now|athena|and|also)\b[, ]*)*"
+    r"(?:(?:please|hey|hi|hello|ok|okay|so|well|now|athena|and|also|i said)\b[, ]*)*"
     r"(?:(?:can|could|would|will) you (?:please )?|i(?:['’]d like| would like| want) you to |tell me,? "
     r"|show me,? )?(?:please )?"
 )
@@ -62,8 +62,8 @@ _OF_MINE = tuple(
 """Questions about a thing of the user's that documents may tell of, too."""
 _WHERE_I = re.compile(
     r"(?:where|who|how|when|(?:what|which)(?= (?:[\w-]+ ){0,2}(?:do|did|am|was|have) i )) "
-    r"(?P<query>(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i (?:live|work|work on|work for|work at|like"
-    r"|prefer|love|hate"
+    r"(?P<query>(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i (?:live|work|work on|work for|work at|work with"
+    r"|like|prefer|love|hate"
     r"|own|speak|study|born|from|allergic to|called|use by default)"
     r"(?: (?:best|most|at|for|as|in|now|again|currently|to drink|to eat))*)\W*"
 )
@@ -125,6 +125,7 @@ _CUE = re.compile(
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
+_ALONE = re.compile(r"(?:please )?(?:remember|memori[sz]e)(?: please)?[.!]*", re.IGNORECASE)
 _NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
@@ -160,11 +161,11 @@ def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
                 return _command(kind, match, group)
     if match := _WHAT_IS_MY.fullmatch(text.lower()) or _WHERE_I.fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
-        known = _command(Command.KNOWN, match, "query")
-        return known if thing is None or _is_mine(thing) or is_known(thing_named(thing)) else None
+        known = replace(_command(Command.KNOWN, match, "query"), thing=thing_named(thing or ""))
+        return known if thing is None or _is_mine(thing) or is_known(known.thing) else None
     for pattern in _OF_MINE:
         if (match := pattern.fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
-            return _command(Command.KNOWN, match, "thing")
+            return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
     return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
 
 
@@ -188,6 +189,8 @@ def _to_forget(text: str) -> MemoryCommand | None:
 
 
 def _to_remember(text: str) -> MemoryCommand | None:
+    if _ALONE.fullmatch(text):
+        return MemoryCommand(Command.REMEMBER)
     requested = speech()["requested"].match(text)
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0

@@ -19,9 +19,12 @@ _PRONOUN_IS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
-_NAME = re.compile(r"[A-Z][\w’'-]+")
+_NAME = re.compile(r"[^\W\d_]{3,}(?:[’'-][^\W\d_]+)*")
 _NO_NAME = re.compile(
-    r"(?:thanks?|please|nothing|never|stop|wait|what|why|how|where|when|who|yes|no|ok|okay|help)", re.I
+    r"(?:thanks?|thx|please|pls|nothing|none|never|nevermind|nvm|stop|wait|what|why|how|where|when|who|which|yes|no|ok"
+    r"|okay|help|sorry|problem|idea|way|good|great|more|less|worries|luck|need|doubt|matter|really|maybe|cancel|done"
+    r"|bye|again|both|neither|either|other|another|same|different|new|old|wrong|right|correct|true|false|sure|fine)",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(
     r"(?:^|[,;:.] *|\b(?:and|but|so) )(?:what|how|why|where|when|which|who|can|could|should|shall|do"
@@ -45,7 +48,7 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Saying
         return _instead(before, thing, old=before.object)
     if said := _of_what_is_known(text):
         return said
-    if names_wrong(text):
+    if corrects and (names_wrong(text) or re.match(r"not\b", text)):
         return _of_before(text, before)
     thing = normal_object(text)
     told = (
@@ -84,8 +87,8 @@ def _value_like(before: Statement, text: str) -> str:
         others = {word.casefold() for word in words if not _NUMBER.search(word)}
         known = {word.casefold() for word in before.text.split()}
         return _NUMBER.sub(new[0], before.object) if others <= known else ""
-    is_name = len(words) == 1 and not new and _NAME.fullmatch(words[0]) and not _NO_NAME.fullmatch(words[0])
-    return words[0] if is_name and _NAME.fullmatch(before.object) else ""
+    is_name = len(words) == 1 and _NAME.fullmatch(words[0]) and not _NO_NAME.fullmatch(words[0])
+    return words[0] if is_name and before.single_valued and _NAME.fullmatch(before.object) else ""
 
 
 def _of_what_is_known(text: str) -> Saying | None:

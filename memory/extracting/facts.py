@@ -19,6 +19,7 @@ _ATTRIBUTE = re.compile(
     r"(?: now| actually| really)? (?P<object>.+)"
 )
 _NUMBERED = re.compile(r" (?:number|num|nr|no)$")  # "my bunk number is 4" is of the bunk
+_CALLED = re.compile(r"(?:called|named) (?P<name>\w[\w'’-]*(?: [A-Z][\w'’-]*)?)")
 _TO_DO = re.compile(r"to (?P<object>[a-z].+)")
 POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
 
@@ -55,8 +56,11 @@ def attribute(text: str, *, asked_for: bool) -> Saying | None:
             preferences = ((predicate_named(name), thing),) if kind is Category.PREFERENCE else ()
             predicate = predicate_named(name)
             return Saying(USER, predicate, thing, kind, (), preferences, denied, replaces=replaces)
+    if called := _CALLED.fullmatch(thing):
+        return attribute(f"my {name} name is {called['name']}", asked_for=asked_for)
     owner, _, last = name.rpartition(" ")
-    if last == "name" and owner.removesuffix("'s") in belongings():
+    owner = owner.removesuffix("'s")
+    if last == "name" and (owner in belongings() or asked_for):
         return Saying(f"{USER}'s {owner}", "name", thing, Category.PERSONAL, replaces=replaces)
     name = thing_named(name)
     if name in belongings() or asked_for:
