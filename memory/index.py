@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -178,13 +178,15 @@ class UserIndex:
 
     def of_thing(self, thing: str) -> list[Memory]:
         """The memories of a thing of the user's ("bunk") or of an attribute ("name"); history included."""
-        attribute = ("user", predicate_named(thing))
-        return [
-            self.memories[known]
-            for about, ids in self._about.items()
-            if about[0] == f"user's {thing}" or about == attribute
-            for known in ids
-        ]
+        return self._of({f"user's {thing}"}, {("user", predicate_named(thing))})
+
+    def of_user(self, predicates: Collection[str]) -> list[Memory]:
+        """The memories of the user with one of these predicates; history included."""
+        return self._of((), {("user", predicate) for predicate in predicates})
+
+    def _of(self, subjects: Collection[str], about: Collection[tuple[str, str]]) -> list[Memory]:
+        keys = [key for key in self._about if key[0] in subjects or key in about]
+        return [self.memories[known] for key in keys for known in self._about[key]]
 
     def entity_named(self, name: str) -> Entity | None:
         """The entity of an exact name or alias, once both are normalised."""

@@ -147,14 +147,18 @@ class Remembering:
 
         A correction that says what is known is one, too: it is answered like the one before it.
         """
-        if not item.trusted or not item.predicate:
+        if not item.trusted:
             return False
         index = self.indexes.of(self.user)
         candidate = self._candidates.stated(item, Said(turn_id="", question=item.text))
         with index.lock:
             contradicted = Deciding(index, self.clock()).contradicted(candidate)
             same = index.about(item.subject, item.predicate) if item.corrects else []
-        known = [memory for memory in same if memory.live and plain(memory.object) == plain(item.object)]
+        known = [
+            memory for memory in same if self._holds(memory) and plain(memory.object) == plain(item.object)
+        ]
+        if not item.predicate:  # "not zsh, but fish": the very object that it names
+            contradicted = [old for old in contradicted if plain(old.object) == plain(item.replaces)]
         return any(memory.origin == "user" for memory in (*contradicted, *known))
 
     def added(self, text: str) -> RememberStep:
@@ -228,7 +232,7 @@ class Remembering:
                 (
                     memory
                     for memory in reversed(index.memories.values())  # in the order of their creation
-                    if memory.live
+                    if self._holds(memory)
                     and memory.origin == "user"
                     and memory.kind in ("fact", "observation")
                     and (not turn_id or any(source.turn_id == turn_id for source in memory.sources))
@@ -242,7 +246,12 @@ class Remembering:
             return stated
         memories = self.indexes.of(self.user).memories
         recalled = memories.get(turn.recalled[0]) if len(turn.recalled) == 1 else None
-        return recalled if recalled and recalled.live and recalled.origin == "user" else None
+        return recalled if recalled and self._holds(recalled) and recalled.origin == "user" else None
+
+    def _holds(self, memory: Memory) -> bool:
+        """Whether a memory is believed, and not over."""
+        over = memory.invalid_at is not None and memory.invalid_at <= self.clock()
+        return memory.expired_at is None and not over
 
     def _embedded(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         memories = self.indexes.embedded([item.memory for item in candidates])

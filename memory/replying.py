@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory import replies
-from memory.extracting import asked_of_memory, statements_in
+from memory.extracting import asked_of_memory, predicates_asked_for, statements_in
 from memory.extracting.records import Command, MemoryCommand
 from memory.said import Said
 from pipeline.analysis import analyse
@@ -121,7 +121,9 @@ class Replying:
         if not command.query:
             kept = [memory for memory in self.memory.list() if memory.tier != "static"]
             return sorted(kept, key=lambda memory: memory.kind == "qa")[: replies.MOST]  # questions last
-        if command.thing and (exact := self.memory.about_thing(command.thing)):
+        exact = self.memory.about_thing(command.thing) if command.thing else ()
+        exact = exact or self.memory.about_user(predicates_asked_for(command.query))
+        if exact:
             return exact[: replies.MOST]
         found = self.memory.search(command.query, limit=replies.MOST)
         asks_for_one = bool(command.thing) or command.kind is Command.SAID

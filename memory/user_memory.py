@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import partial
@@ -103,11 +103,29 @@ class UserMemory:
         return known_memory(self.index, memory_id)
 
     def about_thing(self, thing: str) -> Sequence[Memory]:
-        """What holds of a thing of the user's ("bunk") or of an attribute ("name"), latest first."""
-        index, moment = self.index, self.moment()
+        """What holds of a thing of the user's ("bunk") or of an attribute ("name"), latest first.
+
+        Of a "suit size", else what is said of the suit's size.
+        """
+        owner, _, attribute = thing.rpartition(" ")
+        index = self.index
         with index.lock:
-            found = [memory for memory in index.of_thing(thing) if moment.sees(memory)]
-        return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
+            found = self._latest(index.of_thing(thing))
+            if not found and owner:
+                of_owner = self._latest(index.of_thing(owner))
+                found = [memory for memory in of_owner if attribute in memory.text.casefold().split()]
+        return found
+
+    def about_user(self, predicates: Collection[str]) -> Sequence[Memory]:
+        """What holds of the user with one of these predicates (`home`), latest first."""
+        index = self.index
+        with index.lock:
+            return self._latest(index.of_user(predicates))
+
+    def _latest(self, memories: Iterable[Memory]) -> Sequence[Memory]:
+        moment = self.moment()
+        held = [memory for memory in memories if moment.sees(memory)]
+        return sorted(held, key=lambda memory: (-memory.created_at, memory.id))
 
     def search(
         self,

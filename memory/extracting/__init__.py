@@ -21,7 +21,7 @@ from memory.extracting.guard import reads_as_instruction, secrets_in, without_se
 from memory.extracting.importance import importance_of
 from memory.extracting.names import normalised
 from memory.extracting.opposites import opposed, sides_in
-from memory.extracting.predicates import predicate_named, single_valued
+from memory.extracting.predicates import predicate_named, predicates_asked_for, single_valued
 from memory.extracting.relations import relations_in
 from memory.extracting.rules import has_several
 from memory.extracting.statements import statements_in
@@ -37,6 +37,7 @@ __all__ = [
     "normalised",
     "opposed",
     "predicate_named",
+    "predicates_asked_for",
     "reads_as_instruction",
     "relations_in",
     "secrets_in",

@@ -105,7 +105,7 @@ def asked_after(text: str) -> int | None:
         return None
     if match["what"] or match["kept"] or match["saved"]:
         return match.start() if match["stop"] or not _TELLS_OF_REMEMBERING.search(said) else None
-    if match["stop"]:
+    if match["stop"] or _ASKS_NICELY.search(match[0]):
         return match.start() if _OF_ONESELF.search(said) else None
     mine = _MINE_IS.fullmatch(_led_in(said)) and not _TELLS_OF_REMEMBERING.search(said)
     return match.start() if mine else None

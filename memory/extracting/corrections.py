@@ -14,11 +14,16 @@ LEAST_WORDS = 3  # of what corrects words that no rule reads
 FEW_WORDS = 6  # of an object: more of them are a story
 
 _PRONOUN_IS = re.compile(
-    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|its|make (?:it|that)|i mea?nt?"
-    r"|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
+    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|its|hes|shes|thats|theyre"
+    r"|make (?:it|that)|i mea?nt?|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
+_VALUE = re.compile(
+    r"\d+(?:[.:,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|tonight|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[^\W\d_]{3,}(?:[’'-][^\W\d_]+)*")
 _NO_NAME = re.compile(
     r"(?:thanks?|thx|please|pls|nothing|none|never|nevermind|nvm|stop|wait|what|why|how|where|when|who|which|yes|no|ok"
@@ -64,7 +69,9 @@ def _of_before(text: str, before: Statement | None) -> Saying | None:
         return None
     if before:
         return _instead(before, thing, old=replaces or before.object)
-    return Saying("", "", thing, Category.GENERAL, replaces=replaces) if replaces else None
+    if not replaces:
+        return None
+    return Saying("", "", thing, Category.GENERAL, replaces=replaces, only_of_known=True)
 
 
 def _instead(before: Statement, thing: str, *, old: str) -> Saying:
@@ -79,14 +86,15 @@ def _instead(before: Statement, thing: str, *, old: str) -> Saying:
 def _value_like(before: Statement, text: str) -> str:
     """The object that a bare value puts in the place of the one before: "no, 6" after "my bunk is nr 4".
 
-    Numbers stand for numbers, where all other words were said before, too; a name for a name. Else "".
+    Numbers and days stand for as many, where all other words were said before, too; a name for a name.
     """
     words = normal_object(text).split()
-    new, old = (_NUMBER.findall(given) for given in (" ".join(words), before.object))
-    if len(new) == len(old) == 1:
-        others = {word.casefold() for word in words if not _NUMBER.search(word)}
+    new, old = (_VALUE.findall(given) for given in (" ".join(words), before.object))
+    if new and len(new) == len(old):
+        others = {word.casefold() for word in words if not _VALUE.search(word)}
         known = {word.casefold() for word in before.text.split()}
-        return _NUMBER.sub(new[0], before.object) if others <= known else ""
+        values = iter(new)
+        return _VALUE.sub(lambda _: next(values), before.object) if others <= known else ""
     is_name = len(words) == 1 and _NAME.fullmatch(words[0]) and not _NO_NAME.fullmatch(words[0])
     return words[0] if is_name and before.single_valued and _NAME.fullmatch(before.object) else ""
 

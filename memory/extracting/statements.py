@@ -150,7 +150,7 @@ def _holds(said: Saying, validity: Validity, *, said_at: float) -> Validity:
         return validity if ended else replace(validity, valid_at=UNKNOWN, invalid_at=validity.valid_at)
     if said.predicate == "birthday":
         return Validity(said_at)
-    if said.category is Category.GENERAL and validity.start is not None:
+    if (said.category is Category.GENERAL or said.predicate == "is") and validity.start is not None:
         ahead = validity.valid_at > said_at  # that the meeting is on Friday is true until then
         return Validity(said_at, validity.invalid_at) if ahead else replace(validity, invalid_at=None)
     return validity

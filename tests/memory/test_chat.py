@@ -384,6 +384,76 @@ def test_a_bare_value_corrects_the_turn_before(talk: Talk, message: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("asked", "correction", "now"),
+    [
+        ("remember my shift is 2 to 10", "actually 4 to 12", "my shift is 4 to 12"),
+        ("remember my son is 4", "sorry hes 5", "my son is 5"),
+        ("remember i have two cats", "sorry three cats", "i have three cats"),
+        ("remember my flight is on friday", "no, thursday", "my flight is on thursday"),
+        ("my callsign is foxtrot remember", "sry, tango", "my callsign is tango"),
+        ("my callsign is foxtrot remember", "no not foxtrot, tango", "my callsign is tango"),
+        ("im allergic to penicillin pls remember", "no sry its amoxicillin", "im allergic to amoxicillin"),
+        ("my dog is called rex, rember it", "my dog is called max", "my dog is called max"),
+        (
+            "remember we keep the spare keys under the table",
+            "actually the spare keys are in the blue box",
+            "the spare keys are in the blue box",
+        ),
+    ],
+)
+def test_hurried_corrections_say_by_themselves_what_holds(
+    talk: Talk, asked: str, correction: str, now: str
+) -> None:
+    chat = talk.chat()
+    assert chat.answer(asked).mode == "memory"
+    assert chat.answer(correction).mode == "memory"
+    assert talk.texts() == [now]
+
+
+@pytest.mark.parametrize("message", ["no thanks", "sorry, nevermind", "no way", "sorry what", "no idea"])
+def test_a_word_of_courtesy_is_no_name(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    chat.answer("my callsign is foxtrot remember")
+    assert chat.answer(message).mode != "memory"
+    assert talk.texts() == ["my callsign is foxtrot"]
+
+
+def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
+    chat = talk.chat()
+    for text in ("I moved to Bergen in March", "I live in Oslo", "I moved to Bergen in March"):
+        chat.answer(f"remember that {text}")
+    assert talk.texts() == ["I moved to Bergen in March"]
+
+
+def test_a_question_about_one_thing_is_answered_with_that_thing(talk: Talk) -> None:
+    for text in (
+        "my locker is B14",
+        "my name is Zoe",
+        "I live in Bonn",
+        "my suit is size M",
+        "I like olives",
+    ):
+        talk.memory.add(text)
+    chat = talk.chat()
+    for question, known in (
+        ("wats my name", ["my name is Zoe"]),
+        ("where do i live now", ["I live in Bonn"]),
+        ("what do i like", ["I like olives"]),
+        ("what is my suit size", ["my suit is size M"]),
+        ("what is my shoe size", []),
+    ):
+        found = talk.memory.texts(chat.answer(question).recalled)
+        assert list(found.values()) == known, question
+
+
+@pytest.mark.parametrize("message", ["yes", "Who feeds the llamas of the mess hall?"])
+def test_what_was_not_answered_is_not_kept_as_answered(talk: Talk, message: str) -> None:
+    talk.chat(preset="agent").answer(message)
+    talk.finish()
+    assert talk.texts() == []
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "sorry, my locker is nr 6",
