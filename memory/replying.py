@@ -167,11 +167,16 @@ class Replying:
 
 
 def nearest(found: Sequence[Found], query: str, *, least: float = 0.0) -> Sequence[Found]:
-    """Those that share a word with the query, and those that are about as near as the best one."""
+    """Those that share a word with the query, and those that are about as near as the best one.
+
+    Where that has to be as near as `least`, only those share enough that have all the words.
+    """
     wanted = set(content_terms(query))
+    shared = max(1, len(wanted)) if least else 1
     best = max((item.relevance for item in found), default=0.0)
+    near = max(least, NEAREST * best)
     return [
         item
         for item in found
-        if not wanted.isdisjoint(analyse(item.memory.text)) or item.relevance >= max(least, NEAREST * best)
+        if len(wanted.intersection(analyse(item.memory.text))) >= shared or item.relevance >= near
     ]

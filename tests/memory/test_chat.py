@@ -440,7 +440,7 @@ def test_a_question_about_one_thing_is_answered_with_that_thing(talk: Talk) -> N
         ("where do i live now", ["I live in Bonn"]),
         ("what do i like", ["I like olives"]),
         ("what is my suit size", ["my suit is size M"]),
-        ("what is my shoe size", []),
+        ("what is my blood type", []),
     ):
         found = talk.memory.texts(chat.answer(question).recalled)
         assert list(found.values()) == known, question
