@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.deciding import Candidate
+from memory.comparing import Candidate
 from memory.extracting import importance_of, reads_as_instruction, without_secrets
 from memory.ids import new_id
 from memory.index import plain

@@ -13,7 +13,8 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from memory.candidates import Candidates, gaps
-from memory.deciding import Candidate, Deciding
+from memory.comparing import Candidate
+from memory.deciding import Deciding
 from memory.extracting import (
     extract_with,
     single_valued,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memory import changing, documents, forgetting, graph, recall
 from memory.counting import counts
-from memory.deciding import agreed, resolved, sides_of
+from memory.disputes import agreed, resolved, sides_of
 from memory.extracting import normalised
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.changing import changeable
-from memory.deciding import Candidate, Deciding
+from memory.comparing import Candidate
+from memory.deciding import Deciding
 from memory.upkeep import migrating, planning, rating, reflecting, summarizing
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from memory.deciding import Candidate, Deciding
+from memory.comparing import Candidate
+from memory.deciding import Deciding
 from memory.extracting.dates import UNKNOWN
 from memory.index import UserIndex
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, UserMemories
