@@ -60,7 +60,9 @@ _TELLS_OF_REMEMBERING = re.compile(
     re.IGNORECASE,
 )
 _OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
-PLEASE = re.compile(r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw))+[\s.!?]*$", re.IGNORECASE)
+PLEASE = re.compile(
+    r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
+)
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
 )

@@ -107,6 +107,7 @@ _PATTERNS: tuple[tuple[Command, str], ...] = (
         rf"|(?:list|print|display|show|give me)? ?(?:all )?(?:of )?(?:my|your|the) memories"
         rf"(?:{_ABOUT_ME}| of me)?"
         rf"|(?:everything|all|what) you (?:know|remember|have stored){_ABOUT_ME}"
+        r"|(?:list|show) memories"
         r"|(?:list|show|print) (?:everything|all|what)(?: that)? you (?:remember|have stored)"
         r"|(?:do you (?:know|remember)|have you (?:remembered|stored|saved|kept)) (?:anything|something)"
         r"(?: about (?:me|(?P<query>my .+?)))",
@@ -126,7 +127,15 @@ _CUE = re.compile(
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
 _ALONE = re.compile(r"(?:please )?(?:remember|memori[sz]e)(?: please)?[.!]*", re.IGNORECASE)
-_NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
+_NOT_THAT = re.compile(
+    r"(?:please )?(?:do not|don['’]t) (?:remember|keep|save|store|memori[sz]e) (?:that|this|it)\W*",
+    re.IGNORECASE,
+)
+_NO_FACT = re.compile(
+    r"(?:(?:nothing|anything|something|everything|it all)\W*$"
+    r"|(?:me|you|when|what|how|why|where|who|if|whether)\b)",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
@@ -166,6 +175,8 @@ def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
     for pattern in _OF_MINE:
         if (match := pattern.fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
             return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
+    if _NOT_THAT.fullmatch(text):
+        return MemoryCommand(Command.FORGET)
     return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC
 
 from memory.extracting.facts import Saying, attribute, fact
 from memory.extracting.objects import VAGUE, names_wrong, normal_object, object_of
+from memory.extracting.opposites import opposed
 from memory.extracting.records import Category, Statement
 
 LEAST_WORDS = 3  # of what corrects words that no rule reads
@@ -19,11 +21,12 @@ _PRONOUN_IS = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    r"\d+(?:[.:,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|tonight|january|february|march|april|may|june|july"
     r"|august|september|october|november|december)\b",
     re.IGNORECASE,
 )
+_IS = re.compile(r"(?P<of>[^,;]+?) (?:is|are|was|were) ", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_]{3,}(?:[’'-][^\W\d_]+)*")
 _NO_NAME = re.compile(
     r"(?:thanks?|thx|please|pls|nothing|none|never|nevermind|nvm|stop|wait|what|why|how|where|when|who|which|yes|no|ok"
@@ -86,22 +89,41 @@ def _instead(before: Statement, thing: str, *, old: str) -> Saying:
 def _value_like(before: Statement, text: str) -> str:
     """The object that a bare value puts in the place of the one before: "no, 6" after "my bunk is nr 4".
 
-    Numbers and days stand for as many, where all other words were said before, too; a name for a name.
+    Numbers and days stand for as many, an opposite for its other side, where all other words were said too;
+    a name for a name. Else "".
     """
+    if named := _IS.match(text):  # "bunk is 6": of the same subject
+        if not _words(named["of"]) <= _words(before.subject) | {"my", "our", "the"}:
+            return ""
+        text = text[named.end() :]
     words = normal_object(text).split()
     new, old = (_VALUE.findall(given) for given in (" ".join(words), before.object))
     if new and len(new) == len(old):
         others = {word.casefold() for word in words if not _VALUE.search(word)}
-        known = {word.casefold() for word in before.text.split()}
         values = iter(new)
-        return _VALUE.sub(lambda _: next(values), before.object) if others <= known else ""
+        return _VALUE.sub(lambda _: next(values), before.object) if others <= _words(before.text) else ""
+    if other := _other_side(before, words):
+        return other
     is_name = len(words) == 1 and _NAME.fullmatch(words[0]) and not _NO_NAME.fullmatch(words[0])
     return words[0] if is_name and before.single_valued and _NAME.fullmatch(before.object) else ""
 
 
+def _other_side(before: Statement, words: Sequence[str]) -> str:
+    """The object before with its opposite in it: "right pocket" after "in the left pocket"; else ""."""
+    for said in before.object.split():
+        new = next((word for word in words if opposed(word, said)), "")
+        if new and {word.casefold() for word in words if word != new} <= _words(before.text):
+            return _with(new, said, before.object)
+    return ""
+
+
+def _words(text: str) -> set[str]:
+    return {word.removesuffix("'s") for word in text.casefold().split()}
+
+
 def _of_what_is_known(text: str) -> Saying | None:
     """A correction that names what it is of: "my bunk is number 6", "the key is in the drawer"."""
-    said = attribute(text, asked_for=True) or fact(text)
+    said = attribute(text, asked_for=True) or attribute(f"my {text}", asked_for=False) or fact(text)
     if said is None or not said.subject or said.predicate == "to do":
         return None
     if len(said.object.split()) > FEW_WORDS or _ASKS.search(text):

@@ -388,6 +388,19 @@ def test_a_bare_value_corrects_the_turn_before(talk: Talk, message: str) -> None
     [
         ("remember my shift is 2 to 10", "actually 4 to 12", "my shift is 4 to 12"),
         ("remember my son is 4", "sorry hes 5", "my son is 5"),
+        ("remember my seat is 3a", "sorry, seat 3b", "my seat is 3b"),
+        ("remember the medkit is behind panel 4", "wait, panel 6 sorry", "the medkit is behind panel 6"),
+        (
+            "remember my pills are in the left pocket",
+            "no the right pocket",
+            "my pills are in the right pocket",
+        ),
+        ("remember bay light off", "actually light on", "bay light on"),
+        (
+            "remember tank 1 is empty and tank 2 is full",
+            "sorry tank 1 is full",
+            "tank 1 is full and tank 2 is full",
+        ),
         ("remember i have two cats", "sorry three cats", "i have three cats"),
         ("remember my flight is on friday", "no, thursday", "my flight is on thursday"),
         ("my callsign is foxtrot remember", "sry, tango", "my callsign is tango"),

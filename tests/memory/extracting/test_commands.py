@@ -40,6 +40,8 @@ from memory.extracting.records import Command
         ("forget me", Command.FORGET_ALL, ""),
         # in a hurry
         ("remember", Command.REMEMBER, ""),
+        ("dont remember that", Command.FORGET, ""),
+        ("list memories", Command.KNOWN, ""),
         ("my name is bob remember", Command.REMEMBER, "my name is bob"),
         ("im allergic to nuts pls remember", Command.REMEMBER, "im allergic to nuts"),
         ("my suit is size M, pls save that", Command.REMEMBER, "my suit is size M"),
@@ -158,6 +160,8 @@ def test_requests_to_the_memory(message: str, kind: Command, query: str) -> None
         "I cannot remember that",
         "my changes are done, save this",
         "my crew cannot remember",
+        "remember nothing",
+        "don't remember that valve, how does it open",
         "my friend is someone i remember",
         "i can't remember this",
         "how do I close the valve, remember that?",
