@@ -192,10 +192,11 @@ class Deciding:
         return not any(same_turn(old, new) and begun(old) == begun(new) for old in contradicted)
 
     def _at_odds(self, candidate: Candidate) -> list[Memory]:
-        """Statements on the same matter that differ in numbers or in a "not", where no predicate helps."""
+        """Statements on the same matter that differ in numbers, a "not" or a side, and no predicate."""
         new = candidate.memory
         if new.predicate not in UNREAD or not new.trusted or candidate.corrects or new.kind != "fact":
             return []
+        stated = telling(new)
         return [
             old
             for old in self._live(self._unread(new.subject), new)
@@ -203,9 +204,9 @@ class Deciding:
             and old.trusted
             and old.kind == "fact"
             and old.subject == new.subject
-            and telling(old) != telling(new)
-            and not of_another_thing(old, new)
             and cosine(old, new) >= SAME_MATTER
+            and telling(old) != stated
+            and not of_another_thing(old, new)
         ]
 
     def _unread(self, subject: str) -> list[Memory]:
