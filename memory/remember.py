@@ -47,6 +47,12 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 """A word of every message that may correct what was said before without naming it."""
+_ALSO_ASKS = re.compile(
+    r"(?:^|[.!;,\n]|\b(?:and|but|so))\s*(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
+    r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b",
+    re.IGNORECASE,
+)
+"""A question without its mark: the documents answer it, whatever else the message says."""
 _ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
 
 ASKING = "Remember that "
@@ -60,9 +66,10 @@ class Heard:
     asks: bool = False  # for something to be remembered
     corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
     says_so: bool = False  # "sorry, …": it says that it corrects something
+    changes: bool = False  # it corrects something, and asks for an answer as well
 
     def __bool__(self) -> bool:
-        return self.asks or self.corrects
+        return self.asks or self.corrects or self.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +139,13 @@ class Remembering:
         said = without_secrets(message)
         read = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
         found = [item for item in read if self._counts(item)]
-        corrects = may_correct and bool(found) and all(self._changed_by(item) for item in found)
+        changes = may_correct and bool(found) and all(self._changed_by(item) for item in found)
+        corrects = changes and not _ALSO_ASKS.search(message)
         return Heard(
             asks=may_ask and any(item.asked_for for item in found),
             corrects=corrects,
             says_so=corrects and all(item.corrects for item in found),
+            changes=changes,
         )
 
     def _counts(self, item: Statement) -> bool:

@@ -17,8 +17,11 @@ FEW_WORDS = 6  # of an object: more of them are a story
 
 _PRONOUN_IS = re.compile(
     r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|its|hes|shes|thats|theyre"
-    r"|make (?:it|that)|i mea?nt?|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
+    r"|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
     re.IGNORECASE,
+)
+_MEANT = re.compile(
+    r"(?:make (?:it|that)|i mea?nt?)(?: actually| really| now| rather)*,? (?P<object>.+)", re.IGNORECASE
 )
 _VALUE = re.compile(
     r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -35,10 +38,12 @@ _NO_NAME = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"(?:^|[,;:.] *|\b(?:and|but|so) )(?:what|how|why|where|when|which|who|can|could|should|shall|do"
-    r"|does|is|are|help|tell|show)\b",
+    r"\b(?:what|how|why|where|when|which|who|whose|or)\b"
+    r"|\b(?:isn['’]?t|aren['’]?t|is|are) (?:it|they|he|she)\W*$"
+    r"|(?:^|[,;:.] *|\b(?:and|but|so) )(?:can|could|should|shall|do|does|is|are|help|tell|show)\b",
     re.IGNORECASE,
 )
+"""Of a question without its mark, which corrects nothing: "sorry, eva starts when", "open or closed"."""
 _NO_CORRECTION = re.compile(
     rf"{VAGUE.pattern}|(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$",
     re.IGNORECASE,
@@ -52,6 +57,9 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Saying
     """
     if match := _PRONOUN_IS.fullmatch(text):
         return _of_before(match["object"], before)
+    if match := _MEANT.fullmatch(text):
+        thing = _meant(before, match["object"]) if before else ""
+        return _instead(before, thing, old=before.object) if before and thing else None
     if corrects and before and (thing := _value_like(before, text)):
         return _instead(before, thing, old=before.object)
     if said := _of_what_is_known(text):
@@ -68,9 +76,9 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Saying
 def _of_before(text: str, before: Statement | None) -> Saying | None:
     """What "Y, not X" says of the statement before; without that, only what no longer holds."""
     thing, replaces, denied = object_of(text, keep_date=True, said_at=0.0, zone=UTC)
-    if not thing or denied or len(thing.split()) > FEW_WORDS or _NO_CORRECTION.match(thing):
+    if not thing or denied or "," in thing or len(thing.split()) > FEW_WORDS or _NO_CORRECTION.match(thing):
         return None
-    if before:
+    if before and (not replaces or _words(replaces) <= _words(before.text)):
         return _instead(before, thing, old=replaces or before.object)
     if not replaces:
         return None
@@ -84,6 +92,18 @@ def _instead(before: Statement, thing: str, *, old: str) -> Saying:
         before.subject, before.predicate, thing, before.category, before.tags, preferences, replaces=old,
         whole=_with(thing, old, before.text),
     )  # fmt: skip
+
+
+def _meant(before: Statement, text: str) -> str:
+    """What "I meant …" puts in the place of the object before: a value like it, or as few words; else ""."""
+    thing, replaces, denied = object_of(text, keep_date=True, said_at=0.0, zone=UTC)
+    if not thing or denied or _NO_CORRECTION.match(thing) or _ASKS.search(text):
+        return ""
+    new, old = thing.split(), before.object.split()
+    alike = bool(_VALUE.search(thing)) == bool(_VALUE.search(before.object)) and len(new) == len(old) <= 2
+    shares = len(new) <= FEW_WORDS // 2 and not _words(thing).isdisjoint(_words(before.object))
+    named = bool(replaces) and _words(replaces) <= _words(before.text)
+    return _value_like(before, thing) or (thing if alike or shares or named else "")
 
 
 def _value_like(before: Statement, text: str) -> str:

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from memory.extracting import statements_in
+from memory.remember import TurnBefore
+from memory.user_memory import UserMemory
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from tests.memory.strangers import strangers
 from tests.memory.talks import FAN, Talk
 
 
@@ -127,6 +130,9 @@ def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
     [
         "sorry, my locker is nr 6",
         "actually my bunk is noisy, what can I do",
+        "sorry my bunk is where",
+        "sorry my bunk is nr 4 or nr 6",
+        "actually my bunk is nr 6 isnt it",
         "no, the cabin fan is loud",
         "sorry, crate 5 holds masks and what is in crate 6",
         "actually I like coffee",
@@ -217,3 +223,28 @@ def test_the_same_message_is_read_anew_in_the_next_turn(talk: Talk) -> None:
     chat = talk.chat()
     assert chat.answer("My callsign is Tango.").mode == "memory"
     assert chat.answer("My callsign is Tango.").mode != "memory"
+
+
+def test_a_question_to_documents_that_begins_like_a_correction_is_none(mine: UserMemory) -> None:
+    """Right after what was remembered, and whatever is remembered."""
+    for text in (
+        "the hatch is open",
+        "the pump is loud",
+        "the tank is full",
+        "my bunk is nr 4",
+        "my name is Zoe",
+    ):
+        (known,) = mine.add(text).added
+    for before in (TurnBefore(), TurnBefore("turn", (known,))):
+        remembering = mine.remembering.after(lambda before=before: before)
+        for question in strangers("manuals"):
+            for begin in ("", "sorry ", "no, ", "sory i meant "):
+                assert not remembering.heard(begin + question.replace("?", "")).corrects, begin + question
+
+
+def test_a_correction_with_a_question_is_kept_and_asked_of_the_documents(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("remember that I live in Oslo")
+    assert chat.answer("I moved to Bergen, how do i reset the cabin fan").mode != "memory"
+    talk.finish()
+    assert [item.object for item in talk.memory.list()] == ["Bergen"]
