@@ -21,6 +21,7 @@ from memory.extracting import (
     statements_in,
     without_secrets,
 )
+from memory.extracting.clauses import ALSO_ASKS
 from memory.extracting.hurried import mended
 from memory.extracting.records import Category, Extraction, Statement
 from memory.guard import left_out
@@ -47,12 +48,6 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 """A word of every message that may correct what was said before without naming it."""
-_ALSO_ASKS = re.compile(
-    r"(?:^|[.!;,\n]|\b(?:and|but|so))\s*(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
-    r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b",
-    re.IGNORECASE,
-)
-"""A question without its mark: the documents answer it, whatever else the message says."""
 _ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
 
 ASKING = "Remember that "
@@ -140,7 +135,7 @@ class Remembering:
         read = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
         found = [item for item in read if self._counts(item)]
         changes = may_correct and bool(found) and all(self._changed_by(item) for item in found)
-        corrects = changes and not _ALSO_ASKS.search(message)
+        corrects = changes and not ALSO_ASKS.search(message)
         return Heard(
             asks=may_ask and any(item.asked_for for item in found),
             corrects=corrects,

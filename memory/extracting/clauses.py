@@ -34,6 +34,13 @@ _SAME_SUBJECT = re.compile(
     r"|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
     r"|(?:,|;)?\s+(?:and|but)\s+(?:he|she|they)(?=(?:\s+(?:is|are|was|has)|['’](?:s|re))\s)"
 )
+_QUESTION = (
+    r"(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
+    r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
+)
+_THEN_ASKS = re.compile(rf"(?:,|,?\s(?:and|but|so))\s+(?={_QUESTION})", re.IGNORECASE)
+ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
+"""A question without its mark: the documents answer it, whatever else the message says."""
 _WHEN_ALONE = re.compile(
     r"\W*(?:since|from|as of|starting|until|till|in|on|last|next|this)\b[^,;]{1,40}", re.IGNORECASE
 )
@@ -165,6 +172,7 @@ def _split(clause: Clause) -> Iterator[Clause]:
             if not _WHEN_ALONE.fullmatch(clause.text, 0, match.start())
         ]
         + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
+        + [(match.span(), False) for match in _THEN_ASKS.finditer(clause.text) if not clause.asked_for]
     )
     for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:
         part = replace(

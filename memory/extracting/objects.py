@@ -11,8 +11,6 @@ _CUT = re.compile(
     r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but|due to)"
     r"\b.*$"
     r"|\s+and (?:want|need|would|i|it|then|they|get|can|could|am|was|is|must|have to)\b.*$"
-    r"|,\s+(?:how|what|why|where|when|which|who|can|could|should|do|does|is|are)\s+(?:i|we|you|it|the|my|to|do|does"
-    r"|is|are|can|should|now)\b.*$"
     r"|\s+\(.*$",
     re.DOTALL,
 )

@@ -247,4 +247,4 @@ def test_a_correction_with_a_question_is_kept_and_asked_of_the_documents(talk: T
     chat.answer("remember that I live in Oslo")
     assert chat.answer("I moved to Bergen, how do i reset the cabin fan").mode != "memory"
     talk.finish()
-    assert [item.object for item in talk.memory.list()] == ["Bergen"]
+    assert talk.texts() == ["I moved to Bergen"]
