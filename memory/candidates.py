@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.deciding import Candidate
+from memory.comparing import Candidate
 from memory.extracting import importance_of, reads_as_instruction, without_secrets
 from memory.ids import new_id
 from memory.index import plain
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
 
 LEAST_WORDS = 3  # of what is kept although no rule reads it
+LEAST_ASKED = 2  # words of a question that is kept with its answer: "yes" asks nothing
 STATED = "You said it."
 QUESTION = "You asked it, and it was answered."
 SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
@@ -68,6 +69,7 @@ class Candidates:
             replaces=item.replaces,
             ends=item.ends,
             negated=item.negated,
+            said_at=said.at,
             start=item.start,
             end=item.end,
         )
@@ -98,7 +100,7 @@ class Candidates:
 
     def question(self, said: Said, extraction: Extraction, *, index: UserIndex) -> list[Candidate]:
         """The question with its answer, without what the answer has from memory."""
-        if extraction.secrets or not said.answer.strip():
+        if extraction.secrets or not said.answer.strip() or len(said.question.split()) < LEAST_ASKED:
             return []
         answer = without_secrets(said.answer)
         if said.recalled:

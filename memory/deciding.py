@@ -4,7 +4,8 @@
 |---|---|
 | the same text, live; or in history, at that time | nothing |
 | the same statement in other words | it is touched |
-| another object of the same subject and single-valued predicate, or what a correction names | it ends |
+| another object of the same subject and single-valued predicate; its opposite or denial | it ends |
+| what an explicit correction names, or all that is known of its subject and attribute | it ends |
 | a contradiction of which nothing says who is right | both stay, disputed |
 | anything else, however similar | both stay |
 """
@@ -16,11 +17,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
+from memory.comparing import (
+    Candidate,
+    begun,
+    but_for_one,
+    cosine,
+    denied,
+    excludes,
+    gives_way,
+    names,
+    of_another_thing,
+    same_turn,
+    telling,
+)
+from memory.extracting import has_several
+from memory.extracting.dates import UNKNOWN
 from memory.ids import new_id
 from memory.index import UNREAD, plain
-from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
 
 if TYPE_CHECKING:
@@ -29,25 +42,9 @@ if TYPE_CHECKING:
 SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
 SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
 
+_NUMBER = re.compile(r"\d")
+
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
-
-_TELLING = re.compile(
-    r"\d[\w.,:-]*|\b(?:not|never|no longer|none|without|isn['’]t|don['’]t|doesn['’]t)\b", re.I
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A memory that may be kept, with what its words say of others."""
-
-    memory: Memory
-    single_valued: bool = False
-    corrects: bool = False  # something said before is wrong
-    replaces: str = ""  # the object that is, where it is named
-    ends: bool = False  # it was true and is no longer
-    negated: bool = False
-    start: int = 0  # of its words in the message
-    end: int = 0
 
 
 @dataclass(slots=True)
@@ -68,23 +65,23 @@ class Deciding:
     def decide(self, candidate: Candidate) -> None:
         """Decide on one more."""
         new = candidate.memory
-        if known := self._said_before(new):
+        if known := self._said_before(candidate):
             self.outcomes.append(("known", known.id))
             return
         if reworded := self._reworded(candidate):
             self._write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
             self.outcomes.append(("touched", reworded.id))
             return
-        contradicted = self._contradicted(candidate) if new.trusted else []
+        contradicted = self.contradicted(candidate)
         if candidate.corrects and candidate.replaces and not new.predicate and len(contradicted) == 1:
             new = replace(new, subject=contradicted[0].subject, predicate=contradicted[0].predicate)
         if contradicted and not self._decides(candidate, contradicted):
             self._dispute(new, contradicted)
             return
-        ended = [old for old in contradicted if _begun(old) <= _begun(new)]
-        later = [old for old in contradicted if _begun(old) > _begun(new)]
+        ended = [old for old in contradicted if begun(old) <= begun(new) or gives_way(old, candidate)]
+        later = [old for old in contradicted if old not in ended]
         if later and new.invalid_at is None:  # told afterwards: it was true until then
-            new = replace(new, invalid_at=min(map(_begun, later)))
+            new = replace(new, invalid_at=min(map(begun, later)))
         self._write("ADD", new)
         for old in ended:
             self._end(old, by=new)
@@ -107,15 +104,20 @@ class Deciding:
             and (memory.invalid_at is None or memory.invalid_at > self.now)
         ]
 
-    def _said_before(self, new: Memory) -> Memory | None:
-        """The memory that says the same, live, or true when this was said."""
+    def _said_before(self, candidate: Candidate) -> Memory | None:
+        """The memory that says the same, live, or true when this was said; or that was made of it already."""
+        new = candidate.memory
         same = {memory.id: memory for memory in self.index.with_text(new.text)}
         same |= {key: item for key, item in self.memories.items() if plain(item.text) == plain(new.text)}
         for memory in same.values():
             memory = self.memories.get(memory.id, memory)
             if memory.expired_at is None and memory.invalid_at is None:
                 return memory
-            if memory.invalid_at is not None and _begun(memory) <= _begun(new) < memory.invalid_at:
+            said_anew = memory.expired_at is not None and candidate.said_at > memory.expired_at
+            held = memory.invalid_at is not None and begun(memory) <= begun(new) < memory.invalid_at
+            if held and not said_anew:
+                return memory
+            if 0 < candidate.said_at <= memory.created_at and begun(memory) <= begun(new):
                 return memory
         return None
 
@@ -129,26 +131,52 @@ class Deciding:
                 continue
             same_object = not unread and bool(new.object) and plain(old.object) == plain(new.object)
             alike = (unread or not (new.object and old.object)) and cosine(old, new) >= SAME_STATEMENT
-            if (same_object or alike) and _telling(old) == _telling(new):
+            if (same_object or alike) and telling(old) == telling(new) and denied(old) == denied(new):
                 return old
         return None
 
-    def _contradicted(self, candidate: Candidate) -> list[Memory]:
+    def contradicted(self, candidate: Candidate) -> list[Memory]:
         """What can no longer be true once this is."""
         new = candidate.memory
+        if not new.trusted:
+            return []
         if candidate.replaces:
-            return [old for old in self._live(self.index.memories.values(), new) if _names(old, candidate)]
-        if not new.predicate or not (candidate.single_valued or candidate.ends or candidate.negated):
+            named = [old for old in self._live(self.index.memories.values(), new) if names(old, candidate)]
+            if named or not (candidate.corrects and new.predicate):
+                return named
+        if not new.predicate:
             return []
         same = [
             old
             for old in self._live(self.index.about(new.subject, new.predicate), new)
             if (old.subject, old.predicate) == (new.subject, new.predicate)
         ]
-        if candidate.ends or candidate.negated:
-            about = [old for old in same if not new.object or plain(old.object) == plain(new.object)]
-            return [old for old in about if _telling(old) != _telling(new) or candidate.ends]
-        return [old for old in same if plain(old.object) != plain(new.object)]
+        if candidate.ends:
+            return [old for old in same if not new.object or plain(old.object) == plain(new.object)]
+        opposites = [old for old in same if excludes(candidate, old)]
+        if candidate.single_valued and not candidate.negated:
+            return [old for old in same if old in opposites or plain(old.object) != plain(new.object)]
+        if candidate.corrects and not candidate.negated and not opposites:
+            return self._meant(candidate, same)
+        return opposites
+
+    def _meant(self, candidate: Candidate, same: Sequence[Memory]) -> list[Memory]:
+        """What an explicit correction is of, where its predicate may have several values.
+
+        Of an attribute of the same subject; of words that no rule reads, what says the same but for one
+        thing. Numbers stand for numbers.
+        """
+        new = candidate.memory
+        if new.predicate in UNREAD:
+            unread = self._live(self._unread(new.subject), new)
+            meant = [old for old in unread if old.predicate in UNREAD and but_for_one(old.text, new.text)]
+        elif has_several(new.predicate):
+            return []
+        else:
+            meant = [old for old in same if plain(old.object) != plain(new.object)]
+        numbered = bool(_NUMBER.search(new.object))
+        alike = [old for old in meant if bool(_NUMBER.search(old.object)) == numbered]
+        return alike or (meant if len(meant) == 1 else [])
 
     def _decides(self, candidate: Candidate, contradicted: Sequence[Memory]) -> bool:
         """Whether a rule says that the new one is right: a later word of the same kind of speaker."""
@@ -157,15 +185,18 @@ class Deciding:
             return False
         if candidate.replaces:
             return len({(old.subject, old.predicate) for old in contradicted}) == 1
+        if candidate.corrects and not candidate.single_valued:
+            return len(contradicted) == 1
         if candidate.corrects or candidate.ends or candidate.negated:
             return True
-        return not any(_same_turn(old, new) and _begun(old) == _begun(new) for old in contradicted)
+        return not any(same_turn(old, new) and begun(old) == begun(new) for old in contradicted)
 
     def _at_odds(self, candidate: Candidate) -> list[Memory]:
-        """Statements on the same matter that differ in numbers or in a "not", where no predicate helps."""
+        """Statements on the same matter that differ in numbers, a "not" or a side, and no predicate."""
         new = candidate.memory
         if new.predicate not in UNREAD or not new.trusted or candidate.corrects or new.kind != "fact":
             return []
+        stated = telling(new)
         return [
             old
             for old in self._live(self._unread(new.subject), new)
@@ -173,9 +204,9 @@ class Deciding:
             and old.trusted
             and old.kind == "fact"
             and old.subject == new.subject
-            and _telling(old) != _telling(new)
-            and not _of_another_thing(old, new)
             and cosine(old, new) >= SAME_MATTER
+            and telling(old) != stated
+            and not of_another_thing(old, new)
         ]
 
     def _unread(self, subject: str) -> list[Memory]:
@@ -193,9 +224,11 @@ class Deciding:
 
     def _end(self, old: Memory, *, by: Memory) -> None:
         """The old one stays as history: it held until the new one did."""
-        until = _begun(by)
+        until = begun(by)
         expired = self.now if until <= self.now else None
-        self._write("INVALIDATE", replace(old, invalid_at=until, expired_at=expired), other=by.id)
+        since = old.valid_at if begun(old) <= until else UNKNOWN
+        ended = replace(old, valid_at=since, invalid_at=until, expired_at=expired)
+        self._write("INVALIDATE", ended, other=by.id)
 
     def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
         group = next((old.disputed for old in others if old.disputed), "") or new_id()
@@ -204,94 +237,3 @@ class Deciding:
             action: Action = "DISPUTE" if side.id in self.memories or side is not new else "ADD"
             self._write(action, replace(side, disputed=group), other=other)
         self.outcomes.append(("disputed", new.id))
-
-
-def cosine(one: Memory, other: Memory) -> float:
-    """The cosine of two memories' embeddings; 0 where they have none of one model."""
-    if not one.embedding or not other.embedding or one.embedded_by != other.embedded_by:
-        return 0.0
-    first, second = (np.frombuffer(memory.embedding, dtype=np.float32) for memory in (one, other))
-    return float(first @ second)
-
-
-def sides_of(index: UserIndex, memory: Memory) -> list[Memory]:
-    """All sides of a memory's dispute, itself among them; none where there is no dispute."""
-    with index.lock:
-        return [
-            side for side in index.memories.values() if memory.disputed and side.disputed == memory.disputed
-        ]
-
-
-def resolved(index: UserIndex, keep: Memory, *, now: float, believe: bool) -> MemoryChanges:
-    """A dispute decided by the user: `keep` is right and the others were wrong, or only `keep` was wrong.
-
-    Where several others are left, these are still disputed. Raises `AthenaError` where there is no dispute.
-    """
-    sides = _disputed_sides(index, keep)
-    settled = believe or len(sides) <= 2
-    written, events = [], []
-    for side in sides:
-        right = (side.id == keep.id) == believe
-        if right and not settled:
-            continue
-        end = {} if right else {"invalid_at": _begun(side), "expired_at": now}
-        written.append(replace(side, disputed="", **end))  # type: ignore[arg-type]
-        other = keep.id if side.id != keep.id else ""
-        events.append(_decided(side, "RESOLVE" if right else "INVALIDATE", now, other=other))
-    return MemoryChanges(memories=tuple(written), events=tuple(events))
-
-
-def agreed(index: UserIndex, one: Memory, *, now: float) -> MemoryChanges:
-    """A dispute that was none, as the user says: all sides stay, and none is disputed any more.
-
-    Raises `AthenaError` where there is no dispute.
-    """
-    sides = _disputed_sides(index, one)
-    return MemoryChanges(
-        memories=tuple(replace(side, disputed="") for side in sides),
-        events=tuple(_decided(side, "RESOLVE", now) for side in sides),
-    )
-
-
-def _disputed_sides(index: UserIndex, memory: Memory) -> list[Memory]:
-    sides = sides_of(index, memory)
-    if not sides:
-        raise AthenaError(f"Memory '{memory.id}' is not disputed.", "There is nothing to decide.")
-    return sides
-
-
-def _decided(side: Memory, action: Action, now: float, *, other: str = "") -> MemoryEvent:
-    return MemoryEvent(id=new_id(), user=side.user, memory_id=side.id, action=action, at=now, other_id=other)
-
-
-def _begun(memory: Memory) -> float:
-    return memory.created_at if memory.valid_at is None else memory.valid_at
-
-
-def _telling(memory: Memory) -> frozenset[str]:
-    """The numbers and the negations of a statement."""
-    return frozenset(found.casefold().rstrip(".,:") for found in _TELLING.findall(memory.text))
-
-
-def _of_another_thing(old: Memory, new: Memory) -> bool:
-    """Whether word by word more differs than one thing, or a number in the first half: "crate 1 holds …"."""
-    one, other = (re.findall(r"\w+", memory.text.casefold()) for memory in (old, new))
-    if len(one) != len(other):
-        return False
-    places = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
-    return len(places) > 1 or any(place < len(one) / 2 for place in places)
-
-
-def _names(old: Memory, candidate: Candidate) -> bool:
-    """Whether a memory is what a correction calls wrong."""
-    new, wrong = candidate.memory, plain(candidate.replaces)
-    if new.predicate and (old.subject, old.predicate) != (new.subject, new.predicate):
-        return False
-    if plain(old.object) == wrong:
-        return True
-    return old.predicate in UNREAD and bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text)))
-
-
-def _same_turn(one: Memory, other: Memory) -> bool:
-    turns = {source.turn_id for source in one.sources if source.turn_id}
-    return bool(turns & {source.turn_id for source in other.sources if source.turn_id})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,6 +57,15 @@ class TurnsInHand:
         """Whether a process with this folder had it in hand, and was ended before it left it."""
         return self._folder is not None and self._file(self._folder, turn_id).exists()
 
+    def left(self) -> list[str]:
+        """The turns that processes with this folder have in hand, or had when they were ended.
+
+        One whose id is no UUID is not found: its file has another name.
+        """
+        if self._folder is None or not self._folder.is_dir():
+            return []
+        return sorted(file.stem for file in self._folder.glob("*.lock"))
+
     def _locked(self, turn_id: str) -> FileLock | None:
         """The lock that says so, held; None without a folder. Raises `Timeout` where another has it."""
         if self._folder is None:
@@ -67,4 +77,11 @@ class TurnsInHand:
 
     @staticmethod
     def _file(folder: Path, turn_id: str) -> Path:
-        return folder / f"{id_of(turn_id)}.lock"
+        return folder / f"{turn_id if _is_uuid(turn_id) else id_of(turn_id)}.lock"
+
+
+def _is_uuid(turn_id: str) -> bool:
+    try:
+        return str(uuid.UUID(turn_id)) == turn_id
+    except ValueError:
+        return False

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memory import graph
-from memory.extracting import normalised
+from memory.extracting import normalised, predicate_named
 from memory.keywords import Keywords
 from pipeline.analysis import analyse
 from pipeline.stores.memories import Memory, MemoryChanges, UserMemories
@@ -175,6 +175,18 @@ class UserIndex:
         """The memories of a subject and a predicate; history included."""
         found = [self.memories[known] for known in self._about.get((subject, predicate), ())]
         return sorted(found, key=lambda memory: (memory.created_at, memory.id))
+
+    def of_thing(self, thing: str) -> list[Memory]:
+        """The memories of a thing of the user's ("bunk") or of an attribute ("name"); history included."""
+        return self._of({f"user's {thing}"}, {("user", predicate_named(thing))})
+
+    def of_user(self, predicates: Collection[str]) -> list[Memory]:
+        """The memories of the user with one of these predicates; history included."""
+        return self._of((), {("user", predicate) for predicate in predicates})
+
+    def _of(self, subjects: Collection[str], about: Collection[tuple[str, str]]) -> list[Memory]:
+        keys = [key for key in self._about if key[0] in subjects or key in about]
+        return [self.memories[known] for key in keys for known in self._about[key]]
 
     def entity_named(self, name: str) -> Entity | None:
         """The entity of an exact name or alias, once both are normalised."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memory.deciding import Candidate
+from memory.comparing import Candidate
 from memory.extracting import entities_in, normalised
 from memory.ids import id_of
 from pipeline.stores.memories import Entity, MemoryChanges, Mention, Relation

@@ -13,15 +13,19 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from memory.candidates import Candidates, gaps
-from memory.deciding import Candidate, Deciding
+from memory.comparing import Candidate
+from memory.deciding import Deciding
 from memory.extracting import (
     extract_with,
     single_valued,
     statements_in,
     without_secrets,
 )
+from memory.extracting.clauses import ALSO_ASKS
+from memory.extracting.hurried import mended
 from memory.extracting.records import Category, Extraction, Statement
 from memory.guard import left_out
+from memory.index import plain
 from memory.indexes import Indexes
 from memory.naming import named
 from memory.presets import Preset
@@ -38,7 +42,8 @@ if TYPE_CHECKING:
 Complete = Callable[[str], str]
 
 _LEANS = re.compile(
-    r"\b(?:it|that|this|he|she|they|not|no|nope|actually|correction|wrong|rather|i mean|i meant|wait|sor+y)\b"
+    r"\b(?:its?|that|this|he|she|they|not|no|nope|nah|actually|correction|wrong|rather|i meant?|wait|sorry"
+    r"|oops|whoops|my bad|mistake)\b"
     r"|['’]s\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -55,9 +60,11 @@ class Heard:
 
     asks: bool = False  # for something to be remembered
     corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
+    says_so: bool = False  # "sorry, …": it says that it corrects something
+    changes: bool = False  # it corrects something, and asks for an answer as well
 
     def __bool__(self) -> bool:
-        return self.asks or self.corrects
+        return self.asks or self.corrects or self.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,10 @@ class Remembering:
     before: Callable[[], TurnBefore] | None = None  # in a chat; elsewhere what was stated last counts
     is_read: Callable[[], bool] | None = None  # whether nobody needs to look at the turn any more
 
+    def after(self, before: Callable[[], TurnBefore]) -> Remembering:
+        """The same in a chat, after the turn `before`."""
+        return replace(self, before=before)
+
     def turn(self, said: Said) -> RememberStep:
         """Keep of a turn what the preset keeps, and mark it as remembered."""
         if said.from_memory or not self.keeps(said.question):
@@ -97,7 +108,7 @@ class Remembering:
         statements = [
             item
             for item in extraction.statements
-            if self.preset.statements or item.asked_for or self._changed_by(item)
+            if (self.preset.statements and self._counts(item)) or item.asked_for or self._changed_by(item)
         ]
         candidates = [self._candidates.stated(item, said) for item in statements]
         if self.preset.questions and not statements:
@@ -121,27 +132,39 @@ class Remembering:
             return Heard()
         before = self._leant_on(message)
         said = without_secrets(message)
-        found = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
+        read = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
+        found = [item for item in read if self._counts(item)]
+        changes = may_correct and bool(found) and all(self._changed_by(item) for item in found)
+        corrects = changes and not ALSO_ASKS.search(message)
         return Heard(
             asks=may_ask and any(item.asked_for for item in found),
-            corrects=may_correct and bool(found) and all(self._changed_by(item) for item in found),
+            corrects=corrects,
+            says_so=corrects and all(item.corrects for item in found),
+            changes=changes,
         )
 
+    def _counts(self, item: Statement) -> bool:
+        """Whether a statement is one: a correction of whatever is one where it changes what is remembered."""
+        return not item.only_of_known or item.asked_for or self._changed_by(item)
+
     def _changed_by(self, item: Statement) -> bool:
-        """Whether something is remembered that is no longer true if this is."""
+        """Whether something of the user is remembered that is no longer true if this is.
+
+        A correction that says what is known is one, too: it is answered like the one before it.
+        """
         if not item.trusted:
             return False
         index = self.indexes.of(self.user)
+        candidate = self._candidates.stated(item, Said(turn_id="", question=item.text))
         with index.lock:
-            same = [
-                memory.object.casefold()
-                for memory in index.about(item.subject, item.predicate)
-                if memory.live and memory.origin == "user"
-            ]
-        said, wrong = item.object.casefold(), item.replaces.casefold()
-        if item.single_valued and not item.negated:
-            return any(known != said for known in same)
-        return (item.ends or item.negated or item.corrects) and bool({said, wrong}.intersection(same))
+            contradicted = Deciding(index, self.clock()).contradicted(candidate)
+            same = index.about(item.subject, item.predicate) if item.corrects else []
+        known = [
+            memory for memory in same if self._holds(memory) and plain(memory.object) == plain(item.object)
+        ]
+        if not item.predicate:  # "not zsh, but fish": the very object that it names
+            contradicted = [old for old in contradicted if plain(old.object) == plain(item.replaces)]
+        return any(memory.origin == "user" for memory in (*contradicted, *known))
 
     def added(self, text: str) -> RememberStep:
         """Keep a text that was not said in a chat, as if it had been asked for in one."""
@@ -200,7 +223,7 @@ class Remembering:
     def _leant_on(self, message: str) -> Statement | None:
         """What "actually, it is Y" corrects: what was stated before, in a chat by the turn before."""
         last = self._last_stated()
-        if last is None or not _LEANS.search(message):
+        if last is None or not _LEANS.search(mended(message).text):
             return None
         if self.before is not None:
             last = self._of_turn(self.before())
@@ -214,7 +237,7 @@ class Remembering:
                 (
                     memory
                     for memory in reversed(index.memories.values())  # in the order of their creation
-                    if memory.live
+                    if self._holds(memory)
                     and memory.origin == "user"
                     and memory.kind in ("fact", "observation")
                     and (not turn_id or any(source.turn_id == turn_id for source in memory.sources))
@@ -228,7 +251,12 @@ class Remembering:
             return stated
         memories = self.indexes.of(self.user).memories
         recalled = memories.get(turn.recalled[0]) if len(turn.recalled) == 1 else None
-        return recalled if recalled and recalled.live and recalled.origin == "user" else None
+        return recalled if recalled and self._holds(recalled) and recalled.origin == "user" else None
+
+    def _holds(self, memory: Memory) -> bool:
+        """Whether a memory is believed, and not over."""
+        over = memory.invalid_at is not None and memory.invalid_at <= self.clock()
+        return memory.expired_at is None and not over
 
     def _embedded(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         memories = self.indexes.embedded([item.memory for item in candidates])

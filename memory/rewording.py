@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.deciding import Candidate
+from memory.comparing import Candidate
 from memory.naming import named
 from memory.said import Said
 from pipeline.errors import AthenaError

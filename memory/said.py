@@ -27,11 +27,12 @@ class Said:
     @classmethod
     def of(cls, answer: Answer, *, text: str, at: float, feedback: int | None = None) -> Said:
         """A turn from its answer; `text` is the answer without markers."""
-        helped = {1: True, -1: False}.get(feedback or 0, None if not answer.abstained else False)
+        answered = not answer.abstained and (answer.mode != "quote" or answer.verdict != "closest")
+        helped = {1: True, -1: False}.get(feedback or 0, None if answered else False)
         return cls(
             turn_id=answer.turn_id,
             question=answer.question,
-            answer="" if answer.abstained else text,
+            answer=text if answered else "",
             at=at,
             from_memory=answer.mode in ("memory", "reply"),
             citations=answer.citations,

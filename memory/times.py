@@ -53,6 +53,12 @@ class UserZone(tzinfo):
         return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
 
 
+def known_begin(memory: Memory) -> float | None:
+    """Since when a memory is true; None where only its end is known."""
+    begun = memory.created_at if memory.valid_at is None else memory.valid_at
+    return begun or None
+
+
 def local(seconds: float) -> datetime:
     """A time as a user's clock shows it."""
     return (EPOCH + timedelta(microseconds=round(seconds * 1e6))).astimezone()

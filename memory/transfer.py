@@ -19,7 +19,7 @@ from memory.extracting import reads_as_instruction, without_secrets
 from memory.ids import id_of
 from memory.index import plain
 from memory.shapes import memory_shape
-from memory.times import in_seconds, iso, local_day
+from memory.times import in_seconds, iso, known_begin, local_day
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import (
     Category,
@@ -323,7 +323,7 @@ def _plain(item: Mention | Relation | MemoryEvent) -> dict[str, Any]:
 def _line(memory: Memory) -> str:
     notes = [
         memory.category,
-        f"since {local_day(memory.created_at if memory.valid_at is None else memory.valid_at)}",
+        f"since {local_day(since)}" if (since := known_begin(memory)) is not None else "",
         f"until {local_day(memory.invalid_at)}" if memory.invalid_at is not None else "",
         *(name for name in ("pinned", "stale") if getattr(memory, name)),
         "disputed" if memory.disputed else "",

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from memory import documents, forgetting, graph, recall
+from memory import changing, documents, forgetting, graph, recall
 from memory.counting import counts
-from memory.deciding import agreed, resolved, sides_of
-from memory.extracting import normalised, secrets_in
+from memory.disputes import agreed, resolved, sides_of
+from memory.extracting import normalised
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
-from memory.ids import new_id
 from memory.options import MemoryOptions
 from memory.presets import PRESETS, Preset
 from memory.recall import Found, Reading
 from memory.remember import Complete, Remembering
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
-from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
+from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -102,6 +101,31 @@ class UserMemory:
             if memory.id == memory_id:
                 return memory
         return known_memory(self.index, memory_id)
+
+    def about_thing(self, thing: str) -> Sequence[Memory]:
+        """What holds of a thing of the user's ("bunk") or of an attribute ("name"), latest first.
+
+        Of a "suit size", else what is said of the suit's size.
+        """
+        owner, _, attribute = thing.rpartition(" ")
+        index = self.index
+        with index.lock:
+            found = self._latest(index.of_thing(thing))
+            if not found and owner:
+                of_owner = self._latest(index.of_thing(owner))
+                found = [memory for memory in of_owner if attribute in memory.text.casefold().split()]
+        return found
+
+    def about_user(self, predicates: Collection[str]) -> Sequence[Memory]:
+        """What holds of the user with one of these predicates (`home`), latest first."""
+        index = self.index
+        with index.lock:
+            return self._latest(index.of_user(predicates))
+
+    def _latest(self, memories: Iterable[Memory]) -> Sequence[Memory]:
+        moment = self.moment()
+        held = [memory for memory in memories if moment.sees(memory)]
+        return sorted(held, key=lambda memory: (-memory.created_at, memory.id))
 
     def search(
         self,
@@ -208,77 +232,23 @@ class UserMemory:
 
         Raises for secrets, static memory, and what another memory says already.
         """
-        text = well_formed(text).strip()
-        if not any(map(str.isalnum, text)):
-            raise AthenaError("A memory cannot be empty.", "To remove it, use `athena memory forget`.")
-        if found := secrets_in(text):
-            raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
-        before = self.changeable(memory_id)
-        rewording = self.remembering.rewording(text)
-        (read,) = self.indexes.embedded([rewording.of(before)])
-
-        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
-            memory = known_memory(index, before.id)  # another process may have forgotten it by now
-            after = replace(rewording.of(memory), embedding=read.embedding, embedded_by=read.embedded_by)
-            changes = rewording.changes(index, after, whole_graph=self.preset.graph)
-            changes = replace(
-                changes,
-                events=(self._event("UPDATE", memory.id),),
-                removed=forgetting.no_longer_named(index, memory, by=changes),
-            )
-            return changes, ()  # its old words are erased as what is replaced
-
-        return self.indexes.erase(self.user, decide).memories[0]
+        return changing.reworded(self, memory_id, text)
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
-        return self._replace(self.changeable(memory_id), "PIN", lambda memory: replace(memory, pinned=pinned))
+        return changing.with_pin(self, memory_id, pinned=pinned)
 
     def resolve(self, memory_id: str, *, believe: bool = True) -> None:
         """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
-        self._decide(memory_id, partial(resolved, now=self.clock(), believe=believe))
+        changing.settled(self, memory_id, partial(resolved, now=self.clock(), believe=believe))
 
     def keep_both(self, memory_id: str) -> None:
         """Decide a dispute: all its sides are right."""
-        self._decide(memory_id, partial(agreed, now=self.clock()))
+        changing.settled(self, memory_id, partial(agreed, now=self.clock()))
 
     def keep_stale(self, memory_id: str) -> Memory:
         """Keep what its document no longer says: it stands for itself from now on, without that source."""
-
-        def kept(memory: Memory) -> Memory:
-            if not memory.stale:
-                raise AthenaError(f"Memory '{memory_id}' is not stale.", "There is nothing to decide.")
-            sources = tuple(source for source in memory.sources if not source.source)
-            return replace(memory, stale=False, sources=sources)
-
-        return self._replace(self.changeable(memory_id), "RESOLVE", kept)
-
-    def _decide(self, memory_id: str, decided: Callable[[UserIndex, Memory], MemoryChanges]) -> None:
-        memory = self.get(memory_id)
-        self.indexes.change(self.user, lambda index: decided(index, known_memory(index, memory.id)))
-
-    def changeable(self, memory_id: str) -> Memory:
-        """One memory by its id; raises `AthenaError` for static memory, too."""
-        memory = self.get(memory_id)
-        if memory.tier == "static":
-            raise AthenaError(
-                f"Memory '{memory_id}' is static: it cannot be changed.",
-                "Edit the persona's file, or forget it and import it again.",
-            )
-        return memory
-
-    def _replace(self, memory: Memory, action: Action, change: Callable[[Memory], Memory]) -> Memory:
-        """Write what `change` makes of a memory as it is at that moment."""
-        event = self._event(action, memory.id)
-
-        def decide(index: UserIndex) -> MemoryChanges:
-            changed = change(known_memory(index, memory.id))
-            return MemoryChanges(memories=(changed,), events=(event,))
-
-        return self.indexes.change(self.user, decide).memories[0]
-
-    def _event(self, action: Action, memory_id: str) -> MemoryEvent:
-        return MemoryEvent(id=new_id(), user=self.user, memory_id=memory_id, action=action, at=self.clock())
+        return changing.without_its_document(self, memory_id)
 
     # -- forgetting ---------------------------------------------------------------------------------
 

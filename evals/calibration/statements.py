@@ -46,6 +46,7 @@ def stated(message: str) -> list[Stated]:
             **({"replaces": item.replaces} if item.replaces else {}),
         }
         for item in statements_in(message, said_at=SAID_AT)
+        if not item.only_of_known
     ]
 
 

@@ -8,6 +8,8 @@
 | `normalised` | one name for all ways to write it |
 | `asked_of_memory`, `about_tools` | what a message wants |
 | `secrets_in`, `without_secrets`, `reads_as_instruction` | what must not be kept, or not be trusted |
+| `single_valued`, `has_several` | whether an attribute has one value at a time |
+| `opposed`, `sides_in` | what cannot be true together |
 | `validity_of` | when it is true |
 | `importance_of` | how much it matters |
 """
@@ -18,8 +20,10 @@ from memory.extracting.entities import entities_in
 from memory.extracting.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.extracting.importance import importance_of
 from memory.extracting.names import normalised
-from memory.extracting.predicates import single_valued
+from memory.extracting.opposites import opposed, sides_in
+from memory.extracting.predicates import predicate_named, predicates_asked_for, single_valued
 from memory.extracting.relations import relations_in
+from memory.extracting.rules import has_several
 from memory.extracting.statements import statements_in
 from memory.extracting.with_model import extract_with
 
@@ -28,11 +32,16 @@ __all__ = [
     "asked_of_memory",
     "entities_in",
     "extract_with",
+    "has_several",
     "importance_of",
     "normalised",
+    "opposed",
+    "predicate_named",
+    "predicates_asked_for",
     "reads_as_instruction",
     "relations_in",
     "secrets_in",
+    "sides_in",
     "single_valued",
     "statements_in",
     "validity_of",

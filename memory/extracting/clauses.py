@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memory.extracting.hurried import mended
 from memory.extracting.predicates import statement_data
 
 _NOT_SAID = re.compile(
@@ -33,13 +34,21 @@ _SAME_SUBJECT = re.compile(
     r"|do not|don['’]t|does not|doesn['’]t|am|have an?|has an?)\s)"
     r"|(?:,|;)?\s+(?:and|but)\s+(?:he|she|they)(?=(?:\s+(?:is|are|was|has)|['’](?:s|re))\s)"
 )
+_QUESTION = (
+    r"(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
+    r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
+)
+_THEN_ASKS = re.compile(rf"(?:,|,?\s(?:and|but|so))\s+(?={_QUESTION})", re.IGNORECASE)
+ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
+"""A question without its mark: the documents answer it, whatever else the message says."""
 _WHEN_ALONE = re.compile(
     r"\W*(?:since|from|as of|starting|until|till|in|on|last|next|this)\b[^,;]{1,40}", re.IGNORECASE
 )
 _REMEMBER_AFTER = re.compile(
     r"(?P<stop>\s{0,3}[,.;:!–-])?\s{1,3}(?:(?:and|so|but|pls|plz|please|you should|can you)[, ]{1,3}){0,3}"
     r"(?:(?:re?m+e?m?b?e?m?b?e?r|memori[sz]e|(?:don['’]?t|do not|never) forget)"
-    r"(?P<what> (?:that|this|it))?|keep (?P<kept>that|this|it) in mind)"
+    r"(?P<what> (?:that|this|it))?|keep (?P<kept>that|this|it) in mind"
+    r"|(?:save|note|store) (?P<saved>that|this))"
     r"(?:[, ]{1,3}(?:please|pls|plz|ok|okay|for me|for later|will you|thanks|thank you)){0,3}\W{0,5}$",
     re.IGNORECASE,
 )
@@ -50,13 +59,17 @@ _NO_FACT_BEFORE = re.compile(
     r"|(?:open|draft|convert|show|set|close|write|make|press|turn|put|run|go|take|find)\b)",
     re.IGNORECASE,
 )
+_ASKS_NICELY = re.compile(r"\b(?:pls|plz|please)\b", re.IGNORECASE)
+_MINE_IS = re.compile(r"\W*(?:my|our) (?:[\w-]+ ){1,3}?(?:is|are) [\w-]+(?: [\w-]+)?", re.IGNORECASE)
 _TELLS_OF_REMEMBERING = re.compile(
     r"\b(?:to|\w*not|\w+n['’]?t|can|will|would|should|must|may|might|could|do|did|does|i|you|we|they|he|she|who|always"
     r"|never|ever|still|hardly|barely|also|just)\W*$",
     re.IGNORECASE,
 )
 _OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
-PLEASE = re.compile(r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw))+[\s.!?]*$", re.IGNORECASE)
+PLEASE = re.compile(
+    r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
+)
 _FUNCTION_WORD = re.compile(
     r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
 )
@@ -97,9 +110,14 @@ def asked_after(text: str) -> int | None:
         return None
     if _NO_FACT_BEFORE.match(_led_in(said)):
         return None
-    if match["what"] or match["kept"]:
+    if match["saved"] and not (_MINE_IS.fullmatch(_led_in(said)) and _ASKS_NICELY.search(match[0])):
+        return None
+    if match["what"] or match["kept"] or match["saved"]:
         return match.start() if match["stop"] or not _TELLS_OF_REMEMBERING.search(said) else None
-    return match.start() if match["stop"] and _OF_ONESELF.search(said) else None
+    if match["stop"] or _ASKS_NICELY.search(match[0]):
+        return match.start() if _OF_ONESELF.search(said) else None
+    mine = _MINE_IS.fullmatch(_led_in(said)) and not _TELLS_OF_REMEMBERING.search(said)
+    return match.start() if mine else None
 
 
 def _led_in(text: str) -> str:
@@ -119,11 +137,12 @@ def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, N
     found = True
     while found:
         found = False
+        spelt = mended(clause.text)
         for name in ("corrects", "remember", "lead_in"):
-            match = patterns[name].match(clause.text)
+            match = patterns[name].match(spelt.text)
             if match and match.end() > 0:
                 clause = replace(
-                    _from(clause, match),
+                    _after(clause, spelt.place(match.end())),
                     corrects=clause.corrects or name == "corrects",
                     asked_for=clause.asked_for or name == "remember",
                 )
@@ -153,6 +172,7 @@ def _split(clause: Clause) -> Iterator[Clause]:
             if not _WHEN_ALONE.fullmatch(clause.text, 0, match.start())
         ]
         + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
+        + [(match.span(), False) for match in _THEN_ASKS.finditer(clause.text) if not clause.asked_for]
     )
     for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:
         part = replace(
@@ -186,7 +206,11 @@ def _trimmed(clause: Clause) -> Clause:
 
 def _from(clause: Clause, match: re.Match[str] | None) -> Clause:
     """What is left of a clause after a match at its beginning."""
-    cut = match.end() if match else 0
+    return _after(clause, match.end() if match else 0)
+
+
+def _after(clause: Clause, cut: int) -> Clause:
+    """A clause without the characters before `cut`."""
     return replace(clause, text=clause.text[cut:], start=clause.start + cut)
 
 

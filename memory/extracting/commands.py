@@ -7,11 +7,12 @@ A command begins its message ("forget that …"), a question is all of it ("what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 from memory.extracting.clauses import PLEASE, asked_after, speech
+from memory.extracting.facts import thing_named
 from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
 from memory.extracting.predicates import statement_data
@@ -20,7 +21,7 @@ from memory.extracting.records import Command, MemoryCommand
 LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
 
 _POLITE = (
-    r"(?:(?:please|hey|hi|hello|ok|okay|so|well|now|athena|and|also)\b[, ]*)*"
+    r"(?:(?:please|hey|hi|hello|ok|okay|so|well|now|athena|and|also|i said)\b[, ]*)*"
     r"(?:(?:can|could|would|will) you (?:please )?|i(?:['’]d like| would like| want) you to |tell me,? "
     r"|show me,? )?(?:please )?"
 )
@@ -51,10 +52,18 @@ _WHAT_IS_MY = re.compile(
     r"|what did i say is) "
     r"(?P<query>(?:my|our) (?P<thing>[\w' -]+?))(?: again| called)?\W*"
 )
+_OF_MINE = tuple(
+    re.compile(rf"(?:(?:so|and|ok|hey|pls|please)[, ]+)*{pattern}(?: again| now)?\W*")
+    for pattern in (
+        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:is|was|are) (?:mine|ours)",
+        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:do i have|did i get|have i(?: got)?|am i in)",
+    )
+)
+"""Questions about a thing of the user's that documents may tell of, too."""
 _WHERE_I = re.compile(
     r"(?:where|who|how|when|(?:what|which)(?= (?:[\w-]+ ){0,2}(?:do|did|am|was|have) i )) "
-    r"(?P<query>(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i (?:live|work|work on|work for|work at|like"
-    r"|prefer|love|hate"
+    r"(?P<query>(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i (?:live|work|work on|work for|work at|work with"
+    r"|like|prefer|love|hate"
     r"|own|speak|study|born|from|allergic to|called|use by default)"
     r"(?: (?:best|most|at|for|as|in|now|again|currently|to drink|to eat))*)\W*"
 )
@@ -98,6 +107,7 @@ _PATTERNS: tuple[tuple[Command, str], ...] = (
         rf"|(?:list|print|display|show|give me)? ?(?:all )?(?:of )?(?:my|your|the) memories"
         rf"(?:{_ABOUT_ME}| of me)?"
         rf"|(?:everything|all|what) you (?:know|remember|have stored){_ABOUT_ME}"
+        r"|(?:list|show) memories"
         r"|(?:list|show|print) (?:everything|all|what)(?: that)? you (?:remember|have stored)"
         r"|(?:do you (?:know|remember)|have you (?:remembered|stored|saved|kept)) (?:anything|something)"
         r"(?: about (?:me|(?P<query>my .+?)))",
@@ -111,22 +121,37 @@ _FORGET = (
 )
 _CUE = re.compile(
     r"\b(?:remember|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
-    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|i|me|myself|us)\b",
+    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|mine|ours|i|me|myself|us)\b",
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
-_NO_FACT = re.compile(r"(?:me|you|when|what|how|why|where|who|if|whether)\b", re.IGNORECASE)
+_ALONE = re.compile(r"(?:please )?(?:remember|memori[sz]e)(?: please)?[.!]*", re.IGNORECASE)
+_NOT_THAT = re.compile(
+    r"(?:please )?(?:do not|don['’]t) (?:remember|keep|save|store|memori[sz]e) (?:that|this|it)\W*",
+    re.IGNORECASE,
+)
+_NO_FACT = re.compile(
+    r"(?:(?:nothing|anything|something|everything|it all)\W*$"
+    r"|(?:me|you|when|what|how|why|where|who|if|whether)\b)",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
 
 
-def asked_of_memory(message: str) -> MemoryCommand | None:
-    """The request to the memory that a message is; None for all others, questions to the documents too."""
+def asked_of_memory(
+    message: str, *, is_known: Callable[[str], bool] = lambda _: False
+) -> MemoryCommand | None:
+    """The request to the memory that a message is; None for all others, questions to the documents too.
+
+    `is_known` says of a thing of the user's, such as "bunk", whether something is remembered of it: then a
+    question about it is one to the memory. Of some things only the memory can know, such as "name".
+    """
     text = message.strip()
     if len(text) > LONGEST:
         return None
     spelt = mended(text)
-    command = _asked(spelt.text) if _CUE.search(spelt.text) else None
+    command = _asked(spelt.text, is_known) if _CUE.search(spelt.text) else None
     if command is None:
         return None
     if not command.query:
@@ -136,7 +161,7 @@ def asked_of_memory(message: str) -> MemoryCommand | None:
     return replace(command, query=text[start:end], start=offset + start, end=offset + end)
 
 
-def _asked(text: str) -> MemoryCommand | None:
+def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
     """The request that a text is, with its places there."""
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
@@ -145,9 +170,13 @@ def _asked(text: str) -> MemoryCommand | None:
                 return _command(kind, match, group)
     if match := _WHAT_IS_MY.fullmatch(text.lower()) or _WHERE_I.fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
-        start, end = match.span("query")
-        known = MemoryCommand(Command.KNOWN, text[start:end], start, end)
-        return known if thing is None or _is_mine(thing) else None
+        known = replace(_command(Command.KNOWN, match, "query"), thing=thing_named(thing or ""))
+        return known if thing is None or _is_mine(thing) or is_known(known.thing) else None
+    for pattern in _OF_MINE:
+        if (match := pattern.fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
+            return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
+    if _NOT_THAT.fullmatch(text):
+        return MemoryCommand(Command.FORGET)
     return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
 
 
@@ -171,6 +200,8 @@ def _to_forget(text: str) -> MemoryCommand | None:
 
 
 def _to_remember(text: str) -> MemoryCommand | None:
+    if _ALONE.fullmatch(text):
+        return MemoryCommand(Command.REMEMBER)
     requested = speech()["requested"].match(text)
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0

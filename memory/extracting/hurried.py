@@ -1,7 +1,7 @@
 """Messages as they are typed in a hurry: "wat do u know abt me", "forgt what i said", "pls remeber that …".
 
-Only words that requests to the memory are made of are mended, so that a rule can read them. Every place in
-the mended text leads back to the one in the message.
+Only words that requests to the memory and corrections are made of are mended, so that a rule can read them.
+Every place in the mended text leads back to the one in the message.
 """
 
 from __future__ import annotations
@@ -23,15 +23,30 @@ _SHORT = {
     "dont": "don't", "dnt": "don't", "im": "i'm", "ive": "i've", "whos": "who's",
     "hav": "have", "hvae": "have", "sed": "said", "siad": "said", "tel": "tell", "dose": "does",
     "nam": "name", "nmae": "name", "naem": "name", "evrything": "everything", "everythin": "everything",
+    "sory": "sorry", "sry": "sorry", "srry": "sorry", "sorrry": "sorry", "soz": "sorry", "ment": "meant",
+    "wich": "which", "whcih": "which", "whihc": "which", "wher": "where", "wheres": "where's", "wen": "when",
     "memorys": "memories", "ddi": "did", "rember": "remember", "remebr": "remember", "rembmer": "remember",
 }  # fmt: skip
-_LONG = ("remember", "forget", "about", "everything", "mention", "mentioned", "memories", "memory", "please")
+_LONG = (
+    "remember",
+    "forget",
+    "about",
+    "everything",
+    "mention",
+    "mentioned",
+    "memories",
+    "memory",
+    "please",
+    "actually",
+    "correction",
+)
 """A word that differs from one of these in one letter, or in two that changed places, is that one."""
 
 _OTHERS = frozenset(
     {
         *("forgot", "forgets", "forge", "forged", "forges", "forger", "abort", "remembers", "remembered"),
         *("member", "renumber", "mentions", "pleased", "pleases", "pleas", "plead", "lease"),
+        *("factually", "tactually", "corrections"),
     }
 )
 """Words of their own, however near."""

@@ -20,9 +20,10 @@ _TRAILING = re.compile(
     r"|by the way|btw|actually|though|instead|right now|already|best|the most|most of all|any ?more"
     r"|any longer|ok|okay)$"
 )
-NOT_THIS = re.compile(
+_NOT_THIS = re.compile(
     r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
 )
+_NUMBER_NOT = re.compile(r"^(?P<object>(?:.+ )?\S*\d\S*) not (?P<replaces>(?:\w+ )?\S*\d\S*)$")
 _BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it['’]s |it is )?(?P<object>.+)$")
 _DANGLING = re.compile(r"[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
 VAGUE = re.compile(
@@ -64,7 +65,7 @@ def object_of(text: str, *, keep_date: bool, said_at: float, zone: tzinfo) -> tu
     text = _SO_LONG.sub("", _CUT.sub("", _ASIDE.sub(r", \1", text)))
     replaces = ""
     denied = False
-    if match := _BUT_THAT.match(text) or NOT_THIS.match(text):
+    if match := _BUT_THAT.match(text) or names_wrong(text):
         text, replaces = match["object"], normal_object(match["replaces"])
     elif text.startswith("not "):
         text, denied = text[4:], True
@@ -74,6 +75,11 @@ def object_of(text: str, *, keep_date: bool, said_at: float, zone: tzinfo) -> tu
         if led or not keep_date:
             text = _without(text, when.start, when.end)
     return normal_object(text), replaces, denied
+
+
+def names_wrong(text: str) -> re.Match[str] | None:
+    """Where a text says what is not, too: "Y, not X", "nr 6 not 4"."""
+    return _NOT_THIS.match(text) or _NUMBER_NOT.match(text)
 
 
 def normal_object(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
@@ -30,6 +31,14 @@ _SYNONYMS = {
 def single_valued(predicate: str) -> bool:
     """True where another object of the same subject replaces the one before (`home`), False for `likes`."""
     return predicate.startswith(_OF_ONE) or predicate in _single()
+
+
+def predicates_asked_for(question: str) -> tuple[str, ...]:
+    """What "where do I live?" asks for: `home`; nothing where no verb of `statements.toml` is in it."""
+    words = question.casefold()
+    rows = statement_data()["questions"]
+    verb = next((verb for verb in rows if re.search(rf"\bi {verb}\b", words)), None)
+    return tuple(rows[verb]) if verb else ()
 
 
 def predicate_named(words: str) -> str:

@@ -86,6 +86,9 @@ class Statement:
     corrects: bool = False  # it says that something said before is wrong
     replaces: str = ""  # the object that it says is wrong, where it names it
     whole: str = ""  # what it says by itself, where its words lean on what was said before
+    only_of_known: bool = (
+        False  # a correction of whatever: counts only where the same is remembered of otherwise
+    )
     asked_for: bool = False  # "remember that …"
     trusted: bool = True  # False: it reads like an instruction, and must never act as one
 
@@ -108,6 +111,7 @@ class MemoryCommand:
     query: str = ""
     start: int = 0  # of the query in the message
     end: int = 0
+    thing: str = ""  # of the user's, which it asks for: "what is my bunk number?" asks for the bunk
 
 
 class SecretKind(StrEnum):

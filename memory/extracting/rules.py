@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memory.extracting.entities import entity_words
-from memory.extracting.predicates import statement_data
+from memory.extracting.predicates import single_valued, statement_data
 from memory.extracting.records import Category
 
 MOST_WORDS = 10  # of an object: more of them are a story
@@ -48,6 +48,17 @@ def statement_rules() -> tuple[Rule, ...]:
         )
         for row in statement_data()["statement"]
     )
+
+
+def has_several(predicate: str) -> bool:
+    """True where a subject is known to have several objects (`likes`); False where nothing says so (`is`)."""
+    return predicate in _several()
+
+
+@lru_cache(maxsize=1)
+def _several() -> frozenset[str]:
+    names = {rule.predicate for rule in statement_rules()} - {"is"}
+    return frozenset(name for name in names if not single_valued(name)) | {"to do", "answered by"}
 
 
 @lru_cache(maxsize=1)

@@ -4,54 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, tzinfo
 
-from memory.extracting.clauses import Clause, clauses_of, speech
+from memory.extracting.clauses import ALSO_ASKS, Clause, clauses_of, speech
+from memory.extracting.corrections import correction
 from memory.extracting.dates import UNKNOWN, dated, validity_of
 from memory.extracting.entities import entities_in
+from memory.extracting.facts import POSSESSED, USER, Saying, attribute, fact
 from memory.extracting.guard import reads_as_instruction, secrets_in
 from memory.extracting.importance import importance_of
-from memory.extracting.names import normalised
-from memory.extracting.objects import NOT_THIS, VAGUE, normal_object, object_of, undated
-from memory.extracting.predicates import predicate_named, single_valued, statement_data
+from memory.extracting.objects import VAGUE, names_wrong, normal_object, object_of, undated
+from memory.extracting.predicates import predicate_named, single_valued
 from memory.extracting.records import Category, EntityKind, Statement, Validity
 from memory.extracting.rules import (
     Rule,
     belongings,
-    fact_rules,
     preference_keys,
     statement_rules,
     tag_patterns,
 )
 
-USER = "user"
 LONGEST = 400  # characters of a clause; nobody states one thing at greater length
 
-_PRONOUN_IS = re.compile(
-    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|make (?:it|that)|i meant|i mean"
-    r"|(?:it )?should be)(?: actually| really| now| rather)*,? (?P<object>.+)",
-    re.IGNORECASE,
-)
-_ATTRIBUTE = re.compile(
-    r"(?:my|our) (?:new |current |present )?(?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are| was)"
-    r"(?: now| actually| really)? (?P<object>.+)"
-)
 _JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _DENIED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b")
-_NO_CORRECTION = re.compile(
-    rf"{VAGUE.pattern}|(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$",
-    re.IGNORECASE,
-)
 _SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
 _OVER = re.compile(r"\b(?:no longer|any ?more|used to|stopped)\b")
+_MEANT = re.compile(r"(?:I mea?nt|make (?:it|that)) ", re.IGNORECASE)
 _EMPHATIC = re.compile(
     r"^I do (?=(?:really )?(?:like|love|prefer|hate|use|speak|own|work|live|have|drink|eat)\b)"
 )
-_MEANT = re.compile(r"(?:I meant|make (?:it|that)) ", re.IGNORECASE)
-_TO_DO = re.compile(r"to (?P<object>[a-z].+)")
-_POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
-
 _CALLED = re.compile(r"(?<=\w) [A-Z][\w’'-]+$")
 _ONE_EACH = frozenset(
     (
@@ -82,25 +65,10 @@ _APOSTROPHES = {
     "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
     "cant": "can't", "havent": "haven't", "hasnt": "hasn't", "wasnt": "wasn't", "arent": "aren't",
 }  # fmt: skip
+_WITH = re.compile(r"(?<!\S)w/(?P<out>o)?(?=\s)", re.IGNORECASE)
 _NO_APOSTROPHE = re.compile(rf"\b(?:{'|'.join(_APOSTROPHES)})\b", re.IGNORECASE)
 
 Words = Mapping[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a clause says, before its time and weight are known."""
-
-    subject: str
-    predicate: str
-    object: str
-    category: Category
-    tags: tuple[str, ...] = ()
-    preferences: tuple[tuple[str, str], ...] = ()
-    negated: bool = False
-    ends: bool = False
-    replaces: str = ""
-    whole: str = ""  # what it says by itself, where it leans on what was said before
 
 
 def statements_in(
@@ -118,7 +86,7 @@ def statements_in(
         if len(clause.text) > LONGEST:
             continue
         said = _said(clause, subject, found[-1] if found else before, said_at=said_at, zone=zone)
-        if said is None:
+        if said is None or (said.only_of_known and ALSO_ASKS.search(message)):
             subject = ""
             continue
         subject = said.subject
@@ -129,7 +97,7 @@ def statements_in(
     return tuple(found)
 
 
-def _apart(said: _Said, clause: Clause) -> tuple[tuple[_Said, Clause], ...]:
+def _apart(said: Saying, clause: Clause) -> tuple[tuple[Saying, Clause], ...]:
     """A job with its employer as two things, each with the words that say it: "nurse at Mercy Hospital"."""
     match = _JOB_AT.fullmatch(said.object) if said.predicate == "job" else None
     if not match or match["job"] not in clause.text:
@@ -140,7 +108,7 @@ def _apart(said: _Said, clause: Clause) -> tuple[tuple[_Said, Clause], ...]:
     return (replace(said, object=match["job"]), job), (employer, clause)
 
 
-def _statement(message: str, clause: Clause, said: _Said, *, said_at: float, zone: tzinfo) -> Statement:
+def _statement(message: str, clause: Clause, said: Saying, *, said_at: float, zone: tzinfo) -> Statement:
     start = message.rfind(clause.by, 0, clause.start) if clause.by else clause.start
     text = message[start : clause.end]
     validity = _holds(said, validity_of(clause.text, said_at=said_at, zone=zone), said_at=said_at)
@@ -169,19 +137,20 @@ def _statement(message: str, clause: Clause, said: _Said, *, said_at: float, zon
         corrects=clause.corrects or bool(said.replaces),
         replaces=said.replaces,
         whole=said.whole,
+        only_of_known=said.only_of_known,
         asked_for=clause.asked_for,
         trusted=not reads_as_instruction(text),
     )
 
 
-def _holds(said: _Said, validity: Validity, *, said_at: float) -> Validity:
+def _holds(said: Saying, validity: Validity, *, said_at: float) -> Validity:
     """When a statement is true, of the time that its words name."""
     if said.ends:
         ended = validity.invalid_at is not None
         return validity if ended else replace(validity, valid_at=UNKNOWN, invalid_at=validity.valid_at)
     if said.predicate == "birthday":
         return Validity(said_at)
-    if said.category is Category.GENERAL and validity.start is not None:
+    if (said.category is Category.GENERAL or said.predicate == "is") and validity.start is not None:
         ahead = validity.valid_at > said_at  # that the meeting is on Friday is true until then
         return Validity(said_at, validity.invalid_at) if ahead else replace(validity, invalid_at=None)
     return validity
@@ -197,7 +166,7 @@ def _tags(text: str, own: tuple[str, ...]) -> tuple[str, ...]:
 
 def _said(
     clause: Clause, subject: str, before: Statement | None, *, said_at: float, zone: tzinfo
-) -> _Said | None:
+) -> Saying | None:
     text = _spelt_out(clause.text)
     if clause.goes_on and not subject:
         return None
@@ -206,7 +175,7 @@ def _said(
     elif clause.goes_on and not re.match(r"I\b", text):
         text = f"I {text}"
     text = _EMPHATIC.sub("I ", _date_last(text, said_at=said_at, zone=zone))
-    corrects = clause.corrects or bool(NOT_THIS.match(text) or _MEANT.match(text))
+    corrects = clause.corrects or bool(names_wrong(text) or _MEANT.match(text))
     if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
         return None
     if reads_as_instruction(text) and not clause.asked_for:
@@ -214,14 +183,23 @@ def _said(
     bare = undated(text, said_at=said_at, zone=zone)
     said = _by_rule(text, said_at=said_at, zone=zone)
     said = said or (_by_rule(bare, said_at=said_at, zone=zone) if bare != text else None)
-    said = said or _attribute(text, asked_for=clause.asked_for)
+    said = said or attribute(text, asked_for=clause.asked_for)
     if said and clause.goes_on and said.subject == USER:
         said = replace(said, subject=subject, whole=_of_subject(subject, clause.text))
     if said:
+        return _in_place_of(before, said) if corrects else said
+    said = correction(text, before, corrects=clause.corrects) if corrects else None
+    if clause.asked_for:
+        return replace(said, only_of_known=False) if said else fact(text)
+    return said
+
+
+def _in_place_of(before: Statement | None, said: Saying) -> Saying:
+    """A correction with the object that it puts right, where the statement before is of the same matter."""
+    if before is None or said.replaces or said.negated or said.ends or before.object == said.object:
         return said
-    if corrects:
-        said = _correction(text, before, corrects=clause.corrects)
-    return said or (_fact(text) if clause.asked_for else None)
+    same = (before.subject, before.predicate) == (said.subject, said.predicate)
+    return replace(said, replaces=before.object) if same else said
 
 
 def _of_subject(subject: str, text: str) -> str:
@@ -231,8 +209,9 @@ def _of_subject(subject: str, text: str) -> str:
 
 
 def _spelt_out(text: str) -> str:
-    """With the apostrophes that hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
+    """With what hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
     text = _SHOUTED.sub(lambda match: match[0].lower(), text)
+    text = _WITH.sub(lambda match: "without" if match["out"] else "with", text)
     text = _NO_APOSTROPHE.sub(lambda match: _APOSTROPHES[match[0].casefold()], text)
     if match := _IS_NOT_BUT.fullmatch(text):
         return f"{match['lead']} is {match['right']}, not {match['wrong']}"
@@ -248,7 +227,7 @@ def _date_last(text: str, *, said_at: float, zone: tzinfo) -> str:
     return f"{match['rest']} {when[0].lower()}{when[1:]}"
 
 
-def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> _Said | None:
+def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> Saying | None:
     for rule in statement_rules():
         for pattern in rule.patterns:
             match = pattern.fullmatch(text)
@@ -266,7 +245,7 @@ def _by_rule(text: str, *, said_at: float, zone: tzinfo) -> _Said | None:
 
 def _with_object(
     rule: Rule, match: re.Match[str], subject: str, *, said_at: float, zone: tzinfo
-) -> _Said | None:
+) -> Saying | None:
     text, words = match[0], match.groupdict()
     thing, replaces, negated = object_of(
         words["object"] or "", keep_date=rule.keep_date, said_at=said_at, zone=zone
@@ -287,7 +266,7 @@ def _with_object(
         dislike = "dislikes" if predicate == "likes" else f"not {predicate}"
         preferences = ((key, thing),) if key and not denied else ((dislike if denied else predicate, thing),)
     category = rule.category if subject == USER else Category.PERSONAL
-    return _Said(subject, predicate, thing, category, rule.tags, preferences, denied, ends, replaces)
+    return Saying(subject, predicate, thing, category, rule.tags, preferences, denied, ends, replaces)
 
 
 def _key(rule: Rule, words: Words, thing: str) -> str:
@@ -307,7 +286,7 @@ def _subject(words: Words, text: str) -> str:
     if who in ("I", "we", "We") or who.startswith(("every", "Every")):
         return USER
     called = _CALLED.search(who)
-    if possessed := _POSSESSED.fullmatch(_CALLED.sub("", who)):
+    if possessed := POSSESSED.fullmatch(_CALLED.sub("", who)):
         thing = possessed["thing"].casefold()
         if thing not in belongings():
             return ""
@@ -315,73 +294,3 @@ def _subject(words: Words, text: str) -> str:
         return f"{USER}'s {thing}{called[0].casefold() if called and several else ''}"
     people = [entity for entity in entities_in(text) if entity.kind is EntityKind.PERSON]
     return next((one.normalised for one in people if who in (one.name, one.name.split()[0])), "")
-
-
-def _attribute(text: str, *, asked_for: bool) -> _Said | None:
-    """What "my X is Y" says: of the user where X is an attribute, else of the user's X."""
-    match = _ATTRIBUTE.fullmatch(text)
-    if not match:
-        return None
-    attributes = statement_data()["attributes"]
-    name = match["attribute"].casefold()
-    thing, replaces, denied = object_of(match["object"], keep_date=True, said_at=0.0, zone=UTC)
-    if not thing or name in attributes["none"] or (VAGUE.match(thing) and not asked_for):
-        return None
-    for kind in (Category.PERSONAL, Category.WORK, Category.PREFERENCE):
-        if name in attributes[kind.value]:
-            preferences = ((predicate_named(name), thing),) if kind is Category.PREFERENCE else ()
-            predicate = predicate_named(name)
-            return _Said(USER, predicate, thing, kind, (), preferences, denied, replaces=replaces)
-    owner, _, last = name.rpartition(" ")
-    if last == "name" and owner.removesuffix("'s") in belongings():
-        return _Said(f"{USER}'s {owner}", "name", thing, Category.PERSONAL, replaces=replaces)
-    if name in belongings() or asked_for:
-        return _Said(f"{USER}'s {name}", "is", thing, Category.PERSONAL, (), (), denied, replaces=replaces)
-    return None
-
-
-def _correction(text: str, before: Statement | None, *, corrects: bool) -> _Said | None:
-    """What "it is Y, not X" says of what was said before; without that, only what no longer holds."""
-    match = _PRONOUN_IS.fullmatch(text)
-    if not match and not corrects:
-        return None
-    rest = match["object"] if match else text
-    thing, replaces, denied = object_of(rest, keep_date=True, said_at=0.0, zone=UTC)
-    few = len(thing.split()) <= 6
-    if not thing or denied or not few or (not match and not replaces) or _NO_CORRECTION.match(thing):
-        return None
-    if before:
-        old = replaces or before.object
-        preferences = tuple((key, thing) for key, _ in before.preferences)
-        return _Said(
-            before.subject, before.predicate, thing, before.category, before.tags, preferences, replaces=old,
-            whole=_with(thing, old, before.text),
-        )  # fmt: skip
-    return _Said("", "", thing, Category.GENERAL, replaces=replaces) if replaces else None
-
-
-def _with(thing: str, old: str, text: str) -> str:
-    """A text with one thing in the place of another; "" where that is not in it."""
-    found = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text, re.IGNORECASE) if old else None
-    return f"{text[: found.start()]}{thing}{text[found.end() :]}" if found else ""
-
-
-def _fact(text: str) -> _Said | None:
-    """What is asked to be remembered and is not about the user."""
-    if to_do := _TO_DO.fullmatch(text):
-        return _Said(USER, "to do", normal_object(to_do["object"]), Category.GENERAL, ("to do",))
-    for predicate, pattern in fact_rules():
-        match = pattern.fullmatch(text)
-        if not match or len(match["who"].split()) > 8:
-            continue
-        words = match.groupdict()
-        thing, replaces, denied = object_of(words["object"] or "", keep_date=True, said_at=0.0, zone=UTC)
-        if not thing or VAGUE.match(words["who"] or ""):
-            continue
-        possessed = _POSSESSED.fullmatch(words["who"] or "")
-        subject = f"{USER}'s {possessed['thing'].casefold()}" if possessed else normalised(words["who"] or "")
-        subject = USER if subject in ("i", "we") else subject
-        negated = denied or bool(words.get("denied"))
-        return _Said(subject, predicate, thing, Category.GENERAL, (), (), negated, replaces=replaces)
-    thing = normal_object(text)
-    return _Said("", "note", thing, Category.GENERAL) if len(thing.split()) > 1 else None

@@ -19,6 +19,7 @@ from typing import Any
 from memory.extracting.clauses import clauses_of
 from memory.extracting.dates import validity_of
 from memory.extracting.entities import entities_in
+from memory.extracting.facts import USER
 from memory.extracting.guard import secrets_in, without_secrets
 from memory.extracting.importance import importance_of
 from memory.extracting.instructions import reads_as_instruction
@@ -27,7 +28,7 @@ from memory.extracting.objects import normal_object
 from memory.extracting.predicates import predicate_named, single_valued
 from memory.extracting.records import Category, Entity, EntityKind, Extraction, Relation, Statement, Validity
 from memory.extracting.relations import MOST, labels, relations_in
-from memory.extracting.statements import USER, statements_in
+from memory.extracting.statements import statements_in
 
 log = logging.getLogger(__name__)
 

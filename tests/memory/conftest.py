@@ -10,6 +10,10 @@ from memory.indexes import Indexes
 from memory.options import MemoryOptions
 from memory.user_memory import UserMemory
 from tests.memory.fake_memories import FakeEncoder, FakeMemories
+from tests.memory.talks import talk
+from tests.pipeline.conftest import manual
+
+__all__ = ["manual", "talk"]
 
 MARCH = 1_772_323_200.0  # 2026-03-01
 DAY = 86_400.0

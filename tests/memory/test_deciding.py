@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from memory.deciding import Candidate, Deciding
+from memory.comparing import Candidate
+from memory.deciding import Deciding
+from memory.extracting.dates import UNKNOWN
 from memory.index import UserIndex
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, UserMemories
 from tests.memory.fake_memories import FakeEncoder
@@ -63,6 +65,86 @@ def test_what_is_told_late_is_history_at_once() -> None:
     kept, _ = decided([home("I live in Munich.", "munich", at=5).memory], home("I live in Berlin.", "berlin"))
     assert kept["I live in Munich."].live
     assert kept["I live in Berlin."].invalid_at == 5
+
+
+def test_a_move_replaces_an_undated_home_from_its_date_on() -> None:
+    oslo = memory("I live in Oslo.", "user home oslo", at=700)
+    moved = replace(home("I moved to Bergen in March.", "bergen", at=300), said_at=900)
+    kept, outcomes = decided([oslo], moved)
+    assert outcomes == ["replaced"]
+    assert kept["I moved to Bergen in March."].live
+    ended = kept["I live in Oslo."]
+    assert (ended.valid_at, ended.invalid_at, ended.expired_at) == (UNKNOWN, 300, NOW)
+    again = replace(home("I live in Oslo.", "oslo", at=700, id="again"), said_at=700)
+    assert decided([*kept.values()], again)[1] == ["known"]
+    back = replace(home("I live in Oslo.", "oslo", at=950, id="back"), said_at=950)
+    assert decided([*kept.values()], back)[1] == ["replaced"]
+
+
+@pytest.mark.parametrize("text", ["I live in Oslo since May.", "I moved to Oslo in May."])
+def test_a_home_with_a_later_date_stays_whatever_is_told_after_it(text: str) -> None:
+    oslo = memory(text, "user home oslo", at=700)
+    kept, _ = decided([oslo], replace(home("I moved to Bergen in March.", "bergen", at=300), said_at=900))
+    assert kept[text].live
+    assert kept["I moved to Bergen in March."].invalid_at == 700
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("open", "closed"),
+        ("fully open", "shut"),
+        ("open at night", "closed at night"),
+        ("on", "off"),
+        ("enabled", "disabled"),
+        ("unlocked", "locked"),
+    ],
+)
+def test_opposites_of_a_subject_replace_each_other(before: str, now: str) -> None:
+    old = memory(f"The hatch is {before}.", f"hatch is {before}")
+    dark = memory("The hatch is heavy.", "hatch is heavy")
+    kept, outcomes = decided(
+        [old, dark], Candidate(memory=memory(f"The hatch is {now}.", f"hatch is {now}", at=5))
+    )
+    assert outcomes == ["replaced"]
+    assert kept[old.text].invalid_at == 5
+    assert kept["The hatch is heavy."].live
+
+
+@pytest.mark.parametrize(("one", "other"), [("open", "locked"), ("open at noon", "closed at night")])
+def test_what_is_true_together_stays(one: str, other: str) -> None:
+    old = memory(f"The hatch is {one}.", f"hatch is {one}")
+    _, outcomes = decided(
+        [old], Candidate(memory=memory(f"The hatch is {other}.", f"hatch is {other}", at=5))
+    )
+    assert outcomes == ["added"]
+
+
+def test_opposites_in_one_message_are_disputed() -> None:
+    source = (MemorySource(turn_id="t1"),)
+    _, outcomes = decided(
+        [],
+        Candidate(memory=memory("The hatch is open.", "hatch is open", sources=source)),
+        Candidate(memory=memory("The hatch is closed.", "hatch is closed", sources=source)),
+    )
+    assert outcomes == ["added", "disputed"]
+
+
+def test_opposites_in_words_that_no_rule_reads_are_disputed() -> None:
+    old = memory("Keep the blue hatch of the lander open.")
+    new = Candidate(memory=memory("Keep the blue hatch of the lander shut.", at=5))
+    assert decided([old], new)[1] == ["disputed"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [("I like tea.", "I hate tea."), ("I do not like tea.", "I like tea.")]
+)
+def test_a_denial_is_no_rewording_and_either_ends_the_other(before: str, now: str) -> None:
+    kept, outcomes = decided(
+        [memory(before, "user likes tea")], Candidate(memory=memory(now, "user likes tea", at=5))
+    )
+    assert outcomes == ["replaced"]
+    assert kept[now].live
 
 
 def test_telling_the_past_again_adds_nothing() -> None:

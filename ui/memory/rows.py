@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memory.times import known_begin
 from ui.shared.words import local_time, memories
 
 if TYPE_CHECKING:
@@ -68,8 +69,10 @@ def marks(memory: Memory) -> list[Mapping[str, str]]:
 
 def when(memory: Memory) -> str:
     """Since when it is true and known."""
-    begun = memory.created_at if memory.valid_at is None else memory.valid_at
+    begun = known_begin(memory)
     until = f" until {local_time(memory.invalid_at)[:10]}" if memory.invalid_at is not None else ""
+    if begun is None:
+        return f"{until.strip()}, known {local_time(memory.created_at)[:10]}".removeprefix(", ")
     if memory.valid_at is None or local_time(begun)[:10] == local_time(memory.created_at)[:10]:
         return f"{local_time(memory.created_at)}{until}"
     return f"since {local_time(begun)[:10]}{until}, known {local_time(memory.created_at)[:10]}"

@@ -117,11 +117,12 @@ def _line(text: str) -> str:
 
 
 def _day(memory: Memory) -> str:
-    from memory.times import local_day
+    from memory.times import known_begin, local_day
 
-    since = memory.created_at if memory.valid_at is None else memory.valid_at
-    until = f" to {local_day(memory.invalid_at)}" if memory.invalid_at is not None else ""
-    return f"{local_day(since)}{until}"
+    since, until = known_begin(memory), memory.invalid_at
+    if since is None or until is None:
+        return f"until {local_day(until or 0)}" if since is None else local_day(since)
+    return f"{local_day(since)} to {local_day(until)}"
 
 
 def _notes(memory: Memory) -> list[str]:

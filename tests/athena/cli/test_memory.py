@@ -85,6 +85,16 @@ def test_what_was_true_and_what_was_known(run: Run) -> None:
     assert found["text"] == "I live in Berlin."
 
 
+def test_a_home_before_a_move_is_history_until_then(run: Run) -> None:
+    run("memory", "add", "I live in Oslo.")
+    run("memory", "add", "I moved to Bergen in March 2020.")
+    assert [item["text"] for item in run("memory", "list", "--json")] == ["I moved to Bergen in March 2020."]
+    (then,) = run("memory", "list", "--as-of", "2020-02-01", "--json")
+    assert then["text"] == "I live in Oslo."
+    assert "until 2020-03-01" in run("memory", "list", "--history")
+    assert "1970" not in run("memory", "list", "--history")
+
+
 def test_two_users_have_nothing_in_common(run: Run) -> None:
     run("memory", "add", "I live in Berlin.", "--user", "ada")
     assert run("memory", "list", "--json") == []

@@ -39,6 +39,14 @@ from memory.extracting.records import Command
         ("delete all my memories", Command.FORGET_ALL, ""),
         ("forget me", Command.FORGET_ALL, ""),
         # in a hurry
+        ("remember", Command.REMEMBER, ""),
+        ("dont remember that", Command.FORGET, ""),
+        ("list memories", Command.KNOWN, ""),
+        ("my name is bob remember", Command.REMEMBER, "my name is bob"),
+        ("im allergic to nuts pls remember", Command.REMEMBER, "im allergic to nuts"),
+        ("my suit is size M, pls save that", Command.REMEMBER, "my suit is size M"),
+        ("i said forget my locker", Command.FORGET, "my locker"),
+        ("who do i work with", Command.KNOWN, "do i work with"),
         ("what do u know about me", Command.KNOWN, ""),
         ("wat do you know about me?", Command.KNOWN, ""),
         ("waht do yuo knwo abotu me", Command.KNOWN, ""),
@@ -150,6 +158,11 @@ def test_requests_to_the_memory(message: str, kind: Command, query: str) -> None
         "the member list of the crew",
         "abort the landing",
         "I cannot remember that",
+        "my changes are done, save this",
+        "my crew cannot remember",
+        "remember nothing",
+        "don't remember that valve, how does it open",
+        "my friend is someone i remember",
         "i can't remember this",
         "how do I close the valve, remember that?",
         "which valve feeds the pump, remember",
@@ -170,3 +183,28 @@ def test_messages_about_tools() -> None:
         assert about_tools(message), message
     for message in ("I like tea", "the fan stopped", "what is my name", ""):
         assert not about_tools(message), message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "wich bunk is mine",
+        "what is my bunk",
+        "whats my bunk nr again?",
+        "which bunk do i have",
+        "do u know my bunk",
+    ],
+)
+def test_a_question_about_a_thing_of_the_users_is_one_to_the_memory_that_knows_of_it(message: str) -> None:
+    command = asked_of_memory(message, is_known=lambda thing: thing == "bunk")
+    assert command is not None
+    assert command.kind is Command.KNOWN
+    assert "bunk" in command.query
+    assert asked_of_memory(message) is None
+
+
+@pytest.mark.parametrize(
+    "message", ["which bunk is nearest the hatch", "how loud is my fan", "why is my fan loud"]
+)
+def test_other_questions_about_it_are_asked_of_the_documents(message: str) -> None:
+    assert asked_of_memory(message, is_known=lambda _: True) is None

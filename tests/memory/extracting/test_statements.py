@@ -68,6 +68,8 @@ def day(moment: float | None) -> str | None:
         ("I'm German", "user", "nationality", "German"),
         ("I was born in 1990", "user", "birth year", "1990"),
         ("Just call me Max, please.", "user", "nickname", "Max"),
+        ("i work w/ Bob", "user", "works with", "Bob"),
+        ("we're working with Dr. Ito", "user", "works with", "Dr. Ito"),
     ],
 )
 def test_a_statement_has_subject_predicate_and_object(
@@ -75,6 +77,11 @@ def test_a_statement_has_subject_predicate_and_object(
 ) -> None:
     found = said(message)
     assert [(one.subject, one.predicate, one.object) for one in found] == [(subject, predicate, thing)]
+
+
+def test_two_facts_of_a_hurried_greeting_are_both_read() -> None:
+    found = [(one.predicate, one.object) for one in said("hi im Zoe and i work w/ Bob")]
+    assert found == [("name", "Zoe"), ("works with", "Bob")]
 
 
 @pytest.mark.parametrize(

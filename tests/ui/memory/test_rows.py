@@ -47,6 +47,8 @@ def test_since_when() -> None:
     assert row(memory(created_at=noon))["when"].startswith("1970-01-01 ")
     told = row(memory(created_at=9 * DAY + noon, valid_at=2 * DAY + noon, invalid_at=5 * DAY + noon))
     assert told["when"] == "since 1970-01-03 until 1970-01-06, known 1970-01-10"
+    told = row(memory(created_at=9 * DAY + noon, valid_at=0.0, invalid_at=5 * DAY + noon))
+    assert told["when"] == "until 1970-01-06, known 1970-01-10"
 
 
 def test_the_score_and_what_it_is_made_of() -> None:

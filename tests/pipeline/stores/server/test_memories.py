@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -53,6 +54,24 @@ def is_step(file_name, event):
 """
 
 
+@dataclass(frozen=True)
+class Filled:
+    """Both stores of one database, with the conversation that memories came from."""
+
+    memories: ServerMemories
+    conversations: ServerConversations
+    conversation_id: str
+
+
+@pytest.fixture
+def filled(addresses: ServerAddresses) -> Iterator[Filled]:
+    with (
+        closing(ServerMemories(addresses)) as memories,
+        closing(ServerConversations(addresses)) as conversations,
+    ):
+        yield Filled(memories, conversations, fill(memories, conversations))
+
+
 def everything(addresses: ServerAddresses) -> str:
     """All records of the database, as text."""
     with closing(Servers(addresses)) as servers, servers.mongo.database() as database:
@@ -60,18 +79,13 @@ def everything(addresses: ServerAddresses) -> str:
         return "\n".join(f"{name} {record!r}" for name in names for record in database[name].find({}))
 
 
-def test_nothing_of_what_is_forgotten_is_in_any_record(addresses: ServerAddresses) -> None:
-    with (
-        closing(ServerMemories(addresses)) as memories,
-        closing(ServerConversations(addresses)) as conversations,
-    ):
-        id_ = fill(memories, conversations)
-        assert "4711" in everything(addresses)
-        memories.forget(USER, FORGETTING, words=[SECRET])
-        left = everything(addresses)
-        assert [word for word in PLAIN if word in left] == []
-        assert len(memories.load(USER).memories) == 12
-        assert len(conversations.get(id_).turns) == 4
+def test_nothing_of_what_is_forgotten_is_in_any_record(addresses: ServerAddresses, filled: Filled) -> None:
+    assert "4711" in everything(addresses)
+    filled.memories.forget(USER, FORGETTING, words=[SECRET])
+    left = everything(addresses)
+    assert [word for word in PLAIN if word in left] == []
+    assert len(filled.memories.load(USER).memories) == 12
+    assert len(filled.conversations.get(filled.conversation_id).turns) == 4
 
 
 def test_a_change_too_large_for_a_record_is_one_change(
@@ -128,59 +142,50 @@ def test_a_change_that_lost_a_part_is_named(addresses: ServerAddresses) -> None:
 
 
 def test_what_is_written_while_words_are_overwritten_stays_and_loses_them(
-    addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
+    addresses: ServerAddresses, filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        closing(ServerMemories(addresses)) as memories,
-        closing(ServerConversations(addresses)) as conversations,
-    ):
-        id_ = fill(memories, conversations)
-        title, answer = Erasing.title, Erasing.answer
+    conversations, id_ = filled.conversations, filled.conversation_id
+    title, answer = Erasing.title, Erasing.answer
 
-        def renamed(words: Erasing, given: str, questions: Sequence[str]) -> str:
-            monkeypatch.setattr(Erasing, "title", title)
-            conversations.rename(id_, f"Mine: {SECRET}")
-            return title(words, given, questions)
+    def renamed(words: Erasing, given: str, questions: Sequence[str]) -> str:
+        monkeypatch.setattr(Erasing, "title", title)
+        conversations.rename(id_, f"Mine: {SECRET}")
+        return title(words, given, questions)
 
-        def rated(words: Erasing, stored: str) -> str:
-            monkeypatch.setattr(Erasing, "answer", answer)
-            for turn in conversations.get(id_).turns:
-                conversations.set_feedback(turn.id, -1, f"No, {SECRET}!")
-            return answer(words, stored)
+    def rated(words: Erasing, stored: str) -> str:
+        monkeypatch.setattr(Erasing, "answer", answer)
+        for turn in conversations.get(id_).turns:
+            conversations.set_feedback(turn.id, -1, f"No, {SECRET}!")
+        return answer(words, stored)
 
-        monkeypatch.setattr(Erasing, "title", renamed)
-        monkeypatch.setattr(Erasing, "answer", rated)
-        memories.forget(USER, FORGETTING, words=[SECRET])
-        left = conversations.get(id_)
-        assert left.info.title.startswith("Mine: ")
-        assert {turn.feedback_text[:4] for turn in left.turns} == {"No, "}
-        assert [word for word in PLAIN if word in everything(addresses)] == []
+    monkeypatch.setattr(Erasing, "title", renamed)
+    monkeypatch.setattr(Erasing, "answer", rated)
+    filled.memories.forget(USER, FORGETTING, words=[SECRET])
+    left = conversations.get(id_)
+    assert left.info.title.startswith("Mine: ")
+    assert {turn.feedback_text[:4] for turn in left.turns} == {"No, "}
+    assert [word for word in PLAIN if word in everything(addresses)] == []
 
 
 def test_words_that_cannot_be_overwritten_yet_are_by_whoever_comes_next(
-    addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
+    addresses: ServerAddresses, filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        closing(ServerMemories(addresses)) as memories,
-        closing(ServerConversations(addresses)) as conversations,
-    ):
-        id_ = fill(memories, conversations)
-        turns, answer = conversations.get(id_).turns, Erasing.answer
-        rated: list[str] = []
+    turns, answer = filled.conversations.get(filled.conversation_id).turns, Erasing.answer
+    rated: list[str] = []
 
-        def meanwhile(words: Erasing, stored: str) -> str:
-            rated.append("again")
-            for turn in turns:
-                conversations.set_feedback(turn.id, -1, " ".join(rated))
-            return answer(words, stored)
+    def meanwhile(words: Erasing, stored: str) -> str:
+        rated.append("again")
+        for turn in turns:
+            filled.conversations.set_feedback(turn.id, -1, " ".join(rated))
+        return answer(words, stored)
 
-        with monkeypatch.context() as patch:
-            patch.setattr(Erasing, "answer", meanwhile)
-            with pytest.raises(ErasureIncomplete, match="It is forgotten, but words of it"):
-                memories.forget(USER, FORGETTING, words=[SECRET])
-        assert "4711" in everything(addresses)
-        assert len(memories.load(USER).memories) == 12
-        assert [word for word in PLAIN if word in everything(addresses)] == []
+    with monkeypatch.context() as patch:
+        patch.setattr(Erasing, "answer", meanwhile)
+        with pytest.raises(ErasureIncomplete, match="It is forgotten, but words of it"):
+            filled.memories.forget(USER, FORGETTING, words=[SECRET])
+    assert "4711" in everything(addresses)
+    assert len(filled.memories.load(USER).memories) == 12
+    assert [word for word in PLAIN if word in everything(addresses)] == []
 
 
 def test_one_users_changes_are_not_held_up_by_anothers(

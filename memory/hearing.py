@@ -1,0 +1,110 @@
+"""What a message is to the memory: a request, a yes or no to forgetting, a correction, or none of these."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memory import replies
+from memory.extracting import asked_of_memory
+from memory.extracting.records import Command, MemoryCommand
+from memory.remember import Heard, Remembering, TurnBefore
+from pipeline.errors import AthenaError, UnknownConversation
+
+if TYPE_CHECKING:
+    from memory.user_memory import UserMemory
+    from pipeline.stores.conversations import Conversations, Turn
+
+_FORGETTING = (Command.FORGET, Command.FORGET_ALL)
+
+
+class Hearing:
+    """One message of a conversation, and the turn before it: each is read once, when it is first needed."""
+
+    def __init__(
+        self,
+        memory: UserMemory,
+        conversations: Conversations,
+        message: str,
+        *,
+        conversation_id: str = "",
+        turn_id: str = "",
+    ) -> None:
+        self.message = message
+        self.turn_id = turn_id  # its own turn, once that is stored
+        self._memory, self._conversations = memory, conversations
+        self._conversation_id = conversation_id
+
+    @property
+    def is_of_memory(self) -> bool:
+        """Whether the memory answers it."""
+        return self.command is not None or self.shown is not None or self.corrects
+
+    @cached_property
+    def command(self) -> MemoryCommand | None:
+        """What it asks of the memory."""
+        return asked_of_memory(self.message, is_known=self._is_known)
+
+    @cached_property
+    def shown(self) -> Turn | None:
+        """The turn that showed what would be forgotten, where the message says yes or no to that."""
+        answers = (replies.YES, replies.NO)
+        if not any(answer.fullmatch(self.message.strip()) for answer in answers):
+            return None
+        turn = self.turn_before
+        if turn is None or turn.answer.mode != "memory" or not turn.answer.recalled:
+            return None
+        command = asked_of_memory(turn.question)
+        return turn if command is not None and command.kind in _FORGETTING else None
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it corrects what is remembered, and is nothing else.
+
+        Where statements are kept unasked, only what says that it corrects something does.
+        """
+        preset = self._memory.preset
+        try:
+            return preset.commands and (self.heard.says_so if preset.statements else self.heard.corrects)
+        except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
+            return False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether something is to be kept of it after its answer."""
+        preset = self._memory.preset
+        return preset.unasked or (preset.commands and bool(self.heard))
+
+    @cached_property
+    def heard(self) -> Heard:
+        """What it does to the memory."""
+        return self.remembering.heard(self.message)
+
+    @property
+    def remembering(self) -> Remembering:
+        """What keeps turns, of this one in its conversation."""
+        return self._memory.remembering.after(self.before)
+
+    def before(self) -> TurnBefore:
+        """The turn before it, as far as it may be corrected."""
+        turn = self.turn_before
+        if turn is None:
+            return TurnBefore()
+        return TurnBefore(turn.id, turn.answer.recalled if turn.answer.mode == "memory" else ())
+
+    @cached_property
+    def turn_before(self) -> Turn | None:
+        """The turn before it in its conversation; None where there is none."""
+        try:
+            turns = self._conversations.get(self._conversation_id).turns if self._conversation_id else ()
+        except UnknownConversation:
+            return None
+        number = next((number for number, turn in enumerate(turns) if turn.id == self.turn_id), len(turns))
+        return turns[number - 1] if number else None
+
+    def _is_known(self, thing: str) -> bool:
+        """Whether something is remembered of the user's thing: their bunk."""
+        try:
+            return bool(self._memory.about_thing(thing))
+        except AthenaError:
+            return False

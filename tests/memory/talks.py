@@ -1,0 +1,75 @@
+"""A chat with a memory over the small manual, and both of its stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory.after import AfterAnswers
+from memory.chat import RememberingChat
+from memory.in_hand import TurnsInHand
+from memory.indexes import Indexes
+from memory.options import MemoryOptions
+from memory.user_memory import UserMemory
+from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.private import PrivateConversations
+from tests.memory.fake_memories import FakeEncoder
+from tests.pipeline.chat_runs import Chat, make_chat
+
+FAN = "My cabin fan is louder than all the others."
+
+
+@dataclass
+class Talk:
+    """A chat with a memory, and the store of both."""
+
+    memory: UserMemory
+    conversations: EmbeddedConversations
+    store: EmbeddedStore
+    path: Path
+
+    def chat(
+        self,
+        *,
+        preset: str = "inject",
+        private: bool = False,
+        in_hand: TurnsInHand | None = None,
+        **given: Any,
+    ) -> Chat:
+        """A new conversation; `finish` does what is left for after its answers."""
+        memory = replace(self.memory, options=self.memory.options.but(memory=preset))
+        self.after = AfterAnswers(background=False)
+        apart = PrivateConversations() if private else None
+        in_hand = in_hand or TurnsInHand()
+        remembering = RememberingChat(memory, self.conversations, self.after, private=apart, in_hand=in_hand)
+        return make_chat(self.store, self.conversations, memory=remembering, **given)
+
+    def finish(self) -> None:
+        self.after.finish()
+
+    def texts(self) -> list[str]:
+        return sorted(item.text for item in self.memory.list())
+
+
+@pytest.fixture
+def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
+    path = tmp_path / "memories.sqlite"
+    memories, conversations = EmbeddedMemories(path), EmbeddedConversations(path)
+    encoder = FakeEncoder()
+    indexes = Indexes(memories, encoder=lambda: encoder)
+    options = MemoryOptions(memory_threshold=0.3)
+    yield Talk(UserMemory(indexes, "local", options=options), conversations, manual, path)
+    memories.close()
+    conversations.close()
+
+
+def another_process(talk: Talk) -> UserMemory:
+    """The same memory as another process has it: with an index of its own."""
+    encoder = FakeEncoder()
+    return replace(talk.memory, indexes=Indexes(talk.memory.indexes.memories, encoder=lambda: encoder))
