@@ -369,7 +369,10 @@ def _with_leads(section: SectionLeaves, blocks: Iterator[Block]) -> Iterator[Blo
 
 
 def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
-    """Where what introduces the block begins in the paragraph before it: all of it while short."""
+    """Where what introduces the block begins in the paragraph before it: all of it while short.
+
+    Else its last sentence, with those before it that it points back to.
+    """
     last = section.leaves[paragraph.last]
     if last.metadata["heading_path"] != section.leaves[block.first].metadata["heading_path"]:
         return None
@@ -377,5 +380,8 @@ def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
         return None
     if section.words(paragraph.first, paragraph.last) <= LEAD_IN_WORDS:
         return paragraph.first
-    announcing = introduces(last) or section.words(paragraph.last, paragraph.last) <= LEAD_IN_WORDS
-    return paragraph.last if announcing else None
+    first = paragraph.last
+    while first > paragraph.first and points_back(section.leaves[first]):
+        first -= 1
+    announcing = introduces(last) or section.words(first, paragraph.last) <= LEAD_IN_WORDS
+    return first if announcing else None
