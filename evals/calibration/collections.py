@@ -18,7 +18,6 @@ from evals.datasets import Document, Question, held_out, load_corpus, load_qrels
 from evals.runs.answers import holds_gold
 from evals.runs.asking import condensed
 from evals.runs.indexing import index_corpus, section_names, section_of
-from pipeline.asking.spelling import misspelt, with_words
 from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.passages import gather
 from pipeline.finding.signals import IndexFacts
@@ -211,7 +210,6 @@ def _beir(
 def _search(athena: Athena, own: Collection, ask: Ask) -> Found:
     """The search of `pipeline/retrieve.py` up to the verdict; *taken*: as if the gold were not indexed."""
     options = athena.options
-    ask = replace(ask, text=with_words(ask.text, misspelt(ask.text, own.store.sentences)))
     vector = athena.encoder.encode_query(ask.text)
     response = own.store.sentences.search(SearchRequest(ask.text, vector, options.candidates + SPARE_HITS))
     response = _taken_out(response, ask.gold if ask.kind == "taken" else frozenset(), options)
