@@ -41,6 +41,7 @@ PATH_SEPARATOR = " > "
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_LONG_INITIALS = re.compile(r"\b[A-Z](?:\.[A-Z]){3,}\b\.?(?=\W|$)")  # not U.S., which models know
 _FEWEST_SMALL_INITIALS = 4  # fewer may be a file's name (`a.b.c`) or an attribute (`x.y`)
 _CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
 _SPACED_CODE = re.compile(r"\b(?<![.'’-])([A-Z]{1,4}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
@@ -58,6 +59,14 @@ def analyse(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return list(chain.from_iterable(map(_terms, _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text)))))
+
+
+def embedding_question(question: str) -> str:
+    """A question as it is embedded: initials as the one word that they stand for (`S.P.A.C.E.` → SPACE).
+
+    An embedding model reads them as letters, and takes the question for one about nothing.
+    """
+    return _LONG_INITIALS.sub(lambda found: found[0].replace(".", ""), question)
 
 
 def lexical_text(node: Node) -> str:

@@ -150,8 +150,10 @@ class ChatRecipe:
         hyde = step_of(turn.retrieval.steps, HydeStep)
         if hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
-        found = (passage.section.text for passage in turn.retrieval.passages)
-        if languages := other_language(turn.message, found):
+        found = [passage.section.text for passage in turn.retrieval.passages]
+        if (languages := other_language(turn.message, found)) and turn.retrieval.asked:
+            languages = other_language(turn.retrieval.question, found)  # "wat is" is a slip, not Dutch
+        if languages:
             turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
         known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}

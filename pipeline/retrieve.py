@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 
+from pipeline.analysis import embedding_question
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
@@ -182,13 +183,13 @@ class HybridSearch:
             )
 
     def _embed(self, step: RunningStep[EmbedStep], query: SearchQuery) -> SearchQuery:
-        own = vector = self.encoder.encode_query(query.question)
+        own = vector = self.encoder.encode_query(embedding_question(query.question))
         if query.hypothesis:
             vector = hyde.combine(vector, self.encoder.encode_passages([query.hypothesis])[0])
         step.record = replace(step.record, dimensions=len(vector))
         query = replace(query, vector=vector)
         if query.beside:
-            other = self.encoder.encode_query(query.beside.text)
+            other = self.encoder.encode_query(embedding_question(query.beside.text))
             query = replace(query, beside=query.beside.shared(own, other), beside_vector=other)
         return query
 

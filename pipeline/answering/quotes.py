@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipeline.analysis import analyse
+from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Passage, Retrieval, UnitKind
 from pipeline.answering.best_units import Candidate, Floats, chances, signals
 from pipeline.answering.fits import ACTION, FIX, wants_fix
@@ -121,7 +121,7 @@ def choose_quotes(
     if not candidates:
         return []
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
-    question = encoder.encode_query(retrieval.question)
+    question = encoder.encode_query(embedding_question(retrieval.question))
     chance = chances(signals(retrieval.question, candidates, vectors, question), weights)
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup

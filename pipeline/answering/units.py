@@ -36,6 +36,7 @@ ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 LEAD_IN_WORDS = 40  # a longer sentence before a list, a table or code is text of its own
+LONG_LEAD_IN_WORDS = 60  # where its first sentence says "this table": the ones between belong to both
 MOST_WORDS_OF_THE_LAST = 40  # a row or item that alone would be left out is shown, if no longer than this
 FEWEST_LEAVES = 4  # of a block to which that applies: of three, one is a third
 KEPT_FORMS = 8192  # about 3 MB
@@ -369,7 +370,10 @@ def _with_leads(section: SectionLeaves, blocks: Iterator[Block]) -> Iterator[Blo
 
 
 def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
-    """Where what introduces the block begins in the paragraph before it: all of it while short."""
+    """Where what introduces the block begins in the paragraph before it: all of it while short.
+
+    Else what follows a sentence that announces it, else the last sentence, with those that it points back to.
+    """
     last = section.leaves[paragraph.last]
     if last.metadata["heading_path"] != section.leaves[block.first].metadata["heading_path"]:
         return None
@@ -377,5 +381,11 @@ def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
         return None
     if section.words(paragraph.first, paragraph.last) <= LEAD_IN_WORDS:
         return paragraph.first
-    announcing = introduces(last) or section.words(paragraph.last, paragraph.last) <= LEAD_IN_WORDS
-    return paragraph.last if announcing else None
+    for first in range(paragraph.first, paragraph.last):
+        if introduces(section.leaves[first]) and section.words(first, paragraph.last) <= LONG_LEAD_IN_WORDS:
+            return first
+    first = paragraph.last
+    while first > paragraph.first and points_back(section.leaves[first]):
+        first -= 1
+    announcing = introduces(last) or section.words(first, paragraph.last) <= LEAD_IN_WORDS
+    return first if announcing else None

@@ -46,6 +46,9 @@ _TRIVIAL = re.compile(
 
 _CLAUSE = re.compile(r"(?:if|when|where|while|how|why|what|which|who|after|before|until)\b", re.IGNORECASE)
 
+_SHORT_STEM = re.compile(r"[^aeiouy]*[aeiou][^aeiouwxy]")
+"""Doubles its last letter before -ing ("setting"): "losing" is of "lose" and not of "los"."""
+
 _NO_GERUNDS = frozenset(
     "evening morning during nothing something anything everything string spring wing".split()  # noqa: SIM905 (a list of words)
 )
@@ -192,7 +195,8 @@ def _verb(gerund: str) -> str:
     if gerund in _NO_GERUNDS:
         return ""
     stem = gerund[:-3]
-    forms: Iterable[str] = (stem, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else "")
+    bare = "" if _SHORT_STEM.fullmatch(stem) else stem
+    forms: Iterable[str] = (bare, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else "")
     known = [(place, form) for form in forms if len(form) > 2 and (place := rank(form)) is not None]
     return min(known)[1] if known else ""
 

@@ -90,7 +90,7 @@ _INFORMAL = """
 whats hows wheres whos thats theres heres lets dont doesnt didnt cant couldnt wont wouldnt isnt arent
 wasnt werent hasnt havent hadnt shouldnt im ive id youre youve theyre theyve weve were its noone pls plz
 thx cos cuz gonna wanna gotta kinda dunno til tho thru tonite info config admin asap btw aka etc vs wrt
-lang langs
+lang langs summarise summarised
 """
 """Written on purpose, though no dictionary has it."""
 _SLIPS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
-from pipeline.analysis import MAX_TERM_CHARACTERS, analyse, embedding_text, lexical_text
+from pipeline.analysis import MAX_TERM_CHARACTERS, analyse, embedding_question, embedding_text, lexical_text
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,8 @@ def test_the_texts_of_a_node() -> None:
     assert lexical_text(node) == "manual tank ln2 part limit t1 5 bar"
     assert embedding_text(TextNode(text="Alone.")) == "Alone."
     assert lexical_text(TextNode(text="Alone.")) == "alon"
+
+
+def test_initials_are_embedded_as_one_word() -> None:
+    assert embedding_question("What is the S.P.A.C.E.C.R.A.F.T. module?") == "What is the SPACECRAFT module?"
+    assert embedding_question("the U.S. and a.b.c.d, e.g. F.A.Q") == "the U.S. and a.b.c.d, e.g. F.A.Q"

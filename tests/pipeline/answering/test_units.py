@@ -43,6 +43,19 @@ def test_blocks_are_found_with_what_introduces_them() -> None:
     }
 
 
+def test_a_lead_that_points_back_comes_with_what_it_points_to() -> None:
+    paragraph = "Much was said about the order of these. " * 6 + "Shed the load from the top. It is short."
+    section = section_leaves(f"{paragraph}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    (lead,) = [block.lead for block in section.blocks if block.lead is not None]
+    assert section.leaves[lead].text == "Shed the load from the top."
+
+
+def test_what_says_this_table_is_quoted_with_the_table() -> None:
+    paragraph = "Load is shed from the top of this table. " + "Each line of it can be shed. " * 6
+    section = section_leaves(f"{paragraph}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    assert {text.endswith("| 1 | 2 |") for text in quotable(section) if "this table" in text} == {True}
+
+
 def test_a_sentence_that_points_back_never_begins_a_quote() -> None:
     texts = quotable(section_leaves("The pump is old. It leaks. Call the crew."))
     assert texts == {

@@ -42,6 +42,18 @@ def test_questions_are_made_of_headings(store: EmbeddedStore) -> None:
     assert len(asked) == 4 and not any("Example" in question for question in asked)
 
 
+def test_a_verb_is_the_one_that_its_gerund_is_of(tmp_path: Path) -> None:
+    headings = ["Losing the key", "Setting the clock", "Opening the hatch", "Using the mask"]
+    files = {f"{at}.md": f"# {heading}\n\nHere is how. {LONG}\n" for at, heading in enumerate(headings)}
+    store = make_store(tmp_path, files)
+    assert suggested_questions(store.sections.documents(), store.sections) == [
+        "How do I lose the key?",
+        "How do I set the clock?",
+        "How do I open the hatch?",
+        "How do I use the mask?",
+    ]
+
+
 def test_what_is_indexed_is_told(store: EmbeddedStore) -> None:
     text = reply_to(SmallTalk.DOCUMENTS, persona=Persona(), store=store)
     assert "5 documents with 6 sections" in text
@@ -81,6 +93,12 @@ def test_another_language_is_noticed(new_chat: NewChat) -> None:
     answer = new_chat().answer("Wo ist der LN2 tank und wie OFFLINE ist er?")
     assert any("German" in notice and "English" in notice for notice in answer.notices)
     assert not any("German" in notice for notice in new_chat().answer("Where is the LN2 tank?").notices)
+
+
+def test_a_slip_is_no_other_language(new_chat: NewChat) -> None:
+    answer = new_chat().answer("wat is the LN2 tank")  # Dutch, too
+    assert answer.corrected == "what is the LN2 tank"
+    assert not any("Dutch" in notice for notice in answer.notices)
 
 
 def test_a_corrected_question_is_told(new_chat: NewChat) -> None:
