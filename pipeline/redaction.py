@@ -67,6 +67,12 @@ LEFT_IN_URLS = ("", "/", "/:@!$&'()*+,;=~", "/:@!$&'()*+,;=~%|?")
 """What some quote nowhere, in a path, and what browsers and clients leave of it there or behind it."""
 
 
+ESCAPED_IN_JSON = ("&<>", "&<>='", "&<>+'`")
+"""What Go, Java's Gson and .NET escape by number; PHP puts a backslash before a slash."""
+ESCAPED_IN_HTML = "/=`"
+"""What JavaScript's templates escape, too."""
+
+
 class Redactor:
     """Takes a set of secrets out of texts; without any it gives back what it gets."""
 
@@ -283,11 +289,20 @@ def _any_of(texts: Iterable[str], frame: str, *, flags: int = re.IGNORECASE) -> 
 
 def _written(secret: str) -> Iterator[str]:
     """A secret as it may be written."""
-    quoted = (quote_plus(secret), unquote(secret), *(quote(secret, safe=safe) for safe in LEFT_IN_URLS))
-    plain = {secret, *quoted, json.dumps(secret)[1:-1], html.escape(secret), repr(secret)[1:-1]}
+    quoted = {quote_plus(secret), unquote(secret), *(quote(secret, safe=safe) for safe in LEFT_IN_URLS)}
+    twice = {quote(form, safe="") for form in quoted}  # an address within an address
+    in_json, in_html = json.dumps(secret)[1:-1], html.escape(secret)
+    by_number = {in_json.translate(_numbered("\\u{:04x}", signs)) for signs in ESCAPED_IN_JSON}
+    in_templates = in_html.translate(_numbered("&#x{:x};", ESCAPED_IN_HTML))
+    escaped = {in_json, in_json.replace("/", "\\/"), *by_number, in_html, in_templates}
+    plain = {secret, *quoted, *twice, *escaped, repr(secret)[1:-1]}
     yield from (form for form in plain if len(form) >= SHORT)
     for data in {secret.encode(), unquote(secret).encode()}:
         yield from _within_base64(data)
+
+
+def _numbered(form: str, signs: str) -> dict[int, str]:
+    return {ord(sign): form.format(ord(sign)) for sign in signs}
 
 
 def _within_base64(data: bytes) -> Iterator[str]:

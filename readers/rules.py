@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 
 from markdown_it import MarkdownIt, rules_block
@@ -19,6 +20,10 @@ MAX_CONTAINERS = 250_000
 MAX_TAG = 100_000
 """Characters of a line that a tag takes alone. A longer one is text: the parser's pattern takes memory for
 each attribute, a hundred times the line's."""
+MAX_LOOKED_AHEAD = 100_000
+"""Lines of one text that are looked at for a quote which ends before them; from then on a quote has only the
+lines with its mark. After `> ```` any line might go on with a paragraph of the quote, of which there is none,
+and all lines up to the next blank one are looked at again for each quote."""
 MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
 KEPT_TOKENS = 1_024
@@ -34,6 +39,8 @@ class Recorder:
         self.items: list[Block | Heading] = []
         self.containers: list[str] = []
         self.containers_left = MAX_CONTAINERS
+        self.ahead_left = MAX_LOOKED_AHEAD
+        self.farthest = 0
         self.refused = False
         self.quotes = 0
         self.line_starts: list[int] = []
@@ -204,7 +211,9 @@ def _code(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
 
 def _fence(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     found = rules_block.fence(state, line, end_line, silent)
-    if found and not silent:
+    if silent:  # of what may end a quote, this is asked first
+        _recorder(state).farthest = max(line, _recorder(state).farthest)
+    elif found:
         last = state.line - 1
         tail = state.src[state.bMarks[last] + state.tShift[last] : state.eMarks[last]].strip()
         marker = state.tokens[-1].markup
@@ -265,13 +274,24 @@ def _blockquote(state: StateBlock, line: int, end_line: int, silent: bool) -> bo
         return recorder.begins(rules_block.blockquote(state, line, end_line, True))
     if not recorder.line_starts:  # the first time, the marks are still the lines' own
         recorder.line_starts = list(state.bMarks)
+    if recorder.ahead_left <= 0:
+        end_line = _marked_end(state, line, end_line)
+    around, recorder.farthest = recorder.farthest, line
     recorder.containers.append("blockquote")
     recorder.quotes += 1
     found = rules_block.blockquote(state, line, end_line, False)
     recorder.quotes -= 1
     recorder.containers.pop()
     recorder.containers_left -= found
+    recorder.ahead_left -= max(0, recorder.farthest - state.line)
+    recorder.farthest = around
     return found
+
+
+def _marked_end(state: StateBlock, line: int, end_line: int) -> int:
+    """Where the lines end that have a quote's mark themselves."""
+    marked = (state.src.startswith(">", state.bMarks[at] + state.tShift[at]) for at in range(line, end_line))
+    return line + sum(1 for _ in itertools.takewhile(bool, marked))
 
 
 def _list(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:

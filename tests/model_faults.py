@@ -284,6 +284,11 @@ def _endless_error(line: Line) -> None:
         line.raw(b"no such thing " * 1000)
 
 
+def _refusing(line: Line, error: Any) -> None:
+    line.head(status="500 Internal Server Error", kind="application/json")
+    line.raw(json.dumps(error).encode())
+
+
 def _after_the_end(line: Line) -> None:
     line.head()
     line.said("Close the valve.")
@@ -335,6 +340,11 @@ FAULTS: tuple[Fault, ...] = (
     Fault("an error without words", _events({"error": 5}), "an error without words"),
     Fault(
         "an error in the stream", _events({"error": {"message": "out of\x1b[31m memory"}}), "out of.*memory"
+    ),
+    Fault(
+        "an error of objects",
+        lambda line: _refusing(line, {"error": {"message": {"code": [1, None]}}}),
+        r'HTTP 500.: .*\{"code": \[1, null\]\}',
     ),
     Fault("a web page", _page("text/html"), "a web page, not a model's answer"),
     Fault("a web page that says it is an answer", _page(None), "a web page, not a model's answer"),

@@ -62,6 +62,14 @@ class AllowedHosts:
         return address.is_loopback or self.listens_on in EVERY_ADDRESS
 
     @cached_property
+    def proxies(self) -> frozenset[str]:
+        """Names that other machines answer to: their pages may be at any port, as requests come through them.
+
+        This machine's own are none, whoever lists them: other programs have pages at its other ports.
+        """
+        return frozenset(name for name in self.names - {"localhost"} if not _is_loopback(name))
+
+    @cached_property
     def _known(self) -> frozenset[str]:
         own = {socket.gethostname().lower()} if self.listens_on in EVERY_ADDRESS else {self.listens_on}
         return self.names | own | {"localhost"}
@@ -111,7 +119,7 @@ class Guard:
         if theirs is None:
             return "Athena takes no requests from a page without an origin."
         ports = {host[1]} if host[1] else {*STANDARD_PORTS.values()}  # a browser leaves a standard one out
-        if theirs[0] in self._hosts.names or (theirs[0] == host[0] and theirs[1] in ports):
+        if theirs[0] in self._hosts.proxies or (theirs[0] == host[0] and theirs[1] in ports):
             return ""
         return "Athena takes requests from its own pages only."
 
@@ -153,6 +161,13 @@ def _authority(url: str) -> tuple[str, int | None] | None:
     if not name or parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
         return None
     return name.lower().rstrip("."), port or STANDARD_PORTS.get(parts.scheme)
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def _hash(script: str) -> str:

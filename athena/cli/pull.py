@@ -18,6 +18,8 @@ def pull(
     ],
 ) -> None:
     """Download a model, with progress. Nothing else downloads any."""
+    if not model.isprintable() or not model.strip():
+        raise typer.BadParameter("no model has such a name")
     if model == CROSS_ENCODER:
         _pull_cross_encoder()
     else:

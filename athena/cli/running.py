@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import typer
 
 from athena.cli.terminal import Terminal
 from pipeline.errors import AthenaError
+from pipeline.harmless import harmless_json
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 out = Terminal(highlight=False, soft_wrap=True)
 err = Terminal(stderr=True, highlight=False, soft_wrap=True)
-
-_CONTROL = re.compile(r"[\x7f-\x9f]")  # those that JSON may have as they are
 
 
 @contextmanager
@@ -88,7 +86,7 @@ def flush() -> None:
 def print_json(shape: Any) -> None:
     """Print a shape as one line of JSON, without secrets."""
     line = redacted(json.dumps(shape, ensure_ascii=False, default=str))
-    sys.stdout.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n")
+    sys.stdout.write(harmless_json(line) + "\n")
 
 
 def say_error(error: Exception) -> None:

@@ -8,13 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
-_SHOWN = _PICTURES | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-
-
-def harmless(text: str) -> str:
-    """The text with pictures of its control characters in their places: ␛ for the one that begins orders."""
-    return text.translate(_SHOWN)
+from pipeline.harmless import harmless
 
 
 class Terminal(Console):

@@ -68,7 +68,7 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/models/test_faults.py",
             "tests/pipeline/models/test_whole_answers.py",
-            detail="53 faults in two protocols",
+            detail="54 faults in two protocols",
         ),
         seconds=60,
     ),

@@ -12,11 +12,15 @@ from pipeline.answering.provenance import quote_hash
 from pipeline.nodes import Node
 
 # [1], [1, 2], [1-3], [^1], 【1】, [Source 1]; not inside code and not the text of a link: `[1](url)`.
-MARKER = re.compile(
-    r"[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
+MARKER = re.compile(  # with a backslash before it, it is text: so sources have what reads as a marker
+    r"(?<!\\)[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
 )
 SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # a removed marker takes its space along
-CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
+CODE = re.compile(  # a fence begins a line: by one within a sentence, all that follows could be called code
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<fence>```|~~~)[^\n]*(?P<block>.*?)(?:^[ \t>]*(?P=fence)|\Z)"
+    r"|`[^`\n]+`",
+    re.DOTALL | re.MULTILINE,
+)
 SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`])|(?<=[.!?](?:\*\*|__)))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
     r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that continues in lower case is the same sentence, wrapped

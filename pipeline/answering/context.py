@@ -30,6 +30,7 @@ LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
 WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
 ELLIPSIS = " …"
+NO_FENCES = str.maketrans("`~", "'-")
 NO_LEAVES: Mapping[str, Sequence[Node]] = {}
 COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
@@ -160,10 +161,10 @@ def fitting_message(message: str, *, budget: int) -> str:
 
 
 def _place(passage: Passage) -> str:
-    """Where a passage stands: its file and its headings, on one line."""
+    """Where a passage stands: its file and its headings, on one line, of which nothing is code."""
     section = passage.section
     path = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
-    return escaped_markers(" ".join(path.split()))
+    return escaped_markers(" ".join(path.split()).translate(NO_FENCES))
 
 
 def _body(passage: Passage, leaves: Sequence[Node]) -> str:

@@ -89,7 +89,7 @@ def _as_said(item: Recalled, *, by_id: bool) -> str:
 
 def escaped_markers(text: str) -> str:
     """The text with a backslash before whatever reads as a citation, outside of code."""
-    code = [match.span() for match in CODE.finditer(text)]
+    code = [match.span("block" if match["fence"] else 0) for match in CODE.finditer(text)]
 
     def escaped(match: re.Match[str]) -> str:
         inside = any(start <= match.start() < end for start, end in code)

@@ -32,8 +32,10 @@ LONGEST_PART = 200  # bytes; file systems take 255, some encrypted ones 143
 LONGEST_NAME = 1_000  # bytes; a path may have 4,096 on Linux, with the folder before it
 MOST_PARTS = 30
 LONGEST_SHOWN = 200  # characters
+MOST_MEMBERS = 100_000  # of a zip, documents or not: each takes memory before the first is unpacked
 IGNORED_FOLDERS = frozenset({"__MACOSX"})
 ENCRYPTED = 0x1
+LISTED = b"PK\x01\x02"  # how a zip's list of members begins each
 # What Python's zipfile and the decompressors behind it raise for damaged archives; bz2 raises OSError.
 DAMAGES = (
     zipfile.BadZipFile,
@@ -225,6 +227,10 @@ class _Staging:
             self.refused.append(str(refused))
 
     def _unpack(self, file: UploadedFile) -> None:
+        if file.content.count(LISTED) > MOST_MEMBERS:
+            raise UploadRefused(
+                f"'{_shown(file.name)}' has more than {MOST_MEMBERS:,} files.", "Pack the documents alone."
+            )
         try:
             archive = zipfile.ZipFile(BytesIO(file.content))
         except DAMAGES as error:

@@ -178,7 +178,9 @@ def _status(error: Exception) -> tuple[int, str]:
     if not isinstance(status, int) or status < 400:
         return 0, ""
     # ollama.ResponseError has the words, but no response.
-    return status, error_text(response.text if response is not None else str(getattr(error, "error", error)))
+    return status, error_text(
+        response.text if response is not None else _words(getattr(error, "error", error))
+    )
 
 
 def error_text(body: str) -> str:
@@ -188,7 +190,12 @@ def error_text(body: str) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         return body.strip().removesuffix(".")
     message = error.get("message", "") if isinstance(error, dict) else error
-    return str(message).strip().removesuffix(".")
+    return _words(message).strip().removesuffix(".")
+
+
+def _words(said: object) -> str:
+    """What a server said, as it said it: in JSON where it is no text."""
+    return json.dumps(said, ensure_ascii=False) if isinstance(said, dict | list) else str(said)
 
 
 def quoted(said: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import ModelError, ModelTimeout
 from pipeline.messages import Message
 from pipeline.models.characters import CharacterJoiner
-from pipeline.models.failures import interrupted, timed_out, translate, worth_retrying
+from pipeline.models.failures import interrupted, quoted, timed_out, translate, worth_retrying
 from pipeline.models.reader import AnswerReader, Delta
 from pipeline.models.served import longest_answer, server_of
 from pipeline.redaction import heard, redactor
@@ -190,7 +190,7 @@ class ChatStream(Iterator[str]):
         stopped = self._stop.is_set() and not self._end.reason
         return Generation(
             text=self.text,
-            finish_reason="stopped" if stopped else "length" if self._overlong else self._end.reason,
+            finish_reason="stopped" if stopped else "length" if self._overlong else quoted(self._end.reason),
             overlong=self._overlong,
             prompt_tokens=self._end.prompt_tokens,
             answer_tokens=self._end.answer_tokens,

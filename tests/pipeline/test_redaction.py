@@ -18,7 +18,7 @@ from pipeline.errors import AthenaError
 from pipeline.options import LanguageModelOptions
 from pipeline.redaction import MARK, Redactor, hide, redacted, secrets_in, without_password
 
-KEY = 'sk-proj-9f/8+Kd=0 zAq"Wxy7'
+KEY = 'sk-proj-9f/8+Kd=0 zAq"Wxy7&'
 PASSWORD = "p@ss/w0rd:&"
 
 
@@ -44,6 +44,12 @@ FORMS = {
     "in a URL, in small letters": quote(KEY, safe="").lower(),
     "in a form": quote_plus(KEY),
     "in JSON": json.dumps({"key": KEY}),
+    "in JSON by PHP": json.dumps({"key": KEY}).replace("/", "\\/"),
+    "in JSON by Go": json.dumps({"key": KEY}).replace("&", "\\u0026"),
+    "in JSON by Gson": json.dumps({"key": KEY}).replace("&", "\\u0026").replace("=", "\\u003d"),
+    "in JSON by .NET": json.dumps({"key": KEY}).replace("&", "\\u0026").replace("+", "\\u002B"),
+    "in a URL within a URL": quote(quote(KEY, safe=""), safe=""),
+    "in HTML by a template": html.escape(KEY).replace("/", "&#x2F;").replace("=", "&#x3D;"),
     "in HTML": f"<b>{html.escape(KEY)}</b>",
     "in Python": repr({"key": KEY}),
     "in base64": b64(KEY),

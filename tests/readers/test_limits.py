@@ -131,6 +131,15 @@ def test_lists_and_quotes_beyond_the_limit_are_text(monkeypatch: pytest.MonkeyPa
     ]  # fmt: skip
 
 
+def test_quotes_go_on_with_lines_without_their_mark_until_too_many_were_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "> ```\n> x\n> ```\na\nb\n\n> c\nd\n> e\n"
+    assert [text[item.start : item.end] for item in parse_blocks(text)] == ["x", "a\nb", "c\nd\n> e"]
+    monkeypatch.setattr(rules, "MAX_LOOKED_AHEAD", 1)
+    assert [text[item.start : item.end] for item in parse_blocks(text)] == ["x", "a\nb", "c\nd", "e"]
+
+
 def test_the_gaps_of_a_long_quote_are_blanked_in_one_go() -> None:
     lines = 200_000
     text = "> a\n" * lines

@@ -114,6 +114,16 @@ def test_a_proxy_that_ends_tls_may_pass_its_pages_requests_on() -> None:
         assert stream.receive_text() == "here"
 
 
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
+def test_this_machines_other_ports_stay_strangers_whatever_is_listed(name: str) -> None:
+    host = f"[{name}]" if ":" in name else name
+    headers = {"host": f"{host}:8501", "origin": f"http://{host}:3000"}
+    assert (
+        client(allowed="docs.example, localhost, 127.0.0.1, ::1").delete("/", headers=headers).status_code
+        == 403
+    )
+
+
 def test_every_response_says_what_may_be_loaded_and_that_nothing_frames_it() -> None:
     for headers in ({"host": HERE}, {"host": "evil.test"}):
         answer = client().get("/", headers=headers)

@@ -207,6 +207,15 @@ def test_conversations_are_exported_as_markdown_and_json(athena: Athena) -> None
         assert all(name.endswith("-valves.md") for name in archive.namelist())
 
 
+def test_an_export_gives_no_orders_to_a_terminal_that_shows_it(athena: Athena) -> None:
+    wild = "Why\x1b]0;owned\x07 is it \x9b2J\x7f OFFLINE?"
+    conversation, _ = store(athena, answered(wild))
+    as_json = exporting.json_of(athena, conversation)
+    for text in (exporting.markdown_of(athena, conversation), as_json):
+        assert not set(text) & {"\x1b", "\x07", "\x9b", "\x7f"}
+    assert json.loads(as_json)["conversations"][0]["turns"][0]["question"] == wild
+
+
 def test_the_last_answer_offers_what_stands_beside_what_it_cites(
     athena: Athena, run_app: Run, tmp_path: Path
 ) -> None:

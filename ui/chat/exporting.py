@@ -11,6 +11,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from athena.shapes import answer_shape
+from pipeline.harmless import harmless, harmless_json
 from ui.shared.words import local_time
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def markdown_of(athena: Athena, conversation_id: str) -> str:
     """A conversation as Markdown, citations as footnotes; raises `UnknownConversation`."""
     found = athena.conversations.get(conversation_id)
-    return athena.filled_in(found.as_markdown(), user=found.info.user)
+    return harmless(athena.filled_in(found.as_markdown(), user=found.info.user))
 
 
 def json_of(athena: Athena, conversation_id: str) -> str:
@@ -53,7 +54,7 @@ def file_name(title: str) -> str:
 
 def _written(athena: Athena, conversations: list[Conversation]) -> str:
     shapes = [_shape(athena, conversation) for conversation in conversations]
-    return json.dumps({"conversations": shapes}, ensure_ascii=False, indent=1) + "\n"
+    return harmless_json(json.dumps({"conversations": shapes}, ensure_ascii=False, indent=1)) + "\n"
 
 
 def _shape(athena: Athena, conversation: Conversation) -> dict[str, Any]:

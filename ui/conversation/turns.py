@@ -19,7 +19,7 @@ from ui.conversation.units import units_view
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
 from ui.shared.words import one_line, shortened
 
-MARKER = re.compile(r"\[(\d{1,3})\]")
+MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 STOPPED = "You stopped this answer."
 ASK_OTHERWISE = {
     "manuals": "Name the part, the status or the command as the manuals write it, "

@@ -11,9 +11,9 @@ import typer
 from athena.cli.memory.options import memory_of
 from athena.cli.options import AsJson, DataDir, User
 from athena.cli.running import show
-from athena.cli.terminal import harmless
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
+from pipeline.harmless import harmless
 
 NOTHING_NEW = "0 imported: all of it is there already."
 

@@ -110,6 +110,20 @@ class NodeObjects:
                 ways["dense", level] = partial(query.dense, vector=vector.tolist())
         return dict(zip(ways, self._server.run_all(list(ways.values())), strict=True))
 
+    def lacking(self, terms: Collection[str], *, visible: Collection[str], fresh: bool) -> frozenset[str]:
+        """Those of some terms that no node of a visible version has; all are looked for at the same time."""
+        looks = [(term, level) for term in terms for level in LEVELS]
+        calls = [
+            partial(
+                Search(self._places[level], level, 1, visible, None).bm25,
+                words=term,
+                at_least=FRESH_RESULTS * fresh,
+            )
+            for term, level in looks
+        ]
+        found = zip(looks, self._server.run_all(calls), strict=True)
+        return frozenset(terms) - {term for (term, _), nodes in found if nodes}
+
     def fetch(self, wanted: Sequence[Wanted]) -> list[list[Fetched]]:
         """For each wish all objects that it means, of every version; all at the same time."""
         calls: list[Callable[[WeaviateClient], list[Fetched]]] = []

@@ -135,7 +135,11 @@ class ServerSentences:
             known = remember(snapshot)
             if known is not None:
                 return known
-            return frozenset(term for term in terms if not self._has(snapshot, term))
+            objects = self._objects(snapshot)
+            if objects is None:
+                return frozenset()
+            fresh = time.time() - snapshot.newest < FRESH_S
+            return objects.lacking(terms, visible=snapshot.documents, fresh=fresh)
 
         return self._snapshots.recall(remember, read)
 
@@ -156,21 +160,6 @@ class ServerSentences:
             if record["version"] in snapshot.documents:
                 headings = " ".join(json.loads(record["metadata"])["heading_path"])
                 yield f"{headings} {record['text']}"
-
-    def _has(self, snapshot: Snapshot, term: str) -> bool:
-        """Whether a search for a term finds anything."""
-        objects = self._objects(snapshot)
-        if objects is None:
-            return True
-        found = objects.search(
-            terms=[term],
-            vector=None,
-            limits={"section": 1, "sentence": 1},
-            visible=snapshot.documents,
-            versions=None,
-            fresh=time.time() - snapshot.newest < FRESH_S,
-        )
-        return any(found.values())
 
     def _fetch(self, snapshot: Snapshot, *wanted: Wanted) -> list[list[Fetched]]:
         """For each wish the visible objects that it means."""

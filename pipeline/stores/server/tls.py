@@ -33,7 +33,7 @@ def grpc_credentials(addresses: ServerAddresses) -> grpc.ChannelCredentials | No
 def trust(client: WeaviateClient, addresses: ServerAddresses) -> None:
     """Make a client, not connected yet, trust the given authority by HTTP, too.
 
-    It has no setting for this (4.23: `AdditionalConfig` has credentials for gRPC alone). `SSL_CERT_FILE`,
+    It has no setting for this (to 4.24: `AdditionalConfig` has credentials for gRPC alone). `SSL_CERT_FILE`,
     which it heeds with `trust_env`, would hold for every server that this process asks, models' included,
     and the environment's proxies come with it. What is left is its private place for transports, meant for
     proxies, of which we use none.

@@ -83,6 +83,13 @@ cli.main()
 """
 
 
+@pytest.mark.parametrize("name", ["\udcff", "a\x1b[2J", " "])
+def test_a_model_that_cannot_be_called_so_is_not_asked_for(name: str) -> None:
+    result = run("pull", name)
+    assert result.exit_code == 2
+    assert "no model has such a name" in result.stderr
+
+
 # -- text ---------------------------------------------------------------------------------------------
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answer import Passage
-from pipeline.answering.citations import CODE, MARKER
+from pipeline.answering.citations import sentences_of
 from pipeline.answering.context import (
     MESSAGE_TOKENS,
     Budget,
@@ -137,12 +138,33 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
     found = BLOCK.findall(asked.text)
     assert [int(number) for number, _, _ in found] == list(range(1, len(prompt.sources) + 1))
     assert len({word for _, word, _ in found}) == 1
-    for _, _, inside in found:
-        bare = re.sub(r"\\\\", "", inside)
-        cited = [match for match in MARKER.finditer(bare) if not bare[: match.start()].endswith("\\")]
-        code = [match.span() for match in CODE.finditer(inside)]
-        assert not cited or code
+    for _, _, inside in found:  # as a model copies it
+        assert not any(piece.numbers for piece in sentences_of(inside))
     assert not any(text.strip() and text.strip() in system.text for text in texts if len(text) > 20)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The reactor is safe [2].",
+        "The reactor is safe \\[2].",
+        "The reactor is safe \\\\[2].",
+        "The reactor is safe [Source 2]【2】[^2][1-3].",
+        "Three ``` are a fence. The reactor is safe [2].",
+        "Use ~~~ or ```: it is safe [2].",
+    ],
+)
+def test_a_sentence_that_a_model_copies_cites_nothing(said: str) -> None:
+    (source,) = number_sources([make_passage("s", text=said, merged=True)], budget=500, word=WORD)
+    copied = source.text.splitlines()[2].rpartition(". ")[2]
+    assert "safe" in copied
+    assert [piece.numbers for piece in sentences_of(copied)] == [()]
+
+
+def test_code_is_given_as_it_is() -> None:
+    code = "Run `a[1]`:\n\n```\nx = [1]\n```\n\n- ~~~\n  y[2]\n  ~~~\n"
+    (source,) = number_sources([make_passage("s", text=code, merged=True)], budget=500, word=WORD)
+    assert code in source.text
 
 
 def test_the_word_differs_from_request_to_request() -> None:

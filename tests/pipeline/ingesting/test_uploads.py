@@ -239,6 +239,16 @@ def test_counts_what_is_unpacked_not_what_is_claimed(folder: Path) -> None:
     assert everything(folder) == ["uploads"]
 
 
+def test_a_zip_of_endless_members_is_refused_before_its_list_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.ingesting.uploads.MOST_MEMBERS", 3)
+    files = [pack(*((f"{number}.png", b"") for number in range(4))), UploadedFile("a.md", b"# A")]
+    accepted = accept(files, folder, limits=LIMITS)
+    assert accepted.paths == ("a.md",)
+    assert accepted.refused == ("'pack.zip' has more than 3 files. Pack the documents alone.",)
+
+
 def test_nested_zips_and_hidden_files_are_left_out(folder: Path) -> None:
     files = [
         pack(

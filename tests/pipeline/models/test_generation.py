@@ -75,6 +75,15 @@ def test_an_answer_cut_at_its_longest_length_says_so(server: ModelServer) -> Non
     assert "ATHENA_MAX_ANSWER_TOKENS" in stream.generation.notice
 
 
+def test_what_a_server_calls_the_end_is_short_and_has_no_key(server: ModelServer) -> None:
+    server.reply_with(Reply(finish_reason=f"sk-right \x1b[2J{'on and on ' * 1_000}"))
+    stream = start(server)
+    list(stream)
+    assert stream.generation is not None
+    assert stream.generation.finish_reason.startswith("[secret] [2Jon and on")
+    assert len(stream.generation.finish_reason) <= 300
+
+
 @pytest.mark.parametrize("reply", [Reply(stall_before_headers=True), Reply(stall_after=1)])
 def test_stop_hangs_up_at_once_although_the_server_is_silent(server: ModelServer, reply: Reply) -> None:
     server.reply_with(reply)

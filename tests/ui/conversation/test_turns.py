@@ -30,8 +30,12 @@ def answer(text: str = "", **changes: object) -> Answer:
 
 
 def test_markers_of_citations_become_chips_and_others_stay_text() -> None:
-    view = stored_view(answer("Wait [1] or [7].", citations=(citation(1, "Then wait."),)), turn_id="t")
-    assert view["body"] == [{"t": "p", "c": ["Wait ", {"t": "chip", "n": 1, "c": []}, " or [7]."]}]
+    """A document's own "[1]", copied with the backslash that the prompt gave it, is text."""
+    text = "Wait [1] or [7], \\[1]."
+    view = stored_view(answer(text, citations=(citation(1, "Then wait."),)), turn_id="t")
+    assert view["body"] == [
+        {"t": "p", "c": ["Wait ", {"t": "chip", "n": 1, "c": []}, " or [7], ", "[", "1]."]}
+    ]
     assert view["citations"]["1"] == {"quote": "Then wait.", "where": "ecs.md › ECS › LN2", "verified": True}
 
 

@@ -17,8 +17,9 @@ from weaviate.exceptions import (
     WeaviateInsertManyAllFailedError,
 )
 
-from pipeline.stores.server import ServerStore, batches
+from pipeline.stores.server import ServerAddresses, ServerStore, batches
 from pipeline.stores.server.batches import ATTEMPTS, BATCH_OBJECTS, delete_where, insert_batch, object_id
+from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.queries import MAX_RESULTS, Found, best_visible
 from tests.contracts.documents import MANIFEST, make_document
 
@@ -137,3 +138,25 @@ def test_a_document_of_many_batches_is_written_replaced_and_deleted(store: Serve
     assert [leaf.text for leaf in leaves] == [*lines, "The second end."]
     store.delete_document("long.md")
     assert store.find_orphans().is_clean
+
+
+class FakeServer:
+    """Finds the words that it knows; `asked` has what was asked for at the same time."""
+
+    def __init__(self, *known: str) -> None:
+        self.asked: list[list[str]] = []
+        self._known = known
+
+    def run_all(self, calls: Sequence[Any]) -> list[Any]:
+        words = [call.keywords["words"] for call in calls]
+        self.asked.append(words)
+        return [[word] if word in self._known else [] for word in words]
+
+
+def test_all_words_are_looked_for_at_the_same_time() -> None:
+    server = FakeServer("pump", "valve")
+    addresses = ServerAddresses(mongodb_url="mongodb://h", weaviate_url="http://h")
+    servers: Any = SimpleNamespace(weaviate=server, addresses=addresses)
+    objects = NodeObjects(servers, store="s", build="b")
+    assert objects.lacking(["pump", "zeppelin", "valve"], visible=(), fresh=False) == {"zeppelin"}
+    assert server.asked == [["pump", "pump", "zeppelin", "zeppelin", "valve", "valve"]]

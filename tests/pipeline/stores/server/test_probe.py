@@ -7,19 +7,22 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from weaviate.exceptions import WeaviateStartUpError
 
 from pipeline.errors import ConfigurationError, StoreUnavailable
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.probe import probe
 from pipeline.stores.server.tls import GRPC, HTTP, tls_context
+from pipeline.stores.server.weaviate import WeaviateServer, _make_client
 from tests.certificates import Authority
 from tests.server_processes import free_ports
 
 Answer = Callable[[socket.socket], object]
+META = b'HTTP/1.1 200 OK\r\nContent-Length: 21\r\nConnection: close\r\n\r\n{"version": "1.38.0"}'
 BROKEN = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
@@ -58,11 +61,28 @@ def say_settings(connection: socket.socket) -> None:
 
 
 def speak_tls(authority: Authority, *, address: str = "127.0.0.1") -> Answer:
+    context = identified_by(authority, address)
+    return lambda connection: context.wrap_socket(connection, server_side=True).close()
+
+
+def say_version_by_tls(authority: Authority) -> Answer:
+    """What Weaviate says of itself by HTTP; the look at the port asks for nothing."""
+    context = identified_by(authority, "127.0.0.1")
+
+    def answer(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secure:
+            if secure.recv(4096):
+                secure.sendall(META)
+
+    return answer
+
+
+def identified_by(authority: Authority, address: str) -> ssl.SSLContext:
     made = authority.sign(address, address=address)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(made.file, made.key)
     context.set_alpn_protocols([GRPC, HTTP])
-    return lambda connection: context.wrap_socket(connection, server_side=True).close()
+    return context
 
 
 def addresses_of(http: int, grpc: int, *, authority: Authority | None = None) -> ServerAddresses:
@@ -130,6 +150,16 @@ def test_a_certificate_that_is_not_to_be_trusted(
     ):
         probe(addresses_of(http, grpc, authority=authority))
     assert f"port {http if port == 'http' else grpc}: " in str(caught.value)
+
+
+def test_the_client_trusts_the_given_authority_and_no_other(authority: Authority, tmp_path: Path) -> None:
+    """By a private place of the client's: a new release of it may need another."""
+    with listening(say_version_by_tls(authority)) as http, listening(speak_tls(authority)) as grpc:
+        with closing(WeaviateServer(addresses_of(http, grpc, authority=authority))) as server:
+            assert server.version() == "1.38.0"
+        stranger = addresses_of(http, grpc, authority=Authority(tmp_path / "stranger"))
+        with closing(_make_client(stranger)) as client, pytest.raises(WeaviateStartUpError):
+            client.connect()
 
 
 def test_a_server_that_is_too_busy_to_greet_is_no_error(authority: Authority) -> None:
