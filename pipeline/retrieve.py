@@ -14,7 +14,7 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
-from pipeline.finding.answerability import judge, on_topic
+from pipeline.finding.answerability import doubted, judge, on_topic
 from pipeline.finding.beside import Beside, blend
 from pipeline.finding.calibration import Calibration
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
@@ -24,6 +24,7 @@ from pipeline.finding.merging import merge_up
 from pipeline.finding.passages import gather
 from pipeline.finding.selection import CountTokens, select
 from pipeline.finding.signals import IndexFacts
+from pipeline.finding.stray import stray_word
 from pipeline.finding.tree import Trees, heading_path
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.options import RetrievalOptions
@@ -272,6 +273,11 @@ class HybridSearch:
     ) -> Answerability:
         index = IndexFacts.of(query.question, self.store)
         verdict = judge(query.question, response, passages, index=index, calibration=self.calibration)
+        if verdict.verdict == "answered" and index.unknown and query.vector is not None:
+            stray = stray_word(
+                query.question, index.unknown, passages, sentences=self.store.sentences, encoder=self.encoder
+            )
+            verdict = doubted(verdict, stray, calibration=self.calibration)
         step.record = replace(
             step.record,
             probability=verdict.probability,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.calibration import Calibration
@@ -38,11 +39,24 @@ def judge(
     probability = calibration.probability(found)
     if names_unknown_code(question, passages):
         found |= {"unknown_code": 1.0}
-        probability = min(probability, max(threshold, (threshold + sure) / 2))
+        probability = min(probability, _closest(calibration))
     elif found["coverage"] == 1.0 and names_heading(question, passages[0]):
         found |= {"named_heading": 1.0}
         probability = max(probability, sure)
     return Answerability(probability, threshold, found, sure)
+
+
+def doubted(verdict: Answerability, stray: float, *, calibration: Calibration) -> Answerability:
+    """The verdict, the closest at best where a question is much nearer without one of its words."""
+    probability = verdict.probability
+    if stray > calibration.stray:
+        probability = min(probability, _closest(calibration))
+    return replace(verdict, probability=probability, signals={**verdict.signals, "stray_word": stray})
+
+
+def _closest(calibration: Calibration) -> float:
+    """A probability that is shown as the closest, and no answer."""
+    return max(calibration.threshold, (calibration.threshold + calibration.sure) / 2)
 
 
 def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:

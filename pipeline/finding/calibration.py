@@ -41,6 +41,9 @@ class Calibration:
     answer: Scorer
     threshold: float
     sure: float = 0.0
+    stray: float = (
+        1.0  # a word that no document has is missed, if without it this much more is near; 1 = never
+    )
 
     def probability(self, found: Mapping[str, float]) -> float:
         """One scale for both, 0..1: below `threshold` how much on topic it is, above how well answered."""
@@ -79,6 +82,7 @@ BUNDLED = Calibration(
     ),
     threshold=0.185,
     sure=0.513,
+    stray=0.08,
 )
 
 BY_MODEL: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": BUNDLED}

@@ -23,19 +23,19 @@ class IndexFacts:
     """What an index tells of a question, beside what is found in it."""
 
     sentences: int
-    lacks_word: bool  # a content word of the question is nowhere in it
+    unknown: frozenset[str]  # content words of the question that are nowhere in it, as terms
 
     @classmethod
     def of(cls, question: str, store: DocumentStore) -> IndexFacts:
         """Those of a question as it is searched for; raises `StoreError`."""
         index = store.sentences
         words = frozenset(term for term in content_terms(question) if not any(map(str.isdigit, term)))
-        return cls(index.count(), bool(index.lacking(words)))
+        return cls(index.count(), index.lacking(words))
 
     def signals(self) -> dict[str, float]:
         """index_size, on a scale of tens: .6 for 1,000 sentences and fewer, 1 for 100,000; lacks_word."""
         counted = min(max(self.sentences, FEWEST), MOST)
-        return {"index_size": math.log(counted, MOST), "lacks_word": float(self.lacks_word)}
+        return {"index_size": math.log(counted, MOST), "lacks_word": float(bool(self.unknown))}
 
 
 def signals(

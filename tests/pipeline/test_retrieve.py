@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,13 @@ def test_the_verdict_knows_whether_a_word_is_in_no_document(manual: EmbeddedStor
     search = make_search(manual, spelling=False).search
     found = [search(text).answerability.signals["lacks_word"] for text in (QUESTION, f"{QUESTION} Zebra?")]
     assert found == [0.0, 1.0]
+
+
+def test_an_answer_is_doubted_for_a_word_that_no_document_has(manual: EmbeddedStore) -> None:
+    search = make_search(manual, spelling=False)
+    search.calibration = replace(CALIBRATION, sure=0.55, stray=-1.0)
+    verdicts = [search.search(text).answerability.verdict for text in (QUESTION, f"{QUESTION} Zebra?")]
+    assert verdicts == ["answered", "closest"]
 
 
 def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:

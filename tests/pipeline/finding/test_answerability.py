@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Answerability
-from pipeline.finding.answerability import judge, names_unknown_code
+from pipeline.finding.answerability import doubted, judge, names_unknown_code
 from pipeline.finding.calibration import BUNDLED, BY_MODEL, Calibration, Scorer, calibrated
 from pipeline.finding.signals import IndexFacts, signals
 from pipeline.stores.base import SearchResponse
 from tests.pipeline.passages import make_passage
 
 NOTHING = SearchResponse((), (), (), ())
-SMALL = IndexFacts(sentences=2_000, lacks_word=False)
+SMALL = IndexFacts(sentences=2_000, unknown=frozenset())
 SURE = Calibration(Scorer({}, 50.0), Scorer({}, 50.0), threshold=0.2, sure=0.6)
 GOOD = {
     "nearest_sentence": 0.8,
@@ -52,6 +52,15 @@ def test_below_the_threshold_the_topic_counts_above_it_the_answer() -> None:
 def test_three_verdicts() -> None:
     verdicts = [Answerability(p, 0.3, sure=0.6).verdict for p in (0.29, 0.3, 0.59, 0.6)]
     assert verdicts == ["not in the documents", "closest", "closest", "answered"]
+
+
+@pytest.mark.parametrize(("stray", "verdict"), [(0.05, "answered"), (0.15, "closest")])
+def test_a_stray_word_makes_an_answer_the_closest_at_best(stray: float, verdict: str) -> None:
+    model = replace(SURE, stray=0.1)
+    found = doubted(Answerability(0.9, 0.2, {"coverage": 1.0}, sure=0.6), stray, calibration=model)
+    assert found.verdict == verdict
+    assert found.signals == {"coverage": 1.0, "stray_word": stray}
+    assert doubted(Answerability(0.1, 0.2, sure=0.6), stray, calibration=model).probability == 0.1
 
 
 def test_the_verdict_carries_its_signals_and_both_thresholds() -> None:
@@ -104,7 +113,7 @@ def test_the_shipped_models_tell_a_good_find_from_a_strange_one_and_from_one_wit
 
 def test_among_more_sentences_the_same_find_says_less_and_so_it_does_with_a_word_that_is_nowhere() -> None:
     weak = GOOD | {"nearest_sentence": 0.5, "nearest_section": 0.4, "agreed": 0.4, "closeness": 0.5}
-    others = [IndexFacts(90_000, lacks_word=False), IndexFacts(2_000, lacks_word=True)]
+    others = [IndexFacts(90_000, unknown=frozenset()), IndexFacts(2_000, unknown=frozenset({"zebra"}))]
     assert all(
         BUNDLED.topic.probability(weak | i.signals()) < BUNDLED.topic.probability(weak) for i in others
     )

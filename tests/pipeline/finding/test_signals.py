@@ -9,7 +9,7 @@ from pipeline.stores.base import Hit, SearchResponse
 from tests.pipeline.passages import make_passage
 
 NOTHING = SearchResponse((), (), (), ())
-SMALL = IndexFacts(sentences=1_000, lacks_word=False)
+SMALL = IndexFacts(sentences=1_000, unknown=frozenset())
 
 
 def response(
@@ -100,7 +100,7 @@ def test_a_fact_is_looked_for_in_the_best_sentences_and_their_tables_header() ->
     ("sentences", "size"), [(0, 0.6), (1_000, 0.6), (10_000, 0.8), (100_000, 1.0), (5_000_000, 1.0)]
 )
 def test_the_size_of_an_index_counts_in_tens_as_far_as_it_was_measured(sentences: int, size: float) -> None:
-    index = IndexFacts(sentences, lacks_word=True)
+    index = IndexFacts(sentences, unknown=frozenset({"zebra"}))
     values = signals("fan", NOTHING, [make_passage("a")], index)
     assert values["index_size"] == pytest.approx(size)
     assert values["lacks_word"] == 1.0
