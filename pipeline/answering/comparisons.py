@@ -12,6 +12,7 @@ from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
 from pipeline.finding.passages import passage_leaves
+from pipeline.markup.showing import readers_markdown
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
@@ -139,4 +140,5 @@ def _words(passage: Passage) -> set[str]:
 
 
 def _quoted(citation: Citation) -> str:
-    return "\n".join(f"> {line}" for line in f"{citation.quote} [{citation.marker}]".splitlines())
+    quote = readers_markdown(citation.quote)
+    return "\n".join(f"> {line}" for line in f"{quote} [{citation.marker}]".splitlines())

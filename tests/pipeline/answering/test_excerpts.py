@@ -49,6 +49,20 @@ def test_offsets_of_the_file_find_their_words(citation: Citation, unit: Unit, wo
     assert excerpt.text[excerpt.place(start) : excerpt.place(start + len(word))] == word
 
 
+def test_what_is_for_programs_is_not_shown_and_offsets_find_their_words() -> None:
+    text = "<!-- a -->\n- See [`x`][x]<!-- ignore --> first.\n  <!-- b\n  c -->\n  Then:\n\n  ```\n  {{#include x.txt}}\n  ```\n\n  Done.\n"  # fmt: skip  # noqa: E501
+    start, end = text.index("- See"), len(text) - 1
+    citation = replace(
+        made.ROWS, quote=text[start:end], start=start, end=end, section_text=text, section_start=0
+    )
+    excerpt = shown(Unit(1, "list", start, end), citation).excerpt
+    listing = "```\n  (listing x.txt not found)\n  ```"
+    assert excerpt.text == f"- See [`x`][x] first.\n  \n  Then:\n\n  {listing}\n\n  Done."
+    for word in ("See", "first", "Then", "Done"):
+        place = excerpt.place(text.index(word))
+        assert excerpt.text[place : place + len(word)] == word
+
+
 def test_items_further_in_lose_the_indent_of_the_first() -> None:
     citation = made.cited(2, "Fuel cell warm-up", "- watch the flow", "higher.")
     excerpt = shown(replace(made.STEPS_UNIT, lead=""), citation).excerpt
