@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval
+from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
 from pipeline.finding.passages import passage_leaves
-from pipeline.markup.showing import readers_markdown
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
@@ -140,5 +140,4 @@ def _words(passage: Passage) -> set[str]:
 
 
 def _quoted(citation: Citation) -> str:
-    quote = readers_markdown(citation.quote)
-    return "\n".join(f"> {line}" for line in f"{quote} [{citation.marker}]".splitlines())
+    return "\n".join(f"> {line}" for line in f"{readers_quote(citation)} [{citation.marker}]".splitlines())

@@ -56,6 +56,11 @@ def shown(unit: Unit, citation: Citation) -> Led:
     return _led(unit.lead, citation.quote, citation.start, citation)
 
 
+def readers_quote(citation: Citation) -> str:
+    """The quote as Markdown, without what is not for readers."""
+    return edited(citation.quote, _edits(citation.quote, citation.start, citation), base=citation.start)
+
+
 def whole(unit: Unit, citation: Citation) -> Led | None:
     """All of a unit; None where nothing is left out, or where the citation does not have its text."""
     start, end = unit.start - citation.section_start, unit.end - citation.section_start

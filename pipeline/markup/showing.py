@@ -74,9 +74,20 @@ def _shown(text: str, marks: Iterable[Span], start: int) -> Iterator[Edit]:
         goes = text.startswith(_BEGINS, first) or (goes and text[first] in "\"'")
         if not goes:
             continue
-        line = text.rfind("\n", start, first) + 1 or start
-        lone = not text[line:first].strip() and _AFTER_LONE.match(text, last)
-        if lone and (line == start or not text[text.rfind("\n", start, line - 1) + 1 : line - 1].strip()):
-            yield line, lone.end(), ""  # with the blank line after it: there is one before it
+        line = _blanks_before(text, first, start)
+        after = _AFTER_LONE.match(text, last) if _begins_line(text, line, start) else None
+        if after and _begins_line(text, _blanks_before(text, line - 1, start), start):
+            yield line, after.end(), ""  # with the blank line after it: there is one before it
         else:
             yield first, last, seen_for(text[first:last], text[first - 1 : first], text[last : last + 1])
+
+
+def _blanks_before(text: str, at: int, start: int) -> int:
+    """Where the blanks begin that end at an offset."""
+    while at > start and text[at - 1] in " \t\r":
+        at -= 1
+    return at
+
+
+def _begins_line(text: str, at: int, start: int) -> bool:
+    return at <= start or text[at - 1] == "\n"
