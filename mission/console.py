@@ -185,9 +185,10 @@ def _value(setting: Setting, word: str) -> str:
 
 
 def _value_by_name(ship: Ship, setting: Setting, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The value of a slot as an id, where a part is named by its plain name."""
-    chosen = _ids_first(ship, words) if set(setting.values) & set(ship.parts) else words
-    return chosen if chosen and chosen[0] in setting.values else words
+    """The value of a slot as an id, where one of its parts is named by its plain name."""
+    parts = [value for value in setting.values if value in ship.parts]
+    found = named(ship, words, among=parts) if parts and words else None
+    return words if found is None else (found[0], *words[found[1] :])
 
 
 def duration_min(word: str) -> float | None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from athena.cli.terminal import Terminal
 from pipeline.answering.citations import without_markers
-from pipeline.answering.excerpts import shown
+from pipeline.answering.excerpts import readers_quote, shown
 from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
@@ -158,7 +158,10 @@ def passages_named(answer: Answer) -> dict[int, RenderableType]:
     if quotes_units(answer):
         folded = [unit for unit in answer.units if unit.folded and unit.marker in cited]
         return {unit.marker: Group(*_quote(unit, cited[unit.marker])) for unit in folded}
-    return {near.marker: Group(_footnote(near), Prose(near.quote, inset=INSET)) for near in answer.nearest}
+    return {
+        near.marker: Group(_footnote(near), Prose(readers_quote(near), inset=INSET))
+        for near in answer.nearest
+    }
 
 
 def plain_passages(answer: Answer, which: str) -> str:

@@ -17,7 +17,8 @@ MARKER = re.compile(  # with a backslash before it, it is text: so sources have 
 )
 SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # a removed marker takes its space along
 CODE = re.compile(  # a fence begins a line: by one within a sentence, all that follows could be called code
-    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<fence>```|~~~)[^\n]*(?P<block>.*?)(?:^[ \t>]*(?P=fence)|\Z)"
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*"
+    r"(?P<block>.*?)(?:^[ \t>]*(?P=fence)|\Z)"
     r"|`[^`\n]+`",
     re.DOTALL | re.MULTILINE,
 )

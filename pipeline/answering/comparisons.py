@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval
+from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
@@ -139,4 +140,4 @@ def _words(passage: Passage) -> set[str]:
 
 
 def _quoted(citation: Citation) -> str:
-    return "\n".join(f"> {line}" for line in f"{citation.quote} [{citation.marker}]".splitlines())
+    return "\n".join(f"> {line}" for line in f"{readers_quote(citation)} [{citation.marker}]".splitlines())

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.markup.showing import Edit, edited, find_edits, merged, readers_markdown
+
 if TYPE_CHECKING:
     from pipeline.answer import Citation, Unit
 
@@ -23,7 +25,7 @@ class Excerpt:
     quote: str
     start: int  # offset in the file of the quote's first character
     opening: str = ""  # the table's header or the fence, which the quote does not have itself
-    cuts: tuple[tuple[int, int], ...] = ()  # (offset in the file, characters removed there), ascending
+    edits: tuple[Edit, ...] = ()  # what is shown otherwise, ascending; offsets in the file
 
     @property
     def text(self) -> str:
@@ -32,8 +34,13 @@ class Excerpt:
 
     def place(self, offset: int) -> int:
         """Where an offset in the file is in `text`."""
-        removed = sum(min(length, max(0, offset - at)) for at, length in self.cuts)
-        return len(self.opening) + max(0, offset - self.start) - removed
+        place = len(self.opening) + max(0, offset - self.start)
+        for first, last, shown in self.edits:
+            if offset >= last:
+                place += len(shown) - (last - first)
+            elif offset > first:
+                place += min(len(shown), offset - first) - (offset - first)
+        return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,11 @@ class Led:
 def shown(unit: Unit, citation: Citation) -> Led:
     """What is shown of a unit: its quote after its lead."""
     return _led(unit.lead, citation.quote, citation.start, citation)
+
+
+def readers_quote(citation: Citation) -> str:
+    """The quote as Markdown, without what is not for readers."""
+    return edited(citation.quote, _edits(citation.quote, citation.start, citation), base=citation.start)
 
 
 def whole(unit: Unit, citation: Citation) -> Led | None:
@@ -65,10 +77,20 @@ def _led(lead: str, quote: str, start: int, citation: Citation) -> Led:
     if not opening:
         opening = _opening(quote, before)
     indent = INDENT.search(before.rpartition("\n")[2])
-    text, cuts = _outdented(
-        REMNANT.sub("", quote), start, "" if indent is None or in_code(before) else indent[0]
-    )
-    return Led(lead, Excerpt(text, start, opening, cuts))
+    quote = REMNANT.sub("", quote)
+    outdents = _outdents(quote, start, "" if indent is None or in_code(before) else indent[0])
+    edits = merged([*_edits(quote, start, citation), *outdents])
+    excerpt = Excerpt(edited(quote, edits, base=start), start, opening, tuple(edits))
+    return Led(readers_markdown(lead), excerpt)
+
+
+def _edits(quote: str, start: int, citation: Citation) -> list[Edit]:
+    """What readers are shown otherwise: marks are known by all of their section, where it is there."""
+    base, text = citation.section_start, citation.section_text
+    if not text.startswith(quote, max(0, start - base)):
+        base, text = start, quote
+    found = find_edits(text, start - base, start - base + len(quote))
+    return [(first + base, last + base, shown) for first, last, shown in found]
 
 
 def _parted(lead: str) -> tuple[str, str]:
@@ -116,16 +138,15 @@ def table_header(before: str) -> str:
     return ""
 
 
-def _outdented(quote: str, start: int, indent: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The quote without the indent of its first line in the others, and what was cut where."""
-    lines, cuts, at = [], [], start
+def _outdents(quote: str, start: int, indent: str) -> list[Edit]:
+    """The indent of the quote's first line in the others."""
+    edits: list[Edit] = []
+    at = start
     for number, line in enumerate(quote.splitlines(keepends=True)):
-        length = _shared(line, indent) if number else 0
-        if length:
-            cuts.append((at, length))
-        lines.append(line[length:])
+        if number and (length := _shared(line, indent)):
+            edits.append((at, at + length, ""))
         at += len(line)
-    return "".join(lines), tuple(cuts)
+    return edits
 
 
 def _shared(line: str, indent: str) -> int:

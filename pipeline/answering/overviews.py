@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from pipeline.answer import Passage, Retrieval
 from pipeline.answering.quotes import Quote, quote_of
 from pipeline.answering.units import ends_with_colon
+from pipeline.markup.showing import readers_markdown
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
@@ -202,9 +203,9 @@ def _path(section: Node) -> HeadingPath:
 
 def _on_one_line(line: Line) -> str:
     """A quote on one line: a table by its columns, code by its first line, a long sentence cut."""
-    words = line.quote.text.split()
-    flat = " ".join(words[:MOST_WORDS]) + (" …" if len(words) > MOST_WORDS else "")
     kind = line.quote.leaves[-1].metadata["kind"]
+    words = readers_markdown(line.quote.text).split()
+    flat = " ".join(words[:MOST_WORDS]) + (" …" if len(words) > MOST_WORDS else "")
     if kind == "code":
         return f"`{line.quote.text.strip().splitlines()[0].strip('` ')}` …"
     if kind == "table_row":

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from pipeline.answer import Citation, Passage, Unit
 from pipeline.answering.citations import citation_of
+from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.provenance import quote_hash
 from pipeline.answering.quotes import Quote
 from pipeline.answering.units import end_of, start_of
+from pipeline.markup.showing import readers_markdown
 from pipeline.words import counted
 
 NEAREST = 4  # sections shown where the documents do not answer
@@ -100,7 +102,8 @@ def _unit(quote: Quote, marker: int) -> Unit:
 
 def _quoted(citation: Citation, unit: Unit | None) -> str:
     """The lead, the quote with its marker, and how much is left out."""
-    text = f"{unit.lead}\n{citation.quote}" if unit and unit.lead else citation.quote
+    quote = readers_quote(citation)
+    text = f"{readers_markdown(unit.lead)}\n{quote}" if unit and unit.lead else quote
     left_out = _left_out(unit) if unit else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
     return f"{text}{beside}[{citation.marker}]" + (f"\n\n{left_out}" if left_out else "")

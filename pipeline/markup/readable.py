@@ -72,6 +72,14 @@ def without(text: str, marks: Iterable[Span], *, start: int = 0, end: int | None
     return _GAP.sub(_closed_up, _LONE.sub("", joined)).strip()
 
 
+def seen_for(mark: str, before: str, after: str) -> str:
+    """What readers see of a mark between two characters: nothing, a blank, or ^ before a power."""
+    filler = _filler(mark)
+    if filler == _RAISED and before.isalnum():
+        return "^"
+    return " " if filler == _APART and before.strip() and after.strip() else ""
+
+
 def _apart(text: str) -> tuple[list[Span], array[int]]:
     """What the lines leave out, but for indents and line endings; where adjacent lines of text begin and end.
 

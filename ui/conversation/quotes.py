@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pipeline.answer import Citation
-from pipeline.answering.excerpts import in_code, table_header, text_before
+from pipeline.answering.excerpts import in_code, readers_quote, table_header, text_before
 from ui.shared.markdown_tree import Tree, markdown_tree, tree_text
 from ui.shared.words import one_line
 
@@ -48,11 +48,12 @@ def quote_groups(citations: Sequence[Citation]) -> list[View]:
 def quote_tree(citation: Citation) -> Tree:
     """A quote as it stands in its section: rows under their header, code as code, a list item's text."""
     before = text_before(citation, citation.start)
+    quote = readers_quote(citation)
     if in_code(before):
-        return markdown_tree(f"```\n{citation.quote}")
+        return markdown_tree(f"```\n{quote}")
     header = table_header(before)
-    if header and "|" in citation.quote.split("\n", 1)[0]:
-        return markdown_tree(f"{header}\n{citation.quote}")
-    alone = "\n" not in citation.quote.strip()
-    text = BULLET.sub("", citation.quote) if alone else citation.quote
+    if header and "|" in quote.split("\n", 1)[0]:
+        return markdown_tree(f"{header}\n{quote}")
+    alone = "\n" not in quote.strip()
+    text = BULLET.sub("", quote) if alone else quote
     return markdown_tree(text) or [{"t": "p", "c": [text]}]

@@ -162,6 +162,16 @@ def test_without_markers() -> None:
     assert without_markers("It hums [1][2]. `x[1]` stays [3], too.") == "It hums. `x[1]` stays, too."
 
 
+def test_three_backticks_around_a_command_open_no_block() -> None:
+    text = "```power on A``` starts it [1]. Then wait [2]."
+    assert renamed_markers(text, lambda n: f"[^{n}]") == text.replace("[", "[^")
+
+
+def test_a_longer_fence_is_closed_by_one_as_long() -> None:
+    text = "````\n```\na[1]\n```\nb[1]\n````\n[2]"
+    assert renamed_markers(text, lambda n: f"[^{n}]") == text.replace("[2]", "[^2]")
+
+
 def test_renamed_markers_leave_code_alone() -> None:
     assert renamed_markers("a [1] `b[1]` [2]", lambda n: f"[^{n}]") == "a [^1] `b[1]` [^2]"
 

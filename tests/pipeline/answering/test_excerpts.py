@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Citation, Unit
-from pipeline.answering.excerpts import ends_in_header, in_code, shown, table_header, whole
+from pipeline.answering.excerpts import ends_in_header, in_code, readers_quote, shown, table_header, whole
 from tests import made_answers as made
 
 
@@ -47,6 +47,30 @@ def test_offsets_of_the_file_find_their_words(citation: Citation, unit: Unit, wo
     excerpt = shown(unit, citation).excerpt
     start = made.MANUAL.index(word, citation.start)
     assert excerpt.text[excerpt.place(start) : excerpt.place(start + len(word))] == word
+
+
+def test_what_is_for_programs_is_not_shown_and_offsets_find_their_words() -> None:
+    text = "<!-- a -->\n- See [`x`][x]<!-- ignore --> first.\n  <!-- b\n  c -->\n  Then:\n\n  ```\n  {{#include x.txt}}\n  ```\n\n  Done.\n"  # fmt: skip  # noqa: E501
+    start, end = text.index("- See"), len(text) - 1
+    citation = replace(
+        made.ROWS, quote=text[start:end], start=start, end=end, section_text=text, section_start=0
+    )
+    excerpt = shown(Unit(1, "list", start, end), citation).excerpt
+    listing = "```\n  (listing x.txt not found)\n  ```"
+    assert excerpt.text == f"- See [`x`][x] first.\n  \n  Then:\n\n  {listing}\n\n  Done."
+    for word in ("See", "first", "Then", "Done"):
+        place = excerpt.place(text.index(word))
+        assert excerpt.text[place : place + len(word)] == word
+
+
+def test_tags_in_code_are_code_where_the_quote_begins_within_it() -> None:
+    text = "So:\n\n```html\n<b>\nbold <!-- a -->\n```\n\n<b>Bold</b> <!-- a -->it is."
+    start, middle = text.index("<b>"), text.index("\n```\n")
+    code = replace(made.ROWS, quote=text[start:middle], start=start, section_text=text, section_start=0)
+    assert readers_quote(code) == code.quote
+    start = text.index("<b>Bold")
+    prose = replace(made.ROWS, quote=text[start:], start=start, section_text=text, section_start=0)
+    assert readers_quote(prose) == "Bold it is."
 
 
 def test_items_further_in_lose_the_indent_of_the_first() -> None:

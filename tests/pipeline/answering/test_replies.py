@@ -69,6 +69,10 @@ def test_text_before_the_first_heading_stands_under_its_file() -> None:
     assert quotes_text([]) == ""
 
 
+def test_what_is_for_programs_is_not_quoted() -> None:
+    assert "> See `x` first. [1]" in quotes_text(cited(("Fan", "See `x`<!-- ignore --> first.")))
+
+
 def test_leads_and_what_is_left_out_are_told() -> None:
     table = ("Codes", "| A | on |\n| B | off |")
     units = [
