@@ -27,6 +27,7 @@ from memory.comparing import (
     gives_way,
     names,
     of_another_thing,
+    over_since,
     same_turn,
     telling,
 )
@@ -78,13 +79,14 @@ class Deciding:
         if contradicted and not self._decides(candidate, contradicted):
             self._dispute(new, contradicted)
             return
-        ended = [old for old in contradicted if begun(old) <= begun(new) or gives_way(old, candidate)]
+        until = over_since(candidate)
+        ended = [old for old in contradicted if begun(old) <= until or gives_way(old, candidate)]
         later = [old for old in contradicted if old not in ended]
         if later and new.invalid_at is None:  # told afterwards: it was true until then
             new = replace(new, invalid_at=min(map(begun, later)))
         self._write("ADD", new)
         for old in ended:
-            self._end(old, by=new)
+            self._end(old, by=new, until=until)
         if unsure := self._at_odds(candidate):
             self._dispute(new, unsure)
         else:
@@ -222,9 +224,8 @@ class Deciding:
             )
         )
 
-    def _end(self, old: Memory, *, by: Memory) -> None:
-        """The old one stays as history: it held until the new one did."""
-        until = begun(by)
+    def _end(self, old: Memory, *, by: Memory, until: float) -> None:
+        """The old one stays as history: it held until then."""
         expired = self.now if until <= self.now else None
         since = old.valid_at if begun(old) <= until else UNKNOWN
         ended = replace(old, valid_at=since, invalid_at=until, expired_at=expired)

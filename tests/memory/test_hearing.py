@@ -118,6 +118,17 @@ def test_a_word_of_courtesy_is_no_name(talk: Talk, message: str) -> None:
     assert talk.texts() == ["my callsign is foxtrot"]
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["I no longer work with Bea", "I used to work with Bea", "Actually I don't work with Bea any more."],
+)
+def test_what_is_no_longer_so_is_over(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    chat.answer("remember that I work with Bea")
+    assert chat.answer(message).mode == "memory"
+    assert talk.texts() == []
+
+
 def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
     chat = talk.chat()
     for text in ("I moved to Bergen in March", "I live in Oslo", "I moved to Bergen in March"):
