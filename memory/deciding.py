@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
 SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
 
-_NUMBER = re.compile(r"\d")
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
+)
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
 
@@ -166,7 +168,7 @@ class Deciding:
         """What an explicit correction is of, where its predicate may have several values.
 
         Of an attribute of the same subject; of words that no rule reads, what says the same but for one
-        thing. Numbers stand for numbers.
+        thing. Numbers stand for numbers: "my bunk is wet" is no correction of "my bunk is nr 4".
         """
         new = candidate.memory
         if new.predicate in UNREAD:
@@ -178,7 +180,7 @@ class Deciding:
             meant = [old for old in same if plain(old.object) != plain(new.object)]
         numbered = bool(_NUMBER.search(new.object))
         alike = [old for old in meant if bool(_NUMBER.search(old.object)) == numbered]
-        return alike or (meant if len(meant) == 1 else [])
+        return alike or (meant if numbered and len(meant) == 1 else [])
 
     def _decides(self, candidate: Candidate, contradicted: Sequence[Memory]) -> bool:
         """Whether a rule says that the new one is right: a later word of the same kind of speaker."""

@@ -50,6 +50,8 @@ def test_a_correction_without_a_subject_is_of_the_turn_before(talk: Talk) -> Non
         ("remember that crate 4 has spare filters", "oops, crate 4 has masks", "crate 4 has masks"),
         ("remember that the hatch is open", "sorry, the hatch is closed", "the hatch is closed"),
         ("remember that I like tea", "no, I like coffee", "I like coffee"),
+        ("remember that my bunk is four", "sorry, my bunk is six", "my bunk is six"),
+        ("remember that my suit is size L", "sorry, my suit is size 52", "my suit is size 52"),
     ],
 )
 def test_an_explicit_correction_replaces_what_has_any_attribute(
@@ -144,6 +146,8 @@ def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
         "sorry my bunk is where",
         "sorry my bunk is nr 4 or nr 6",
         "actually my bunk is nr 6 isnt it",
+        "wait, my bunk is on fire",
+        "sorry, my bunk is wet",
         "no, the cabin fan is loud",
         "sorry, crate 5 holds masks and what is in crate 6",
         "actually I like coffee",
