@@ -121,6 +121,16 @@ def test_a_word_of_courtesy_is_no_name(talk: Talk, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "now"), [("no, Bea", "Bea"), ("wait, fire", "Ana"), ("no, MALFUNC", "Ana")]
+)
+def test_a_bare_name_is_written_as_the_one_before(talk: Talk, message: str, now: str) -> None:
+    chat = talk.chat()
+    chat.answer("remember that my name is Ana")
+    chat.answer(message)
+    assert talk.texts() == [f"my name is {now}"]
+
+
+@pytest.mark.parametrize(
     "message",
     ["I no longer work with Bea", "I used to work with Bea", "Actually I don't work with Bea any more."],
 )
