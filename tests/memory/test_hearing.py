@@ -141,6 +141,15 @@ def test_what_is_no_longer_so_is_over(talk: Talk, message: str) -> None:
     assert talk.texts() == []
 
 
+@pytest.mark.parametrize(
+    "message", ["remember when we met in May", "remember it all", "remember me to Bea"]
+)
+def test_what_asks_for_nothing_to_be_kept_keeps_nothing(talk: Talk, message: str) -> None:
+    assert talk.chat().answer(message).mode != "memory"
+    talk.finish()
+    assert talk.texts() == []
+
+
 def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
     chat = talk.chat()
     for text in ("I moved to Bergen in March", "I live in Oslo", "I moved to Bergen in March"):
