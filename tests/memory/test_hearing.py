@@ -141,13 +141,17 @@ def test_what_is_no_longer_so_is_over(talk: Talk, message: str) -> None:
     assert talk.texts() == []
 
 
-@pytest.mark.parametrize(
-    "message", ["remember when we met in May", "remember it all", "remember me to Bea"]
-)
+@pytest.mark.parametrize("message", ["remember when we met in May", "remember it all", "remember me to Bea"])
 def test_what_asks_for_nothing_to_be_kept_keeps_nothing(talk: Talk, message: str) -> None:
     assert talk.chat().answer(message).mode != "memory"
     talk.finish()
     assert talk.texts() == []
+
+
+def test_a_question_about_ones_thing_is_one_to_documents_where_the_memory_is_off(talk: Talk) -> None:
+    talk.chat().answer("remember that my bunk is nr 4")
+    assert talk.chat().answer("what is my bunk number").mode == "memory"
+    assert talk.chat(preset="none").answer("what is my bunk number").mode != "memory"
 
 
 def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
