@@ -5,6 +5,7 @@
 | the same text, live; or in history, at that time | nothing |
 | the same statement in other words | it is touched |
 | another object of the same subject and single-valued predicate; its opposite or denial | it ends |
+| that it is so no longer | it ends, then |
 | what an explicit correction names, or all that is known of its subject and attribute | it ends |
 | a contradiction of which nothing says who is right | both stay, disputed |
 | anything else, however similar | both stay |
