@@ -51,6 +51,15 @@ def begun(memory: Memory) -> float:
     return memory.created_at if memory.valid_at is None else memory.valid_at
 
 
+def over_since(candidate: Candidate) -> float:
+    """Since when what a candidate contradicts is over, in epoch seconds.
+
+    "I moved to Bergen" says so by when it begins, "I no longer live in Oslo" by when it ends.
+    """
+    new = candidate.memory
+    return new.invalid_at if candidate.ends and new.invalid_at is not None else begun(new)
+
+
 def telling(memory: Memory) -> frozenset[str]:
     """The numbers and the negations of a statement, and the sides it takes where there are opposites."""
     found = _TELLING.findall(memory.text)
@@ -74,12 +83,12 @@ def excludes(candidate: Candidate, old: Memory) -> bool:
 def gives_way(old: Memory, candidate: Candidate) -> bool:
     """Whether something said without a date yields to what is said later, from whenever that holds until now.
 
-    "I live in Oslo", then "I moved to Bergen in March": Oslo is over since March.
+    "I live in Oslo", then "I moved to Bergen in March", or that it ended then: Oslo is over since March.
     """
     new = candidate.memory
     undated = validity_of(old.text, said_at=old.created_at).start is None
     told_later = 0 < begun(old) <= candidate.said_at and not same_turn(old, new)
-    return undated and told_later and new.invalid_at is None
+    return undated and told_later and (candidate.ends or new.invalid_at is None)
 
 
 def but_for_one(one: str, other: str) -> bool:

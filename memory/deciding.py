@@ -5,6 +5,7 @@
 | the same text, live; or in history, at that time | nothing |
 | the same statement in other words | it is touched |
 | another object of the same subject and single-valued predicate; its opposite or denial | it ends |
+| that it is so no longer | it ends, then |
 | what an explicit correction names, or all that is known of its subject and attribute | it ends |
 | a contradiction of which nothing says who is right | both stay, disputed |
 | anything else, however similar | both stay |
@@ -27,6 +28,7 @@ from memory.comparing import (
     gives_way,
     names,
     of_another_thing,
+    over_since,
     same_turn,
     telling,
 )
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
 SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
 
-_NUMBER = re.compile(r"\d")
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
+)
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
 
@@ -78,13 +82,14 @@ class Deciding:
         if contradicted and not self._decides(candidate, contradicted):
             self._dispute(new, contradicted)
             return
-        ended = [old for old in contradicted if begun(old) <= begun(new) or gives_way(old, candidate)]
+        until = over_since(candidate)
+        ended = [old for old in contradicted if begun(old) <= until or gives_way(old, candidate)]
         later = [old for old in contradicted if old not in ended]
         if later and new.invalid_at is None:  # told afterwards: it was true until then
             new = replace(new, invalid_at=min(map(begun, later)))
         self._write("ADD", new)
         for old in ended:
-            self._end(old, by=new)
+            self._end(old, by=new, until=until)
         if unsure := self._at_odds(candidate):
             self._dispute(new, unsure)
         else:
@@ -164,7 +169,7 @@ class Deciding:
         """What an explicit correction is of, where its predicate may have several values.
 
         Of an attribute of the same subject; of words that no rule reads, what says the same but for one
-        thing. Numbers stand for numbers.
+        thing. Numbers stand for numbers: "my bunk is wet" is no correction of "my bunk is nr 4".
         """
         new = candidate.memory
         if new.predicate in UNREAD:
@@ -176,7 +181,7 @@ class Deciding:
             meant = [old for old in same if plain(old.object) != plain(new.object)]
         numbered = bool(_NUMBER.search(new.object))
         alike = [old for old in meant if bool(_NUMBER.search(old.object)) == numbered]
-        return alike or (meant if len(meant) == 1 else [])
+        return alike or (meant if numbered and len(meant) == 1 else [])
 
     def _decides(self, candidate: Candidate, contradicted: Sequence[Memory]) -> bool:
         """Whether a rule says that the new one is right: a later word of the same kind of speaker."""
@@ -222,9 +227,8 @@ class Deciding:
             )
         )
 
-    def _end(self, old: Memory, *, by: Memory) -> None:
-        """The old one stays as history: it held until the new one did."""
-        until = begun(by)
+    def _end(self, old: Memory, *, by: Memory, until: float) -> None:
+        """The old one stays as history: it held until then."""
         expired = self.now if until <= self.now else None
         since = old.valid_at if begun(old) <= until else UNKNOWN
         ended = replace(old, valid_at=since, invalid_at=until, expired_at=expired)

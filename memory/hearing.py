@@ -103,8 +103,8 @@ class Hearing:
         return turns[number - 1] if number else None
 
     def _is_known(self, thing: str) -> bool:
-        """Whether something is remembered of the user's thing: their bunk."""
+        """Whether something is remembered of the user's thing, their bunk, and can be told."""
         try:
-            return bool(self._memory.about_thing(thing))
+            return self._memory.preset.commands and bool(self._memory.about_thing(thing))
         except AthenaError:
             return False

@@ -66,6 +66,12 @@ _TELLS_OF_REMEMBERING = re.compile(
     r"|never|ever|still|hardly|barely|also|just)\W*$",
     re.IGNORECASE,
 )
+_ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
+_NO_FACT = re.compile(
+    r"(?:(?:nothing|anything|something|everything|it all)\W*$"
+    r"|(?:me|you|when|what|how|why|where|who|if|whether)\b)",
+    re.IGNORECASE,
+)
 _OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
 PLEASE = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
@@ -120,6 +126,11 @@ def asked_after(text: str) -> int | None:
     return match.start() if mine else None
 
 
+def tells_nothing(request: str, asked: str) -> bool:
+    """Whether nothing is asked to be kept: "remember when we met", and not "remember that you were late"."""
+    return _ANNOUNCED.search(request) is None and _NO_FACT.match(asked) is not None
+
+
 def _led_in(text: str) -> str:
     """A text without what only leads in to it."""
     match = speech()["lead_in"].match(text)
@@ -141,10 +152,11 @@ def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, N
         for name in ("corrects", "remember", "lead_in"):
             match = patterns[name].match(spelt.text)
             if match and match.end() > 0:
+                asks = name == "remember" and not tells_nothing(match[0], spelt.text[match.end() :])
                 clause = replace(
                     _after(clause, spelt.place(match.end())),
                     corrects=clause.corrects or name == "corrects",
-                    asked_for=clause.asked_for or name == "remember",
+                    asked_for=clause.asked_for or asks,
                 )
                 found = True
                 break

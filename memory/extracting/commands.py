@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from memory.extracting.clauses import PLEASE, asked_after, speech
+from memory.extracting.clauses import PLEASE, asked_after, speech, tells_nothing
 from memory.extracting.facts import thing_named
 from memory.extracting.hurried import mended
 from memory.extracting.instructions import reads_as_instruction
@@ -125,15 +125,9 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
-_ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
 _ALONE = re.compile(r"(?:please )?(?:remember|memori[sz]e)(?: please)?[.!]*", re.IGNORECASE)
 _NOT_THAT = re.compile(
     r"(?:please )?(?:do not|don['’]t) (?:remember|keep|save|store|memori[sz]e) (?:that|this|it)\W*",
-    re.IGNORECASE,
-)
-_NO_FACT = re.compile(
-    r"(?:(?:nothing|anything|something|everything|it all)\W*$"
-    r"|(?:me|you|when|what|how|why|where|who|if|whether)\b)",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"\?\s*$|\?\s+\S")
@@ -210,8 +204,7 @@ def _to_remember(text: str) -> MemoryCommand | None:
         return None
     start = begin + match.end()
     query = PLEASE.sub("", text[start:]).rstrip(" .!?")
-    said_what = _ANNOUNCED.search(match[0]) is not None  # else "remember when we met" tells nothing
-    if not query or (not said_what and _NO_FACT.match(query)):
+    if not query or tells_nothing(match[0], query):
         return None
     return MemoryCommand(Command.REMEMBER, query, start, start + len(query))
 

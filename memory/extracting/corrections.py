@@ -124,8 +124,15 @@ def _value_like(before: Statement, text: str) -> str:
         return _VALUE.sub(lambda _: next(values), before.object) if others <= _words(before.text) else ""
     if other := _other_side(before, words):
         return other
-    is_name = len(words) == 1 and _NAME.fullmatch(words[0]) and not _NO_NAME.fullmatch(words[0])
-    return words[0] if is_name and before.single_valued and _NAME.fullmatch(before.object) else ""
+    if not (len(words) == 1 and before.single_valued and _NAME.fullmatch(before.object)):
+        return ""
+    return words[0] if _is_name_like(before.object, words[0]) else ""
+
+
+def _is_name_like(old: str, new: str) -> bool:
+    """Whether a word is a name as another is written: "no, Bea" after "Ana", and not "wait, fire"."""
+    written_alike = (old[0].isupper(), old.isupper()) == (new[0].isupper(), new.isupper())
+    return written_alike and _NAME.fullmatch(new) is not None and _NO_NAME.fullmatch(new) is None
 
 
 def _other_side(before: Statement, words: Sequence[str]) -> str:

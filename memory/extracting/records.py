@@ -86,9 +86,7 @@ class Statement:
     corrects: bool = False  # it says that something said before is wrong
     replaces: str = ""  # the object that it says is wrong, where it names it
     whole: str = ""  # what it says by itself, where its words lean on what was said before
-    only_of_known: bool = (
-        False  # a correction of whatever: counts only where the same is remembered of otherwise
-    )
+    only_of_known: bool = False  # a correction, which counts only where the same is remembered otherwise
     asked_for: bool = False  # "remember that …"
     trusted: bool = True  # False: it reads like an instruction, and must never act as one
 

@@ -10,16 +10,20 @@ import sqlite3
 import threading
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import FILE_NAME
 from tests.browser.conftest import SERVE, WINDOWS, Opener, Window, serving
 from tests.browser.looks import looked_at
 from tests.browser.pages import App
 from tests.contrast import LEAST_CONTRAST, contrast
 from tests.made_files import docx, notebook, pdf
+from tests.ui.conftest import answered
 
 FILES, LINES, STORED = 6, 5, 2
 NOTE = """# Greenhouse
@@ -344,6 +348,22 @@ def test_empty_states_lead_to_the_documents(empty: str, open_app: Opener) -> Non
     app.open("/")
     expect(app.question).to_be_disabled()
     expect(app.question).to_have_attribute("placeholder", "Add documents first")
+
+
+def test_a_conversation_without_documents_waits_for_them(
+    fresh: tuple[str, Path], open_app: Opener, tmp_path: Path
+) -> None:
+    address, data_dir = fresh
+    with closing(EmbeddedConversations(data_dir / FILE_NAME)) as conversations:
+        conversation = conversations.create(title="Valves", assistant="Athena").info.id
+        conversations.save_turn(conversation, answered("Which valve is open?"))
+    app = open_app(address, path=f"/?c={conversation}")
+    expect(app.turn(1).locator(".question")).to_contain_text("Which valve is open?")
+    expect(app.question).to_be_disabled()
+    note = tmp_path / "greenhouse.md"
+    note.write_text(NOTE, encoding="utf-8")
+    open_app(address, path="/documents").upload(note)
+    expect(app.question).to_be_enabled()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

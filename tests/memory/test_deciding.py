@@ -230,6 +230,23 @@ def test_what_ends_ends() -> None:
     assert kept["I like tea."].live
 
 
+@pytest.mark.parametrize("said_at", [7.0, 20.0])
+def test_what_ends_is_over_from_its_end_on(said_at: float) -> None:
+    job = memory("I work at Acme.", "user employer acme", at=5)
+    over = memory("I no longer work at Acme.", "user employer acme", at=UNKNOWN, invalid_at=7)
+    kept, outcomes = decided([job], Candidate(memory=over, ends=True, said_at=said_at))
+    assert outcomes == ["replaced"]
+    assert (kept["I work at Acme."].invalid_at, kept["I work at Acme."].expired_at) == (7, NOW)
+
+
+def test_what_was_over_before_it_was_told_is_over() -> None:
+    job = memory("I work at Acme.", "user employer acme", at=9)
+    over = memory("I left Acme in March.", "user employer acme", at=UNKNOWN, invalid_at=7)
+    kept, _ = decided([job], Candidate(memory=over, ends=True, said_at=12))
+    ended = kept["I work at Acme."]
+    assert (ended.valid_at, ended.invalid_at, ended.expired_at) == (UNKNOWN, 7, NOW)
+
+
 def test_a_dislike_ends_the_like_of_the_same_thing() -> None:
     coffee = memory("I like coffee.", "user likes coffee")
     no = Candidate(memory=memory("I do not like tea.", "user likes tea", at=7), negated=True)

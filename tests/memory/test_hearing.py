@@ -50,6 +50,8 @@ def test_a_correction_without_a_subject_is_of_the_turn_before(talk: Talk) -> Non
         ("remember that crate 4 has spare filters", "oops, crate 4 has masks", "crate 4 has masks"),
         ("remember that the hatch is open", "sorry, the hatch is closed", "the hatch is closed"),
         ("remember that I like tea", "no, I like coffee", "I like coffee"),
+        ("remember that my bunk is four", "sorry, my bunk is six", "my bunk is six"),
+        ("remember that my suit is size L", "sorry, my suit is size 52", "my suit is size 52"),
     ],
 )
 def test_an_explicit_correction_replaces_what_has_any_attribute(
@@ -118,6 +120,40 @@ def test_a_word_of_courtesy_is_no_name(talk: Talk, message: str) -> None:
     assert talk.texts() == ["my callsign is foxtrot"]
 
 
+@pytest.mark.parametrize(
+    ("message", "now"), [("no, Bea", "Bea"), ("wait, fire", "Ana"), ("no, MALFUNC", "Ana")]
+)
+def test_a_bare_name_is_written_as_the_one_before(talk: Talk, message: str, now: str) -> None:
+    chat = talk.chat()
+    chat.answer("remember that my name is Ana")
+    chat.answer(message)
+    assert talk.texts() == [f"my name is {now}"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["I no longer work with Bea", "I used to work with Bea", "Actually I don't work with Bea any more."],
+)
+def test_what_is_no_longer_so_is_over(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    chat.answer("remember that I work with Bea")
+    assert chat.answer(message).mode == "memory"
+    assert talk.texts() == []
+
+
+@pytest.mark.parametrize("message", ["remember when we met in May", "remember it all", "remember me to Bea"])
+def test_what_asks_for_nothing_to_be_kept_keeps_nothing(talk: Talk, message: str) -> None:
+    assert talk.chat().answer(message).mode != "memory"
+    talk.finish()
+    assert talk.texts() == []
+
+
+def test_a_question_about_ones_thing_is_one_to_documents_where_the_memory_is_off(talk: Talk) -> None:
+    talk.chat().answer("remember that my bunk is nr 4")
+    assert talk.chat().answer("what is my bunk number").mode == "memory"
+    assert talk.chat(preset="none").answer("what is my bunk number").mode != "memory"
+
+
 def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
     chat = talk.chat()
     for text in ("I moved to Bergen in March", "I live in Oslo", "I moved to Bergen in March"):
@@ -133,6 +169,8 @@ def test_what_was_corrected_can_be_said_again(talk: Talk) -> None:
         "sorry my bunk is where",
         "sorry my bunk is nr 4 or nr 6",
         "actually my bunk is nr 6 isnt it",
+        "wait, my bunk is on fire",
+        "sorry, my bunk is wet",
         "no, the cabin fan is loud",
         "sorry, crate 5 holds masks and what is in crate 6",
         "actually I like coffee",

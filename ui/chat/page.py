@@ -9,7 +9,7 @@ import streamlit as st
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import title_of
 from ui.chat.sidebar import sidebar
-from ui.chat.welcome import connection, welcome
+from ui.chat.welcome import connection, wait_for_documents, welcome
 from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
@@ -56,6 +56,8 @@ def page() -> None:
                 conversation, run, working=working, on_ask=ask, on_branch=state.open_conversation,
                 on_go_on=go_on, noted=True,
             )  # fmt: skip
+        if not documents:
+            wait_for_documents()
 
 
 def _conversation() -> Conversation | None:

@@ -73,12 +73,15 @@ def _nothing_indexed() -> None:
             st.markdown("**Nothing is indexed yet.**")
             st.text("Add files on the Documents page, or run: athena ingest FOLDER")
             links.link("documents", "Add documents", icon=":material/upload_file:")
+
+
+def wait_for_documents() -> None:
+    """Draw the page again once the first documents are indexed, or are beginning to be."""
     st.fragment(_come_to_life, run_every=LOOK_EVERY)(jobs().working)
 
 
 @shown
 def _come_to_life(working: bool) -> None:
-    """Draw the page again once the first documents are indexed, or are beginning to be."""
     if jobs().working != working or process.athena().store.sections.documents():
         st.rerun()
 
