@@ -171,17 +171,19 @@ class Remembering:
         return self.asked(ASKING + text, start=len(ASKING))
 
     def asked(
-        self, message: str, *, turn_id: str = "", start: int = 0, end: int | None = None
+        self, message: str, *, turn_id: str = "", start: int = 0, end: int | None = None, later: bool = False
     ) -> RememberStep:
         """Keep what a user asks to be remembered: all that stands between `start` and `end` of the message.
 
+        `later` where the message does not ask itself: it is read as one that does.
         What no rule reads as a statement is kept as it stands. Where a secret is in it, nothing is.
         """
         started, at = time.perf_counter(), self.clock()
         step = RememberStep(preset=self.preset.name, started_at=time.time())
         end = len(message) if end is None else end
         said = Said(turn_id=turn_id, question=message, at=at)
-        extraction = self._extracted(message, said_at=at)
+        lead = ASKING if later else ""
+        extraction = self._extracted(lead + message, said_at=at).moved(-len(lead))
         if extraction.secrets:
             kinds = tuple(str(kind) for kind in extraction.secrets)
             return replace(step, status="skipped", secrets=kinds, detail=left_out(kinds))

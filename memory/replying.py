@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memory import replies
 from memory.extracting import asked_of_memory, predicates_asked_for, statements_in
 from memory.extracting.records import Command, MemoryCommand
+from memory.remember import ASKING
 from memory.said import Said
 from pipeline.analysis import analyse
 from pipeline.answering.remembering import MemoryReply
@@ -85,24 +86,26 @@ class Replying:
         said = Said(turn_id=self.turn_id, question=self.hearing.message, at=self.memory.clock())
         return self._confirmation(replace(self.hearing.remembering, complete=None).kept(said))
 
-    def _asked(self, message: str, command: MemoryCommand, *, turn_id: str) -> MemoryReply:
+    def _asked(
+        self, message: str, command: MemoryCommand, *, turn_id: str, later: bool = False
+    ) -> MemoryReply:
         if self.private:
             return self._not_kept()
         step = self.hearing.remembering.asked(
-            message, turn_id=turn_id, start=command.start, end=command.end or None
+            message, turn_id=turn_id, start=command.start, end=command.end or None, later=later
         )
         return self._confirmation(step)
 
     def _asked_before(self) -> MemoryReply:
         """Keep what the turn before this one said: a bare "remember that"."""
         turn = self.hearing.turn_before
-        read = statements_in(turn.question, said_at=self.memory.clock()) if turn else ()
-        said = any(not item.only_of_known for item in read)
+        asked = ASKING + turn.question if turn else ""
+        said = any(item.subject for item in statements_in(asked, said_at=self.memory.clock()))
         if turn is None or not said or turn.answer.mode == "memory" or "?" in turn.question:
             step = RememberStep(preset=self.memory.preset.name, status="skipped", detail="nothing was said")
             return MemoryReply(text=replies.REMEMBER_WHAT, step=step)
         whole = MemoryCommand(Command.REMEMBER, turn.question, 0, len(turn.question))
-        return self._asked(turn.question, whole, turn_id=turn.id)
+        return self._asked(turn.question, whole, turn_id=turn.id, later=True)
 
     def _not_kept(self) -> MemoryReply:
         step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.private)

@@ -194,8 +194,10 @@ def error_text(body: str) -> str:
 
 
 def _words(said: object) -> str:
-    """What a server said, as it said it: in JSON where it is no text."""
-    return json.dumps(said, ensure_ascii=False) if isinstance(said, dict | list) else str(said)
+    """What a server said, as it said it: in JSON where it is no text; of null, nothing."""
+    if isinstance(said, str):
+        return said
+    return "" if said is None else json.dumps(said, ensure_ascii=False)
 
 
 def quoted(said: str) -> str:

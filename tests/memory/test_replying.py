@@ -80,6 +80,19 @@ def test_a_bare_remember_that_keeps_what_was_said_before(talk: Talk) -> None:
     assert "Remember what?" in chat.answer("remember it").text
 
 
+def test_a_bare_remember_that_keeps_what_only_a_request_makes_a_fact(talk: Talk) -> None:
+    chat = talk.chat()
+    for message in ("what is bus A", "list all alarms", "how do i shed load"):
+        chat.answer(message)
+        assert "Remember what?" in chat.answer("remember that").text
+    chat.answer("my bunk is nr 4")
+    assert chat.answer("remember that").mode == "memory"
+    (kept,) = talk.memory.list()
+    assert (kept.text, kept.sources[0].quote) == ("my bunk is nr 4", "my bunk is nr 4")
+    chat.answer("sory my bunk is nr 6")
+    assert [memory.object for memory in talk.memory.list() if not memory.invalid_at] == ["nr 6"]
+
+
 def test_forgetting_everything_leaves_no_name(talk: Talk) -> None:
     chat = talk.chat(preset="graph")
     chat.answer("I live in Bonn.")
