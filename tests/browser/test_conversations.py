@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -85,11 +86,14 @@ def test_thousands_are_scrolled_and_searched(address: str, open_app: Opener) -> 
 
 
 def test_one_and_all_are_taken_away(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, path="/?u=exporter")
-    for number in (1, 2):
-        app.ask(f"How long does the oxygen last? {number}")
-        app.answered(1)
-        app.press("New conversation") if number == 1 else None
+    app = open_app(quoting, path=f"/?u={uuid4().hex}")  # a second try is of somebody else
+    app.ask("How long does the oxygen last? 1")
+    app.answered(1)
+    app.press("New conversation")
+    expect(app.page.locator(".turn")).to_have_count(0)
+    app.ready()
+    app.ask("How long does the oxygen last? 2")
+    app.answered(1)
     app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
     one = json.loads(_downloaded(app, "Export as JSON"))["conversations"]
     assert [turn["question"] for turn in one[0]["turns"]] == ["How long does the oxygen last? 2"]

@@ -463,7 +463,7 @@ class _hub_serving:  # noqa: N801 - used as a function
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
         self._http.block_on_close = False
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> str:
         self._thread.start()

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "SILENCE_GRACE_S", 0.1)
-    monkeypatch.setattr(generation, "RETRY_AFTER_S", 0.0)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

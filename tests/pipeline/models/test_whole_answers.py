@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ModelError
-from pipeline.models import remote_embedding, wire
+from pipeline.models import wire
 from pipeline.models.llm import choose_language_model, list_language_models
 from pipeline.models.remote_embedding import OllamaEncoder, OpenAIEncoder
 from pipeline.options import EncoderOptions, LanguageModelOptions
@@ -116,7 +116,6 @@ OTHERS: dict[str, tuple[Callable[[Line], None], str]] = {
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(wire.MOST_BYTES, "whole", 1_000_000)
-    monkeypatch.setattr(remote_embedding, "RETRY_AFTER_S", 0.0)
 
 
 def patience_s(serve: Callable[[Line], None]) -> float:
