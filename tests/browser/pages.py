@@ -30,6 +30,8 @@ class Runs:
         self._page = page
         self._socket: WebSocket | None = None
         self._at_rest = False
+        self.references = 0
+        """How often the server left out a part of the page that it takes the browser to have kept."""
         page.on("websocket", self._opened)
 
     def _opened(self, socket: WebSocket) -> None:
@@ -52,6 +54,8 @@ class Runs:
         said = ForwardMsg.FromString(payload)
         if said.WhichOneof("type") == "new_session":
             self._at_rest = False
+        elif said.WhichOneof("type") == "ref_hash":
+            self.references += 1
         elif said.WhichOneof("type") == "script_finished":
             self._at_rest = said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
@@ -96,7 +100,8 @@ class App:
 
     def problems(self) -> list[str]:
         """What must not have happened: requests elsewhere or in vain, script errors, scripts' dialogs."""
-        return [*self._elsewhere, *self._errors]
+        kept = ["a part of the page was left out"] if self._runs.references else []
+        return [*self._elsewhere, *self._errors, *kept]
 
     def open(self, path: str = "/") -> None:
         """Go to a page and wait until it stands."""

@@ -644,3 +644,14 @@ def test_a_damaged_store_is_told_with_what_can_be_saved(athena: Athena, run_app:
     shown = texts(run_app(athena, c=conversation))
     assert "the file is damaged" in shown
     assert "athena doctor --salvage FOLDER" in shown
+
+
+def test_a_question_right_after_the_button_begins_the_new_conversation(athena: Athena, run_app: Run) -> None:
+    kept = athena.conversations.create("Sleep").info.id
+    athena.conversations.save_turn(kept, answered("How long does the crew sleep?"))
+    app = run_app(athena, c=kept)
+    app.button(key="new").click().run()
+    app.query_params["c"] = kept  # the browser has not heard yet
+    app.chat_input[0].set_value("Is the LN2 tank full?").run()
+    assert len(athena.conversations.list()) == 2
+    assert app.query_params["c"] != [kept]

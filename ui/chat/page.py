@@ -77,7 +77,7 @@ def _conversation() -> Conversation | None:
 @messages.noticed
 def ask(question: str, *, verbatim: bool = False) -> None:
     """Start answering a question, in the current conversation or a new one; `verbatim` as it is spelled."""
-    conversation = state.conversation_id()
+    conversation = state.drawn_conversation_id()
     if not conversation:
         conversation = whose.begin(title_of(question), assistant=process.persona().name, scope=take_scope())
         state.open_conversation(conversation)
@@ -87,4 +87,4 @@ def ask(question: str, *, verbatim: bool = False) -> None:
 @messages.noticed
 def go_on(question: str, turn_id: str) -> None:
     """Write on the answer of the current conversation that broke off."""
-    start_answer(question, conversation_id=state.conversation_id(), goes_on=turn_id)
+    start_answer(question, conversation_id=state.drawn_conversation_id(), goes_on=turn_id)

@@ -79,10 +79,15 @@ def shared() -> SharedState:
 
 
 def conversation_id() -> str:
-    """The conversation of this session: the address wins, so that a reload finds it again."""
+    """The conversation to draw: the address wins, so that a reload finds it again."""
     from_address = st.query_params.get("c", "")
     if from_address:
         shared().conversation = from_address
+    return shared().conversation
+
+
+def drawn_conversation_id() -> str:
+    """The conversation that callbacks are about: a browser sends the address that it had before, for a moment."""
     return shared().conversation
 
 
