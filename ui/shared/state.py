@@ -87,7 +87,7 @@ def conversation_id() -> str:
 
 
 def drawn_conversation_id() -> str:
-    """The conversation that callbacks are about: a browser sends the address that it had before, for a moment."""
+    """The conversation that callbacks are about: for a moment, a browser sends the address that it had."""
     return shared().conversation
 
 
