@@ -20,6 +20,7 @@ from weaviate.classes.config import (
 )
 from weaviate.client import WeaviateClient
 from weaviate.collections import Collection
+from weaviate.exceptions import UnexpectedStatusCodeError
 
 from pipeline.options import ServerOptions
 from pipeline.stores.base import Level
@@ -62,7 +63,11 @@ class Place:
 def create_collection(client: WeaviateClient, place: Place, level: Level, options: ServerOptions) -> None:
     """Make a collection, unless it is there, and our tenant of it."""
     if not client.collections.exists(place.name):
-        _create(client, place, level, options)
+        try:
+            _create(client, place, level, options)
+        except UnexpectedStatusCodeError:  # whoever was killed had asked for it: it came to be meanwhile
+            if not client.collections.exists(place.name):
+                raise
     if place.tenant:  # whoever was interrupted may have made the collection only
         tenants = client.collections.use(place.name).tenants
         if not tenants.exists(place.tenant):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from weaviate.classes.query import Filter
 
@@ -104,6 +106,16 @@ def test_builds_and_collections_that_nobody_sees(store: ServerStore, servers: Se
     assert store.remove_orphans() == report
     assert store.find_orphans().is_clean
     assert found(store, "alpha")
+
+
+@pytest.mark.parametrize("tenant", ["", "crew"])
+def test_a_collection_that_comes_to_be_meanwhile_is_taken(servers: Servers, tenant: str) -> None:
+    """A process that is killed has asked for it, and Weaviate does so while the next one looks."""
+    state = read_state(servers.mongo)
+    name = collection_name(servers.addresses.weaviate_prefix, state.store, "meanwhile", "section")
+    make = partial(create_collection, place=Place(name, tenant), level="section", options=servers.addresses)
+    assert servers.weaviate.run_all([make] * 4) == [None] * 4
+    assert servers.weaviate.run(lambda client: client.collections.exists(name))
 
 
 def test_what_is_being_written_is_none(store: ServerStore, servers: Servers) -> None:
