@@ -56,7 +56,8 @@ _OF_MINE = tuple(
     re.compile(rf"(?:(?:so|and|ok|hey|pls|please)[, ]+)*{pattern}(?: again| now)?\W*")
     for pattern in (
         r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:is|was|are) (?:mine|ours)",
-        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:do i have|did i get|have i(?: got)?|am i in)",
+        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) "
+        r"(?:do i have|did i get|have i(?: got)?|am i (?:in|on))",
     )
 )
 """Questions about a thing of the user's that documents may tell of, too."""
