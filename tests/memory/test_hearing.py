@@ -194,6 +194,32 @@ def test_a_correction_that_may_mean_two_values_is_a_dispute(talk: Talk) -> None:
     assert "both are kept until you say" in talk.chat().answer("sorry, my dog is black").text
 
 
+def test_another_number_of_the_same_is_disputed(talk: Talk) -> None:
+    chat = talk.chat()
+    for text in ("my bunk is number 4", "my bunk is wet", "my bunk is 2 m long"):
+        chat.answer(f"remember that {text}")
+    answer = chat.answer("remember that my bunk is number 6")
+    assert "both are kept until you say which is right" in answer.text
+    assert {item.text for item in talk.memory.list() if item.disputed} == {
+        "my bunk is number 4",
+        "my bunk is number 6",
+    }
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Actually my bunk is number 6.", "No, my bunk is number 4.", "Sorry, my bunk is number 8."],
+)
+def test_a_correction_decides_a_dispute(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    for number in (4, 6):
+        chat.answer(f"remember that my bunk is number {number}")
+    assert "is history now" in chat.answer(message).text
+    (kept,) = talk.memory.list()
+    assert kept.text in message
+    assert not kept.disputed
+
+
 def test_the_conversation_before_a_correction_is_read_once(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
