@@ -121,8 +121,8 @@ _FORGET = (
     r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*"
 )
 _CUE = re.compile(
-    r"\b(?:remember|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
-    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|mine|ours|i|me|myself|us)\b",
+    r"\b(?:remember\w*|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
+    r"|noted?|keep|kept|bear|saved?|stored?|write|learn\w*|my|our|mine|ours|i|me|myself|us)\b",
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""
