@@ -152,8 +152,8 @@ def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, N
         question = _ENDS_ASKING.search(sentence.text)
         if question is None:
             return False
-        cut = question.start()
-        sentence = replace(sentence, text=sentence.text[:cut], end=sentence.start + cut, asks=True)
+        stop = question.start()
+        sentence = replace(sentence, text=sentence.text[:stop], end=sentence.start + stop, asks=True)
     clause = _from(sentence, re.match(r"\W*", sentence.text))
     if cut := asked_after(clause.text):
         clause = replace(clause, text=clause.text[:cut], end=clause.start + cut, asked_for=True)
