@@ -13,6 +13,7 @@ Both take the versions of requirements.lock and what is in pip's cache: the time
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import shutil
@@ -124,6 +125,7 @@ def _run(command: list[str | Path], *, cwd: Path) -> str:
 
 def main() -> None:
     """Print what setting up costs here."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     shape: dict[str, object] = {name: asdict(cost) for name, cost in measure_all().items()}
     print(json.dumps(shape | {"machine": platform.platform()}, indent=2))
 

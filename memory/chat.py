@@ -106,7 +106,10 @@ class RememberingChat:
         ).reply()
 
     def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
-        """What a message brings to mind."""
+        """What a message brings to mind, but for what it corrects itself.
+
+        `message` may be the question that the last message stands for in its conversation.
+        """
         preset, memory = self.memory.preset, self.memory
         left = summary_of_left(history) if preset.history else ""
         static = tuple(_named(item) for item in memory.static) if preset.name != "none" else ()
@@ -115,6 +118,8 @@ class RememberingChat:
         if preset.skips_tools and about_tools(message):
             return Recollection(preset=preset.name, static=static, left=left, detail=TOOLS)
         found, reading = memory.read(message)
+        corrected = {known for said in self.heard.values() for known in said.changed}
+        found = [item for item in found if item.memory.id not in corrected]
         around = self._around(reading)
         tokens = memory.options.memory_tokens
         recalled = tuple(item.recalled for item in found)

@@ -8,6 +8,7 @@
 | that it is so no longer | it ends, then |
 | what an explicit correction names, or all that is known of its subject and attribute | it ends |
 | a contradiction of which nothing says who is right | both stay, disputed |
+| one side of a dispute again, as a correction | the other sides end |
 | anything else, however similar | both stay |
 """
 
@@ -32,6 +33,7 @@ from memory.comparing import (
     same_turn,
     telling,
 )
+from memory.disputes import resolved
 from memory.extracting import has_several
 from memory.extracting.dates import UNKNOWN
 from memory.ids import new_id
@@ -45,7 +47,7 @@ SAME_STATEMENT = 0.95  # cosine, with the same subject and predicate
 SAME_MATTER = 0.8  # cosine of two statements of which one may contradict the other
 
 _NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
+    r"\d+(?:[.,:]\d+)*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
 )
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
@@ -70,7 +72,10 @@ class Deciding:
         """Decide on one more."""
         new = candidate.memory
         if known := self._said_before(candidate):
-            self.outcomes.append(("known", known.id))
+            if known.disputed and candidate.corrects:
+                self._resolve(known)
+            else:
+                self.outcomes.append(("known", known.id))
             return
         if reworded := self._reworded(candidate):
             self._write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
@@ -82,6 +87,8 @@ class Deciding:
         if contradicted and not self._decides(candidate, contradicted):
             self._dispute(new, contradicted)
             return
+        if not (candidate.negated or candidate.ends):
+            contradicted = self._with_other_sides(contradicted, new)
         until = over_since(candidate)
         ended = [old for old in contradicted if begun(old) <= until or gives_way(old, candidate)]
         later = [old for old in contradicted if old not in ended]
@@ -197,9 +204,13 @@ class Deciding:
         return not any(same_turn(old, new) and begun(old) == begun(new) for old in contradicted)
 
     def _at_odds(self, candidate: Candidate) -> list[Memory]:
-        """Statements on the same matter that differ in numbers, a "not" or a side, and no predicate."""
+        """What is on the same matter, and differs in numbers, a "not" or a side."""
         new = candidate.memory
-        if new.predicate not in UNREAD or not new.trusted or candidate.corrects or new.kind != "fact":
+        if not new.trusted or candidate.corrects or new.kind != "fact":
+            return []
+        if new.predicate == "is":
+            return self._other_numbers(new)
+        if new.predicate not in UNREAD:
             return []
         stated = telling(new)
         return [
@@ -212,6 +223,18 @@ class Deciding:
             and cosine(old, new) >= SAME_MATTER
             and telling(old) != stated
             and not of_another_thing(old, new)
+        ]
+
+    def _other_numbers(self, new: Memory) -> list[Memory]:
+        """What says the same of a thing but for its numbers, in another message: "my bunk is number 4"."""
+        return [
+            old
+            for old in self._live(self.index.about(new.subject, new.predicate), new)
+            if (old.subject, old.predicate, old.kind) == (new.subject, new.predicate, new.kind)
+            and old.trusted
+            and plain(old.object) != plain(new.object)
+            and _NUMBER.sub("#", plain(old.object)) == _NUMBER.sub("#", plain(new.object))
+            and not same_turn(old, new)
         ]
 
     def _unread(self, subject: str) -> list[Memory]:
@@ -233,6 +256,22 @@ class Deciding:
         since = old.valid_at if begun(old) <= until else UNKNOWN
         ended = replace(old, valid_at=since, invalid_at=until, expired_at=expired)
         self._write("INVALIDATE", ended, other=by.id)
+
+    def _with_other_sides(self, sides: Sequence[Memory], new: Memory) -> list[Memory]:
+        """The same with all that they are disputed with: what is none of its sides ends the whole dispute."""
+        disputes = {side.disputed for side in sides} - {""}
+        if not disputes:
+            return list(sides)
+        live = self._live(self.index.memories.values(), new)
+        others = [memory for memory in live if memory.disputed in disputes]
+        return list({side.id: side for side in (*others, *sides)}.values())
+
+    def _resolve(self, right: Memory) -> None:
+        """The user says again which side is right: the others were wrong."""
+        settled = resolved(self.index, right, now=self.now, believe=True)
+        self.memories |= {memory.id: memory for memory in settled.memories}
+        self.events += settled.events
+        self.outcomes.append(("replaced", right.id))
 
     def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
         group = next((old.disputed for old in others if old.disputed), "") or new_id()

@@ -70,6 +70,11 @@ class Hearing:
             return False
 
     @property
+    def changed(self) -> tuple[str, ...]:
+        """The memories that it corrects, whatever else it says or asks."""
+        return self.heard.changed if self._memory.preset.commands else ()
+
+    @property
     def is_kept(self) -> bool:
         """Whether something is to be kept of it after its answer."""
         preset = self._memory.preset

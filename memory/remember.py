@@ -48,6 +48,7 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 """A word of every message that may correct what was said before without naming it."""
+_ONLY_ASKS = re.compile(r"[^.!?;,\n]*\?\s*")
 _ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
 
 ASKING = "Remember that "
@@ -61,10 +62,10 @@ class Heard:
     asks: bool = False  # for something to be remembered
     corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
     says_so: bool = False  # "sorry, …": it says that it corrects something
-    changes: bool = False  # it corrects something, and asks for an answer as well
+    changed: tuple[str, ...] = ()  # the memories that it corrects, whatever else it says or asks
 
     def __bool__(self) -> bool:
-        return self.asks or self.corrects or self.changes
+        return self.asks or self.corrects or bool(self.changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,33 +128,34 @@ class Remembering:
     def heard(self, message: str) -> Heard:
         """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
         may_ask = _ASKING.search(message) is not None
-        may_correct = "?" not in message and self._last_stated() is not None
+        may_correct = not _ONLY_ASKS.fullmatch(message) and self._last_stated() is not None
         if not (may_ask or may_correct):
             return Heard()
         before = self._leant_on(message)
         said = without_secrets(message)
         read = statements_in(said, said_at=self.clock(), before=before, zone=self.zone)
         found = [item for item in read if self._counts(item)]
-        changes = may_correct and bool(found) and all(self._changed_by(item) for item in found)
-        corrects = changes and not ALSO_ASKS.search(message)
+        changed = [self._changed_by(item) for item in found] if may_correct else []
+        asks = "?" in message or ALSO_ASKS.search(message) is not None
+        corrects = bool(changed) and all(changed) and not asks
         return Heard(
             asks=may_ask and any(item.asked_for for item in found),
             corrects=corrects,
             says_so=corrects and all(item.corrects for item in found),
-            changes=changes,
+            changed=tuple(memory.id for memories in changed for memory in memories),
         )
 
     def _counts(self, item: Statement) -> bool:
         """Whether a statement is one: a correction of whatever is one where it changes what is remembered."""
-        return not item.only_of_known or item.asked_for or self._changed_by(item)
+        return not item.only_of_known or item.asked_for or bool(self._changed_by(item))
 
-    def _changed_by(self, item: Statement) -> bool:
-        """Whether something of the user is remembered that is no longer true if this is.
+    def _changed_by(self, item: Statement) -> tuple[Memory, ...]:
+        """What the user said that is no longer true if this is.
 
         A correction that says what is known is one, too: it is answered like the one before it.
         """
         if not item.trusted:
-            return False
+            return ()
         index = self.indexes.of(self.user)
         candidate = self._candidates.stated(item, Said(turn_id="", question=item.text))
         with index.lock:
@@ -164,7 +166,7 @@ class Remembering:
         ]
         if not item.predicate:  # "not zsh, but fish": the very object that it names
             contradicted = [old for old in contradicted if plain(old.object) == plain(item.replaces)]
-        return any(memory.origin == "user" for memory in (*contradicted, *known))
+        return tuple(memory for memory in (*contradicted, *known) if memory.origin == "user")
 
     def added(self, text: str) -> RememberStep:
         """Keep a text that was not said in a chat, as if it had been asked for in one."""

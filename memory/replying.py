@@ -100,12 +100,20 @@ class Replying:
         """Keep what the turn before this one said: a bare "remember that"."""
         turn = self.hearing.turn_before
         asked = ASKING + turn.question if turn else ""
-        said = any(item.subject for item in statements_in(asked, said_at=self.memory.clock()))
-        if turn is None or not said or turn.answer.mode == "memory" or "?" in turn.question:
-            step = RememberStep(preset=self.memory.preset.name, status="skipped", detail="nothing was said")
-            return MemoryReply(text=replies.REMEMBER_WHAT, step=step)
-        whole = MemoryCommand(Command.REMEMBER, turn.question, 0, len(turn.question))
-        return self._asked(turn.question, whole, turn_id=turn.id, later=True)
+        said = [item for item in statements_in(asked, said_at=self.memory.clock()) if item.subject]
+        if turn is None or not said or turn.answer.mode == "memory":
+            return self._nothing_said()
+        start, end = 0, len(turn.question)
+        if "?" in turn.question:  # only what is stated is kept
+            start, end = max(0, said[0].start - len(ASKING)), said[-1].end - len(ASKING)
+        if "?" in turn.question[start:end]:
+            return self._nothing_said()
+        command = MemoryCommand(Command.REMEMBER, turn.question[start:end], start, end)
+        return self._asked(turn.question, command, turn_id=turn.id, later=True)
+
+    def _nothing_said(self) -> MemoryReply:
+        step = RememberStep(preset=self.memory.preset.name, status="skipped", detail="nothing was said")
+        return MemoryReply(text=replies.REMEMBER_WHAT, step=step)
 
     def _not_kept(self) -> MemoryReply:
         step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=self.private)

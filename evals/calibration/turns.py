@@ -12,9 +12,9 @@ between the same two people. That makes the haystack about as large as the publi
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -144,8 +144,11 @@ def _goodness(report: MemoryReport) -> tuple[float, float]:
     return report.metrics["R@5"], report.metrics["MRR"]
 
 
-def main(paths: Iterable[str]) -> None:
+def main() -> None:
     """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", nargs="+")
+    paths: Sequence[str] = parser.parse_args().path
     asker = Asker(Remembering(OnnxEncoder()))
     sets: dict[str, list[Conversation]] = {}
     for path in paths:
@@ -172,4 +175,4 @@ def _print(name: str, cells: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -39,6 +39,12 @@ _QUESTION = (
     r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
 )
 _THEN_ASKS = re.compile(rf"(?:,|,?\s(?:and|but|so))\s+(?={_QUESTION})", re.IGNORECASE)
+_ENDS_ASKING = re.compile(
+    r"(?:,|,?\s(?:and|but|so))\s+(?=(?:and\s+|but\s+|so\s+)?"
+    r"(?:how|what|why|where|when|which|who|can|could|should)\s+\S+\s+\S)",
+    re.IGNORECASE,
+)
+"""Where the question of a sentence with its mark begins, if it states something before; "is it?" is none."""
 ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
 """A question without its mark: the documents answer it, whatever else the message says."""
 _WHEN_ALONE = re.compile(
@@ -90,6 +96,7 @@ class Clause:
     end: int
     asked_for: bool = False
     corrects: bool = False
+    asks: bool = False  # its sentence asks something as well
     by: str = ""  # whose words they report: "John", "my sister"
     goes_on: bool = False  # has the subject of the clause before
 
@@ -99,7 +106,8 @@ def clauses_of(message: str) -> Iterator[Clause]:
     said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
     asked_before = False
     for match in _SENTENCE.finditer(said):
-        sentence = Clause(match[0], match.start(), match.end())
+        asks = ALSO_ASKS.search(match[0]) is not None
+        sentence = Clause(match[0], match.start(), match.end(), asks=asks)
         asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
 
 
@@ -141,7 +149,11 @@ def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, N
     """The clauses of one sentence; returns whether it only announces what is to be remembered."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
-        return False
+        question = _ENDS_ASKING.search(sentence.text)
+        if question is None:
+            return False
+        stop = question.start()
+        sentence = replace(sentence, text=sentence.text[:stop], end=sentence.start + stop, asks=True)
     clause = _from(sentence, re.match(r"\W*", sentence.text))
     if cut := asked_after(clause.text):
         clause = replace(clause, text=clause.text[:cut], end=clause.start + cut, asked_for=True)

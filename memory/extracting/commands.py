@@ -56,7 +56,8 @@ _OF_MINE = tuple(
     re.compile(rf"(?:(?:so|and|ok|hey|pls|please)[, ]+)*{pattern}(?: again| now)?\W*")
     for pattern in (
         r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:is|was|are) (?:mine|ours)",
-        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) (?:do i have|did i get|have i(?: got)?|am i in)",
+        r"(?:which|what) (?P<thing>[\w-]+(?: [\w-]+){0,2}?) "
+        r"(?:do i have|did i get|have i(?: got)?|am i (?:in|on))",
     )
 )
 """Questions about a thing of the user's that documents may tell of, too."""
@@ -120,8 +121,8 @@ _FORGET = (
     r"(?=[ :,])[:,]? *(?P<query>.+?)" + r"(?:[, ]+please)?[ .!]*"
 )
 _CUE = re.compile(
-    r"\b(?:remember|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
-    r"|note|keep|bear|save|store|stored|write|learn\w*|my|our|mine|ours|i|me|myself|us)\b",
+    r"\b(?:remember\w*|recall|forget|memor\w+|memories|delete|erase|remove|wipe|clear|know|say|said|told|tell|mention|wrote"
+    r"|noted?|keep|kept|bear|saved?|stored?|write|learn\w*|my|our|mine|ours|i|me|myself|us)\b",
     re.IGNORECASE,
 )
 """Words of which every request to the memory has one: without, no pattern is tried, nor compiled."""

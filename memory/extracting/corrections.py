@@ -24,8 +24,8 @@ _MEANT = re.compile(
     r"(?:make (?:it|that)|i mea?nt?)(?: actually| really| now| rather)*,? (?P<object>.+)", re.IGNORECASE
 )
 _VALUE = re.compile(
-    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|tonight|january|february|march|april|may|june|july"
+    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|(?-i:\b[A-HJ-Z]\b)"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|tonight|january|february|march|april|may|june|july"
     r"|august|september|october|november|december)\b",
     re.IGNORECASE,
 )
@@ -109,8 +109,8 @@ def _meant(before: Statement, text: str) -> str:
 def _value_like(before: Statement, text: str) -> str:
     """The object that a bare value puts in the place of the one before: "no, 6" after "my bunk is nr 4".
 
-    Numbers and days stand for as many, an opposite for its other side, where all other words were said too;
-    a name for a name. Else "".
+    Numbers, single letters and days stand for as many, an opposite for its other side, where all other words
+    were said too; a name for a name. Else "".
     """
     if named := _IS.match(text):  # "bunk is 6": of the same subject
         if not _words(named["of"]) <= _words(before.subject) | {"my", "our", "the"}:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
-from memory.extracting.clauses import ALSO_ASKS, Clause, clauses_of, speech
+from memory.extracting.clauses import Clause, clauses_of, speech
 from memory.extracting.corrections import correction
 from memory.extracting.dates import UNKNOWN, dated, validity_of
 from memory.extracting.entities import entities_in
@@ -86,7 +86,7 @@ def statements_in(
         if len(clause.text) > LONGEST:
             continue
         said = _said(clause, subject, found[-1] if found else before, said_at=said_at, zone=zone)
-        if said is None or (said.only_of_known and ALSO_ASKS.search(message)):
+        if said is None or (said.only_of_known and clause.asks):
             subject = ""
             continue
         subject = said.subject

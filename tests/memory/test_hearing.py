@@ -95,6 +95,8 @@ def test_a_bare_value_corrects_the_turn_before(talk: Talk, message: str) -> None
         ("my callsign is foxtrot remember", "sry, tango", "my callsign is tango"),
         ("my callsign is foxtrot remember", "no not foxtrot, tango", "my callsign is tango"),
         ("im allergic to penicillin pls remember", "no sry its amoxicillin", "im allergic to amoxicillin"),
+        ("remember that I am on shift B", "actually shift C", "I am on shift C"),
+        ("remember that I am on shift B", "no, I'm on the night shift", "I'm on the night shift"),
         ("my dog is called rex, rember it", "my dog is called max", "my dog is called max"),
         (
             "remember we keep the spare keys under the table",
@@ -192,6 +194,32 @@ def test_a_correction_that_may_mean_two_values_is_a_dispute(talk: Talk) -> None:
     assert "both are kept until you say" in talk.chat().answer("sorry, my dog is black").text
 
 
+def test_another_number_of_the_same_is_disputed(talk: Talk) -> None:
+    chat = talk.chat()
+    for text in ("my bunk is number 4", "my bunk is wet", "my bunk is 2 m long"):
+        chat.answer(f"remember that {text}")
+    answer = chat.answer("remember that my bunk is number 6")
+    assert "both are kept until you say which is right" in answer.text
+    assert {item.text for item in talk.memory.list() if item.disputed} == {
+        "my bunk is number 4",
+        "my bunk is number 6",
+    }
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Actually my bunk is number 6.", "No, my bunk is number 4.", "Sorry, my bunk is number 8."],
+)
+def test_a_correction_decides_a_dispute(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    for number in (4, 6):
+        chat.answer(f"remember that my bunk is number {number}")
+    assert "is history now" in chat.answer(message).text
+    (kept,) = talk.memory.list()
+    assert kept.text in message
+    assert not kept.disputed
+
+
 def test_the_conversation_before_a_correction_is_read_once(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,9 +308,56 @@ def test_a_question_to_documents_that_begins_like_a_correction_is_none(mine: Use
                 assert not remembering.heard(begin + question.replace("?", "")).corrects, begin + question
 
 
-def test_a_correction_with_a_question_is_kept_and_asked_of_the_documents(talk: Talk) -> None:
+@pytest.mark.parametrize(
+    ("asked", "message", "now"),
+    [
+        ("I live in Oslo", "I moved to Bergen, how do i reset the cabin fan", "I moved to Bergen"),
+        ("my bunk is nr 4", "Actually my bunk is nr 6. What feeds the cabin fan?", "my bunk is nr 6"),
+        ("my bunk is nr 4", "Actually my bunk is nr 6, what feeds the cabin fan?", "my bunk is nr 6"),
+        (
+            "I live in Oslo",
+            "I have two cats and I moved to Bergen. What feeds the cabin fan?",
+            "I moved to Bergen",
+        ),
+        (
+            "the spare key is under the mat",
+            "Actually the spare key is in the drawer. How do I reset the cabin fan?",
+            "the spare key is in the drawer",
+        ),
+    ],
+)
+def test_a_correction_with_a_question_is_kept_and_asked_of_the_documents(
+    talk: Talk, asked: str, message: str, now: str
+) -> None:
     chat = talk.chat()
-    chat.answer("remember that I live in Oslo")
-    assert chat.answer("I moved to Bergen, how do i reset the cabin fan").mode != "memory"
+    chat.answer(f"remember that {asked}")
+    answer = chat.answer(message)
+    assert answer.mode != "memory"
+    assert answer.recalled == ()  # not what it says is wrong
     talk.finish()
-    assert talk.texts() == ["I moved to Bergen"]
+    assert talk.texts() == [now]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "my bunk is nr 6, isn't it?",
+        "my bunk is nr 6, is that right?",
+        "is my bunk nr 6, or what is it then?",
+        "if my bunk is nr 6, what feeds the cabin fan?",
+        "I wonder whether my bunk is nr 6, and how do I find out?",
+    ],
+)
+def test_what_asks_whether_it_is_so_corrects_nothing(talk: Talk, message: str) -> None:
+    chat = talk.chat()
+    chat.answer("remember that my bunk is nr 4")
+    assert chat.answer(message).mode != "memory"
+    talk.finish()
+    assert talk.texts() == ["my bunk is nr 4"]
+
+
+def test_which_shift_one_is_on_is_told_where_it_is_remembered(talk: Talk) -> None:
+    chat = talk.chat()
+    assert chat.answer("Which shift am I on?").mode != "memory"
+    chat.answer("remember that I am on shift B")
+    assert chat.answer("Which shift am I on?").mode == "memory"

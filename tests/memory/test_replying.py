@@ -93,6 +93,13 @@ def test_a_bare_remember_that_keeps_what_only_a_request_makes_a_fact(talk: Talk)
     assert [memory.object for memory in talk.memory.list() if not memory.invalid_at] == ["nr 6"]
 
 
+def test_a_bare_remember_that_keeps_no_question(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("My bunk is nr 4. What feeds the cabin fan?")
+    assert chat.answer("remember that").mode == "memory"
+    assert talk.texts() == ["My bunk is nr 4"]
+
+
 def test_forgetting_everything_leaves_no_name(talk: Talk) -> None:
     chat = talk.chat(preset="graph")
     chat.answer("I live in Bonn.")

@@ -42,6 +42,8 @@ from memory.extracting.records import Command
         ("remember", Command.REMEMBER, ""),
         ("dont remember that", Command.FORGET, ""),
         ("list memories", Command.KNOWN, ""),
+        ("what have you remembered?", Command.KNOWN, ""),
+        ("What have you saved?", Command.KNOWN, ""),
         ("my name is bob remember", Command.REMEMBER, "my name is bob"),
         ("im allergic to nuts pls remember", Command.REMEMBER, "im allergic to nuts"),
         ("my suit is size M, pls save that", Command.REMEMBER, "my suit is size M"),
