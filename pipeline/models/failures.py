@@ -142,7 +142,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
         return interrupted(server, reason)
     if isinstance(error, ConnectionError):  # how the ollama package says it cannot connect
         return unreachable(server, "no connection")
-    if _caused_by(error, httpx.TransportError):
+    if _caused_by(error, httpx.TransportError, httpx.InvalidURL):
         return unreachable(server, reason)
     return ModelError(f"{server.place} gave no usable answer: {reason}.", server.advice.mend)
 
