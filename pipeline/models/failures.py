@@ -88,6 +88,16 @@ def unreachable(server: Server, reason: str) -> ModelUnavailable:
     return ModelUnavailable(f"Cannot reach {server.place}: {reason}.", server.advice.start)
 
 
+def require_address(server: Server) -> None:
+    """Do nothing where the server's URL is one; raises `ModelUnavailable` before clients fall over it."""
+    import httpx
+
+    try:
+        httpx.URL(server.url)
+    except httpx.InvalidURL as error:
+        raise unreachable(server, quoted(str(error))) from error
+
+
 def timed_out(server: Server) -> ModelTimeout:
     """The server took the question and went silent."""
     return ModelTimeout(
