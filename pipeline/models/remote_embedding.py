@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
 from pipeline.models.connections import client_options, within
-from pipeline.models.failures import Misbehaviour, Provider, Server, require_address, translate, worth_retrying
+from pipeline.models.failures import (
+    Misbehaviour,
+    Provider,
+    Server,
+    require_address,
+    translate,
+    worth_retrying,
+)
 from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
 from pipeline.models.wire import Json, document
 from pipeline.options import EncoderOptions

@@ -337,7 +337,9 @@ def exported(**given: object) -> str:
         exported(sources=[{"turn_id": "t", "start": -1, "end": 2**63}]),
     ],
 )
-def test_an_export_of_no_depth_time_or_number_that_there_is_changes_nothing(mine: UserMemory, data: str) -> None:
+def test_an_export_of_no_depth_time_or_number_that_there_is_changes_nothing(
+    mine: UserMemory, data: str
+) -> None:
     with pytest.raises(AthenaError, match="not an export of memories"):
         mine.import_(data)
     assert mine.list() == []
