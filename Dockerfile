@@ -1,5 +1,5 @@
 # Athena's app: the wheels are installed in one stage, and only they go into the image.
-FROM python:3.11.13-slim-bookworm AS build
+FROM python:3.11.17-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 RUN python -m venv /opt/athena
@@ -18,7 +18,7 @@ COPY readers readers
 COPY ui ui
 RUN /opt/athena/bin/pip install --quiet --no-deps --no-build-isolation .
 
-FROM python:3.11.13-slim-bookworm
+FROM python:3.11.17-slim-bookworm
 RUN useradd --create-home --uid 10001 athena && install -d -o athena -g athena /data /models
 COPY --from=build /opt/athena /opt/athena
 USER athena

@@ -81,7 +81,8 @@ def _made(given: Mapping[str, Any], fix: str) -> Settings:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
         hide({name: str(first["input"])})
-        said = f"{name} cannot be {first['input']!r:.80}: {first['msg'][0].lower()}{first['msg'][1:]}."
+        entered = heard(repr(first["input"]))  # before it is cut: half a key is told from no other text
+        said = f"{name} cannot be {entered:.80}: {first['msg'][0].lower()}{first['msg'][1:]}."
         raise ConfigurationError(heard(said), fix) from error
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799
+"""The seconds that calendars begin and end with, in the years 1 and 9999: zones reach beyond them."""
 LEAST_SECONDS = 100_000_000  # of 1973: "2020" is a year, and no time
 DATE_FIX = "Write it as 2026-03-14 or 2026-03-14T09:30."
 
@@ -31,7 +33,7 @@ def iso(seconds: float | None) -> str | None:
     """A time as ISO 8601 in UTC; None stays None."""
     if seconds is None:
         return None
-    return (EPOCH + timedelta(microseconds=round(seconds * 1e6))).isoformat(timespec="microseconds")
+    return _moment(seconds).isoformat(timespec="microseconds")
 
 
 class UserZone(tzinfo):
@@ -60,8 +62,12 @@ def known_begin(memory: Memory) -> float | None:
 
 
 def local(seconds: float) -> datetime:
-    """A time as a user's clock shows it."""
-    return (EPOCH + timedelta(microseconds=round(seconds * 1e6))).astimezone()
+    """A time as a user's clock shows it; as UTC has it where that is beyond the calendar."""
+    moment = _moment(seconds)
+    try:
+        return moment.astimezone()
+    except (ValueError, OverflowError):
+        return moment
 
 
 def local_day(seconds: float | None) -> str:
@@ -100,7 +106,15 @@ def _number(text: str) -> float | None:
 def in_seconds(moment: datetime) -> float:
     """The seconds of a time; local where it has no zone."""
     aware = moment if moment.tzinfo else moment.astimezone()
-    return (aware - EPOCH) / timedelta(seconds=1)
+    return _within((aware - EPOCH) / timedelta(seconds=1))
+
+
+def _moment(seconds: float) -> datetime:
+    return EPOCH + timedelta(microseconds=round(_within(seconds) * 1e6))
+
+
+def _within(seconds: float) -> float:
+    return min(max(seconds, FIRST_S), LAST_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

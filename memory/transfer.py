@@ -19,7 +19,7 @@ from memory.extracting import reads_as_instruction, without_secrets
 from memory.ids import id_of
 from memory.index import plain
 from memory.shapes import memory_shape
-from memory.times import in_seconds, iso, known_begin, local_day
+from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import (
     Category,
@@ -44,7 +44,8 @@ FORMAT = 1
 FIX = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
 
 
-FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999
+MOST = 2**63 - 1  # what stores keep as a whole number
+Number = Annotated[int, Field(ge=0, le=MOST)]
 Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
 
 
@@ -54,8 +55,8 @@ class _Source(BaseModel):
     source: str = ""
     memory_id: str = ""
     part: Literal["question", "answer"] = "question"
-    start: int = 0
-    end: int = 0
+    start: Number = 0
+    end: Number = 0
     quote: str = ""
     file_hash: str = ""
 
@@ -78,7 +79,7 @@ class _Memory(BaseModel):
     created_at: Time
     expired_at: Time | None = None
     accessed_at: Time | None = None
-    accesses: int = 0
+    accesses: Number = 0
     sources: tuple[_Source, ...] = ()
     why: str = ""
     origin: Origin = "user"

@@ -54,6 +54,12 @@ class Saved:
 _SAVED = TypeAdapter(Saved)
 
 
+def reason_of(error: ValidationError) -> str:
+    """The first thing that is wrong with a file, in a line."""
+    first = error.errors(include_url=False)[0]
+    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+
+
 def dump(saved: Saved) -> str:
     """A game as JSON."""
     return _SAVED.dump_json(saved).decode()
@@ -65,7 +71,7 @@ def parse_saved(text: str, ship: Ship) -> Saved:
     try:
         saved = _SAVED.validate_json(text)
     except ValidationError as error:
-        raise SavedGameError(f"The saved game is damaged: {error}", fix) from error
+        raise SavedGameError(f"The saved game is damaged: {reason_of(error)}.", fix) from error
     if saved.version != SAVE_VERSION:
         raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", fix)
     states = [saved.state, *([saved.before.state] if saved.before else [])]

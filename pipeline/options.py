@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from pipeline.redaction import hide
 
@@ -23,6 +24,17 @@ Count = Annotated[int, Field(gt=0, le=1_000_000_000)]  # more means nothing, and
 CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(gt=0, le=65_535)]
+
+
+def _key(text: str) -> str:
+    """A key without blanks around it; raises where no header of HTTP can carry it."""
+    key = text.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise PydanticCustomError("key", "It has a character that no key has; copy it once more")
+    return key
+
+
+Key = Annotated[str, AfterValidator(_key)]
 
 
 class Options(BaseModel):
@@ -55,7 +67,7 @@ class ServerOptions(Options):
     )
     weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
     weaviate_grpc_port: Port = Field(50051, description="Weaviate's gRPC port")
-    weaviate_api_key: str = Field("", description="key of Weaviate, where it wants one", repr=False)
+    weaviate_api_key: Key = Field("", description="key of Weaviate, where it wants one", repr=False)
     weaviate_ca_file: Path | None = Field(
         None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
     )
@@ -87,7 +99,7 @@ class ModelServerOptions(Options):
     """Where the servers of models are, and how long they may take."""
 
     ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers", repr=False)
-    openai_api_key: str = Field("", description="key of OpenAI or of a compatible server", repr=False)
+    openai_api_key: Key = Field("", description="key of OpenAI or of a compatible server", repr=False)
     openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server", repr=False)
     connect_timeout_s: Seconds = Field(3.0, description="seconds to reach a model's server")
     request_timeout_s: Seconds = Field(120.0, description="seconds without a token before giving up")

@@ -289,13 +289,14 @@ def _any_of(texts: Iterable[str], frame: str, *, flags: int = re.IGNORECASE) -> 
 
 def _written(secret: str) -> Iterator[str]:
     """A secret as it may be written."""
+    given, secret = secret, secret.encode("utf-8", "replace").decode()  # bytes of no text have no other form
     quoted = {quote_plus(secret), unquote(secret), *(quote(secret, safe=safe) for safe in LEFT_IN_URLS)}
     twice = {quote(form, safe="") for form in quoted}  # an address within an address
     in_json, in_html = json.dumps(secret)[1:-1], html.escape(secret)
     by_number = {in_json.translate(_numbered("\\u{:04x}", signs)) for signs in ESCAPED_IN_JSON}
     in_templates = in_html.translate(_numbered("&#x{:x};", ESCAPED_IN_HTML))
     escaped = {in_json, in_json.replace("/", "\\/"), *by_number, in_html, in_templates}
-    plain = {secret, *quoted, *twice, *escaped, repr(secret)[1:-1]}
+    plain = {given, secret, *quoted, *twice, *escaped, repr(secret)[1:-1], repr(given)[1:-1]}
     yield from (form for form in plain if len(form) >= SHORT)
     for data in {secret.encode(), unquote(secret).encode()}:
         yield from _within_base64(data)
@@ -318,4 +319,4 @@ def _within_base64(data: bytes) -> Iterator[str]:
 
 
 def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+    return base64.b64encode(text.encode("utf-8", "replace")).decode()

@@ -72,6 +72,17 @@ def test_the_compose_file_names_no_image_with_a_known_hole(check: ModuleType) ->
     assert all(image.is_safe for image in images)
 
 
+def test_what_the_image_is_built_on_has_no_known_hole_and_is_looked_at(check: ModuleType) -> None:
+    (base,) = check.bases_of((ROOT / "Dockerfile").read_text())
+    assert (base.name, base.suffix, base.is_safe) == ("python", "-slim-bookworm", True)
+    (older,) = check.bases_of("FROM python:3.11.13-slim-bookworm AS build")
+    client = hub(python=["3.11.13-slim-bookworm", "3.11.14-slim-bookworm", "3.11.15-slim", "3.11.16"])
+    assert list(check.problems(older, client)) == [
+        "has a known hole that a later patch release closes",
+        "is not the newest patch release: 3.11.14-slim-bookworm is",
+    ]
+
+
 def test_without_network_it_fails_and_says_why(
     check: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,16 @@ def unreachable(server: Server, reason: str) -> ModelUnavailable:
     return ModelUnavailable(f"Cannot reach {server.place}: {reason}.", server.advice.start)
 
 
+def require_address(server: Server) -> None:
+    """Do nothing where the server's URL is one; raises `ModelUnavailable` before clients fall over it."""
+    import httpx
+
+    try:
+        httpx.URL(server.url)
+    except httpx.InvalidURL as error:
+        raise unreachable(server, quoted(str(error))) from error
+
+
 def timed_out(server: Server) -> ModelTimeout:
     """The server took the question and went silent."""
     return ModelTimeout(
@@ -142,7 +152,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
         return interrupted(server, reason)
     if isinstance(error, ConnectionError):  # how the ollama package says it cannot connect
         return unreachable(server, "no connection")
-    if _caused_by(error, httpx.TransportError):
+    if _caused_by(error, httpx.TransportError, httpx.InvalidURL):
         return unreachable(server, reason)
     return ModelError(f"{server.place} gave no usable answer: {reason}.", server.advice.mend)
 

@@ -182,8 +182,8 @@ def _chat_models(rows: object, key: str) -> tuple[str, ...]:
 
 def _refusal(server: Server) -> str:
     """Why nothing answers, if the URL's port on this machine is closed; else "", and httpx will find out."""
-    address = urlsplit(server.url)
     try:
+        address = urlsplit(server.url)
         host, port = address.hostname, address.port
         if host in THIS_MACHINE and port:
             socket.create_connection((host, port), timeout=server.timeout_s).close()

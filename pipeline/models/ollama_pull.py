@@ -10,7 +10,7 @@ import ollama
 from pipeline.errors import ModelError
 from pipeline.models.base import Pulling
 from pipeline.models.connections import client_options
-from pipeline.models.failures import Misbehaviour, Server, quoted, translate
+from pipeline.models.failures import Misbehaviour, Server, quoted, require_address, translate
 from pipeline.redaction import without_password
 
 SILENCE_S = 300.0  # Ollama checks what it got, gigabytes, without a word
@@ -26,6 +26,8 @@ def pull_model(
     Raises:
         ModelError: Ollama is not there, breaks off, or cannot get the model; it says which.
     """
+    server = Server("ollama", url, model, SILENCE_S)
+    require_address(server)
     client = ollama.Client(
         url,
         **client_options(connect_timeout_s=connect_timeout_s, read_timeout_s=SILENCE_S, protocol="progress"),
@@ -47,7 +49,7 @@ def pull_model(
         ValueError,
         Misbehaviour,
     ) as error:
-        raise _failed(error, Server("ollama", url, model, SILENCE_S)) from error
+        raise _failed(error, server) from error
     raise ModelError(
         f"Ollama at {without_password(url)} broke off while it got '{model}'.",
         "Run this again: it continues from there.",

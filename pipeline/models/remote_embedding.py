@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
 from pipeline.models.connections import client_options, within
-from pipeline.models.failures import Misbehaviour, Provider, Server, translate, worth_retrying
+from pipeline.models.failures import (
+    Misbehaviour,
+    Provider,
+    Server,
+    require_address,
+    translate,
+    worth_retrying,
+)
 from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
 from pipeline.models.wire import Json, document
 from pipeline.options import EncoderOptions
@@ -47,6 +54,7 @@ class RemoteEncoder(ABC):
         self.url = url
         self._model = model
         self._server = Server(provider, url, model, options.request_timeout_s)
+        require_address(self._server)
         self._client = httpx.Client(
             base_url=url,
             **client_options(

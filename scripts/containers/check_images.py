@@ -1,4 +1,4 @@
-"""Are the images of docker-compose.yml published, and the newest patch releases? Asks Docker Hub.
+"""Are the images of docker-compose.yml and the Dockerfile published, and the newest patches? Asks Docker Hub.
 
 `python scripts/containers/check_images.py`: exit code 0 where all are, 1 where one is not, 2 without network.
 """
@@ -14,27 +14,32 @@ from pathlib import Path
 import httpx
 import yaml
 
-COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
+ROOT = Path(__file__).parents[2]
 HUB = "https://hub.docker.com"
 PAGE = 100
 PAGES = 10
 TIMEOUT_S = 20.0
 
-SAFE_FROM = {"mongo": ((7, 0, 28), (8, 0, 17), (8, 2, 3))}
-"""By image, the first release of each line without CVE-2025-14847."""
+SAFE_FROM = {
+    "mongo": ((7, 0, 28), (8, 0, 17), (8, 2, 3)),  # CVE-2025-14847
+    "python": ((3, 11, 14), (3, 12, 12)),  # CVE-2025-8194
+}
+"""By image, the first release of each line that closes a hole."""
 
-_TAG = re.compile(r"(?P<prefix>\D*)(?P<version>\d+\.\d+\.\d+)")
+_TAG = re.compile(r"(?P<prefix>\D*)(?P<version>\d+\.\d+\.\d+)(?P<suffix>[a-z-]*)")
+_BASE = re.compile(r"^FROM (\S+)", re.MULTILINE)
 
 Version = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One image by version; the prefix is what some tags have before the number."""
+    """One image by version; prefix and suffix are what some tags have around the number."""
 
     name: str
     prefix: str
     version: Version
+    suffix: str = ""
 
     @property
     def repository(self) -> str:
@@ -43,7 +48,7 @@ class Image:
 
     def tag(self, version: Version) -> str:
         """The tag of a version."""
-        return self.prefix + ".".join(map(str, version))
+        return self.prefix + ".".join(map(str, version)) + self.suffix
 
     @property
     def is_safe(self) -> bool:
@@ -59,6 +64,11 @@ def images_of(compose: str) -> list[Image]:
     built = {service["image"] for service in services if "build" in service}
     named = sorted({service["image"] for service in services} - built)
     return [_image(*name.rsplit(":", 1)) for name in named]
+
+
+def bases_of(dockerfile: str) -> list[Image]:
+    """The published images that a Dockerfile builds on."""
+    return [_image(*name.rsplit(":", 1)) for name in sorted({*_BASE.findall(dockerfile)})]
 
 
 def problems(image: Image, client: httpx.Client) -> Iterator[str]:
@@ -83,7 +93,9 @@ def _patches(image: Image, client: httpx.Client) -> set[Version]:
         tags = answer.json()
         matches = (_TAG.fullmatch(tag["name"]) for tag in tags["results"])
         found |= {
-            _version(match["version"]) for match in matches if match and match["prefix"] == image.prefix
+            _version(match["version"])
+            for match in matches
+            if match and (match["prefix"], match["suffix"]) == (image.prefix, image.suffix)
         }
         if not tags.get("next"):
             break
@@ -94,7 +106,7 @@ def _image(name: str, tag: str) -> Image:
     match = _TAG.fullmatch(tag)
     if match is None:
         raise SystemExit(f"{name}:{tag} is not pinned by its version.")
-    return Image(name, match["prefix"], _version(match["version"]))
+    return Image(name, match["prefix"], _version(match["version"]), match["suffix"])
 
 
 def _version(text: str) -> Version:
@@ -104,8 +116,10 @@ def _version(text: str) -> Version:
 def main() -> int:
     """Print a line an image; the exit code."""
     wrong = False
+    images = images_of((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    images += bases_of((ROOT / "Dockerfile").read_text(encoding="utf-8"))
     with httpx.Client(base_url=HUB, timeout=TIMEOUT_S) as client:
-        for image in images_of(COMPOSE.read_text(encoding="utf-8")):
+        for image in images:
             try:
                 found = list(problems(image, client))
             except httpx.HTTPError as error:

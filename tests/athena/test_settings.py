@@ -194,6 +194,21 @@ def test_the_key_is_not_shown() -> None:
     assert "sk-secret" not in repr(Settings(openai_api_key="sk-secret"))
 
 
+@pytest.mark.parametrize("wrong", ["\u200b", "é", "\udcff", "\r\nX: y", "\x01"])
+@pytest.mark.parametrize("name", ["openai_api_key", "weaviate_api_key"])
+def test_a_key_that_no_request_can_carry_is_refused_and_not_shown(name: str, wrong: str) -> None:
+    key = "sk-" + "0123456789" * 12
+    with pytest.raises(
+        ConfigurationError, match=f"^ATHENA_{name.upper()} .* character that no key"
+    ) as refused:
+        load_settings(**{name: f"{key}{wrong}0123"})
+    assert "0123" not in str(refused.value)
+
+
+def test_blanks_around_a_key_are_none_of_it() -> None:
+    assert Settings(openai_api_key=" sk-secret\n").openai_api_key == "sk-secret"
+
+
 def test_nothing_listens_to_others_unless_told() -> None:
     assert Settings().host == "127.0.0.1"
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from memory.indexes import Indexes
+from memory.times import local_day
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, MemoriesChanged, StoreError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
@@ -332,12 +333,24 @@ def exported(**given: object) -> str:
         exported(created_at=float("nan")),
         exported(valid_at=float("inf")),
         exported(invalid_at="0001-01-01"),
+        exported(accesses=2**63),
+        exported(sources=[{"turn_id": "t", "start": -1, "end": 2**63}]),
     ],
 )
-def test_an_export_of_no_depth_or_time_that_there_is_changes_nothing(mine: UserMemory, data: str) -> None:
+def test_an_export_of_no_depth_time_or_number_that_there_is_changes_nothing(
+    mine: UserMemory, data: str
+) -> None:
     with pytest.raises(AthenaError, match="not an export of memories"):
         mine.import_(data)
     assert mine.list() == []
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999-12:00"])
+def test_a_time_that_its_zone_carries_beyond_the_calendar_can_be_shown(mine: UserMemory, at: str) -> None:
+    mine.import_(exported(created_at=at, valid_at=at))
+    assert [memory.id for memory in mine.list(history=True)] == ["x"]
+    assert local_day(mine.get("x").valid_at)[:4] in ("0001", "9999")
+    assert at[:4] in mine.export()
 
 
 def test_what_is_imported_is_guarded_like_what_is_said(mine: UserMemory) -> None:

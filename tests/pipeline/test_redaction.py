@@ -145,6 +145,12 @@ def test_what_stands_in_the_environment_is_hidden_too() -> None:
     assert redacted("ph0enix-key-1 pr0xy-word proxy:3128") == f"{MARK} {MARK} proxy:3128"
 
 
+def test_bytes_that_are_no_text_are_hidden_too() -> None:
+    key, password = "\udcffk-12345", "p\udcff-12345"
+    hide({}, {"OLLAMA_API_KEY": key, "HTTP_PROXY": f"http://u\udcff:{password}@h/"})
+    assert redacted(f"{key} {password} {key!r}") == f"{MARK} {MARK} '{MARK}'"
+
+
 def test_options_hide_what_they_carry() -> None:
     options = LanguageModelOptions(openai_api_key=KEY, ollama_url=f"http://u:{quote(PASSWORD, safe='')}@h")
     assert KEY not in repr(options) and "@h" not in repr(options)

@@ -36,6 +36,7 @@ with open(sys.argv[1], "rb") as file:
 print("\\n".join(word.hex() for word in found))
 """
 
+LOCK = "erasing.lock"
 WAIT_S = 10.0  # for others to end reading an older version of the file
 MOST_SEARCHED = 50  # texts; for more than that the file is written anew without looking
 SHORTEST_SEARCHED = 4  # bytes; shorter ones are somewhere in any file
@@ -50,15 +51,11 @@ def finish(
     connection: sqlite3.Connection, path: Path, texts: Sequence[str], *, wait_s: float = WAIT_S
 ) -> None:
     """Remove what is left of deleted `texts`; raises `ErasureIncomplete` where others read too long."""
-    lock = _lock(path)
-    try:
-        with lock.acquire(timeout=wait_s), _waiting(connection, wait_s):
-            _truncate_log(connection, path)
-            if len(texts) > MOST_SEARCHED or _left(connection, path, texts):
-                _write_anew(connection, path)
-            connection.execute("UPDATE erasure SET pending = 0")
-    except Timeout as error:
-        raise _incomplete(path) from error
+    with _alone(path, wait_s), _waiting(connection, wait_s):
+        _truncate_log(connection, path)
+        if len(texts) > MOST_SEARCHED or _left(connection, path, texts):
+            _write_anew(connection, path)
+        connection.execute("UPDATE erasure SET pending = 0")
 
 
 def go_on(connection: sqlite3.Connection, path: Path) -> None:
@@ -66,16 +63,32 @@ def go_on(connection: sqlite3.Connection, path: Path) -> None:
     if not connection.execute("SELECT pending FROM erasure").fetchone()[0]:
         return
     try:
-        with _lock(path).acquire(timeout=0), _waiting(connection, 0):
+        with _alone(path, 0), _waiting(connection, 0):
             _truncate_log(connection, path)
             _write_anew(connection, path)
             connection.execute("UPDATE erasure SET pending = 0")
-    except (Timeout, ErasureIncomplete):
-        log.warning("what was forgotten is not yet erased from '%s': another process uses it", path)
+    except ErasureIncomplete as error:
+        log.warning("what was forgotten is not yet erased from '%s': %s", path, error.problem)
 
 
-def _lock(path: Path) -> FileLock:
-    return FileLock(path.with_name("erasing.lock"), thread_local=False)
+@contextmanager
+def _alone(path: Path, wait_s: float) -> Iterator[None]:
+    """The block is the only one that erases; raises `ErasureIncomplete` where it cannot be."""
+    lock = FileLock(path.with_name(LOCK), thread_local=False)
+    try:
+        lock.acquire(timeout=wait_s)
+    except Timeout as error:
+        raise _incomplete(path) from error
+    except OSError as error:  # another user's, or no file
+        raise ErasureIncomplete(
+            f"It is forgotten, but bytes of it may still be in '{path.name}' or its log: '{LOCK}' beside it "
+            f"cannot be opened: {error.strerror or error}.",
+            f"Remove '{LOCK}', or make it writable; the next one that opens the folder erases the rest.",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _truncate_log(connection: sqlite3.Connection, path: Path) -> None:

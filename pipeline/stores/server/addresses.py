@@ -34,7 +34,7 @@ class ServerAddresses(ServerOptions):
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
-        if not _is_address(self.weaviate):
+        if not _is_address(self.weaviate_url):
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
                 "Give it with its scheme and port: http://localhost:8080 is one.",
@@ -99,8 +99,9 @@ class ServerAddresses(ServerOptions):
         return tuple(sorted({*written, *map(unquote, written)} - {""}, key=len, reverse=True))
 
 
-def _is_address(url: SplitResult) -> bool:
+def _is_address(url: str) -> bool:
     try:
-        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:  # a port that is not a number, or too large
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a bracket, a port that is not a number, or too large
         return False

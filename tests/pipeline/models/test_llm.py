@@ -155,6 +155,16 @@ def test_a_list_that_makes_no_sense_is_a_reason(ollama: OllamaServer) -> None:
     assert "no usable answer" in choice.detail
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/", "http://127.0.0.1:x"])
+@pytest.mark.parametrize(("name", "option"), [("ollama/m", "ollama_url"), ("openai/m", "openai_base_url")])
+def test_an_address_that_is_none_is_a_server_that_cannot_be_reached(name: str, option: str, url: str) -> None:
+    options = LanguageModelOptions(**{"openai_api_key": "sk-x", option: url})
+    llm, choice = choose_language_model(name, options=options)
+    assert llm is None
+    assert "Cannot reach" in choice.detail
+    assert f"ATHENA_{option.upper()}" in choice.fix
+
+
 def test_a_silent_server_costs_no_more_than_the_connect_timeout(ollama: OllamaServer) -> None:
     ollama.stalled_paths.add("/api/tags")
     options = LanguageModelOptions(ollama_url=ollama.url, connect_timeout_s=0.3)

@@ -113,6 +113,8 @@ def test_an_http_error_and_a_dead_server_are_named() -> None:
         pulled(url)
     with pytest.raises(ModelUnavailable, match=r"Cannot reach ollama/tiny at http://127\.0\.0\.1:9"):
         pulled("http://127.0.0.1:9")
+    with pytest.raises(ModelUnavailable, match=r"Cannot reach ollama/tiny at http://\[::1"):
+        pulled("http://[::1")
 
 
 def test_a_log_gets_a_line_every_five_percent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,14 @@ def test_a_server_that_is_gone(server: ModelServer) -> None:
         encoder.encode_query("x")
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/", "http://127.0.0.1:x"])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(ModelUnavailable, match="Cannot reach"):
+        OllamaEncoder("m", options=EncoderOptions(ollama_url=url))
+    with pytest.raises(ModelUnavailable, match="Cannot reach"):
+        OpenAIEncoder("m", options=EncoderOptions(openai_base_url=url, openai_api_key="sk-x"))
+
+
 def test_silence_times_out(server: ModelServer) -> None:
     encoder = encoder_of(server, timeout_s=0.3)
     server.stalled_paths.add(path(server))

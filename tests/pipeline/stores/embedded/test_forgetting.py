@@ -132,6 +132,21 @@ def test_under_a_reader_it_is_said_and_done_at_the_next_opening(folder: Path) ->
     reader.close()
 
 
+def test_a_lock_that_cannot_be_opened_is_named_and_in_nobodys_way(folder: Path) -> None:
+    (folder / "erasing.lock").unlink(missing_ok=True)
+    (folder / "erasing.lock").mkdir()  # or another user's: root may open that one
+    with (
+        closing(EmbeddedMemories(folder / FILE_NAME)) as memories,
+        pytest.raises(ErasureIncomplete, match=r"It is forgotten.*Remove 'erasing\.lock'"),
+    ):
+        memories.forget(USER, FORGETTING, words=[SECRET])
+    with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
+        assert len(memories.load(USER).memories) == 12
+    (folder / "erasing.lock").rmdir()
+    with closing(EmbeddedMemories(folder / FILE_NAME)):
+        assert found_in_files(folder, FORMS) == []
+
+
 def test_words_that_a_document_has_do_not_have_the_file_written_anew(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

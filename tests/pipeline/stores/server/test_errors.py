@@ -157,7 +157,7 @@ def test_addresses_hide_their_secrets_and_refuse_nonsense() -> None:
     )
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
         ServerAddresses(mongodb_url="mongodb://h", weaviate_url="find.example")
-    for url in ("http://find.example:99999", "http://find.example:x", "http://"):
+    for url in ("http://find.example:99999", "http://find.example:x", "http://", "http://[::1"):
         with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
             ServerAddresses(mongodb_url="mongodb://h", weaviate_url=url)
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_GRPC_PORT name the same port, 8080"):
