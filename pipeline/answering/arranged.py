@@ -10,7 +10,7 @@ from pipeline.answering.comparisons import compare, comparison_text
 from pipeline.answering.overviews import outline_of, outline_text
 from pipeline.answering.quotes import Quote
 from pipeline.answering.replies import quote_citations
-from pipeline.asking.kinds import Asked, asked_for
+from pipeline.asking.kinds import Asked
 from pipeline.asking.sides import sides_of
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore
@@ -28,14 +28,19 @@ class Arranged:
 
 
 def arranged(
-    retrieval: Retrieval, *, search: Callable[[str], Retrieval], store: DocumentStore, encoder: Encoder
+    retrieval: Retrieval,
+    *,
+    asked: Asked,
+    search: Callable[[str], Retrieval],
+    store: DocumentStore,
+    encoder: Encoder,
 ) -> Arranged | None:
-    """The outline or the comparison that the question asks for.
+    """The outline or the comparison that is `asked` for, of what the question names.
 
     None where it asks for neither, no heading names the topic, or neither side is in the documents: such a
     question is answered like any other.
     """
-    match asked_for(retrieval.question):
+    match asked:
         case Asked.SUMMARISE:
             return _outlined(retrieval, store)
         case Asked.COMPARE:

@@ -69,6 +69,10 @@ class _Topic:
             return 0.0
         return sum(term in self.words or term in self.above for term in terms) / len(terms)
 
+    def has(self, terms: frozenset[str]) -> bool:
+        """Whether all of the terms stand in it or above it."""
+        return terms <= self.words | self.above
+
     def precision(self, terms: Sequence[str]) -> float:
         """The share of its own words that are among the terms."""
         return len(self.words & set(terms)) / len(self.words)
@@ -84,11 +88,17 @@ def outline_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> 
     terms = content_terms(topic_of(question))
     if not terms:
         return None
-    found = [
+    topics = [
         (source, topic)
         for source in _sources(terms, retrieval, store)
         for topic in _topics(source, store.sections.document(source).sections)
-        if len(topic.sections) > 1 and topic.coverage(terms) >= ENOUGH
+    ]
+    # No word is left out that names another topic: the thermal system is not the environmental one.
+    named = frozenset(terms) & frozenset().union(*(topic.words for _, topic in topics))
+    found = [
+        (source, topic)
+        for source, topic in topics
+        if len(topic.sections) > 1 and topic.coverage(terms) >= ENOUGH and topic.has(named)
     ]
     if not found:
         return None
