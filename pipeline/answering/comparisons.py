@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.analysis import analyse
-from pipeline.answer import Citation, Passage, Retrieval
-from pipeline.answering.excerpts import readers_quote
+from pipeline.answer import Citation, Passage, Retrieval, Unit
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
+from pipeline.answering.replies import quoted
 from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
 from pipeline.finding.passages import passage_leaves
@@ -76,16 +76,16 @@ def compare(
     )
 
 
-def comparison_text(comparison: Comparison, citations: Sequence[Citation]) -> str:
-    """The comparison as Markdown; its quotes have the citations' markers, in order."""
-    numbers = iter(citations)
-    parts: list[str] = [_quoted(next(numbers)) for _ in comparison.both]
+def comparison_text(comparison: Comparison, citations: Sequence[Citation], units: Sequence[Unit]) -> str:
+    """The comparison as Markdown; its quotes have the citations' markers and the units' leads, in order."""
+    quotes = (_quoted(cited, unit) for cited, unit in zip(citations, units, strict=True))
+    parts: list[str] = [next(quotes) for _ in comparison.both]
     for side in comparison.sides:
         if not side.found:
             parts.append(MISSING.format(side=side.name))
         elif side.quotes:
             parts.append(f"**{side.name}**")
-            parts += [_quoted(next(numbers)) for _ in side.quotes]
+            parts += [next(quotes) for _ in side.quotes]
     return "\n\n".join(parts)
 
 
@@ -139,5 +139,5 @@ def _words(passage: Passage) -> set[str]:
     return {*analyse(passage.section.text), *analyse(" ".join(passage.section.metadata["heading_path"]))}
 
 
-def _quoted(citation: Citation) -> str:
-    return "\n".join(f"> {line}" for line in f"{readers_quote(citation)} [{citation.marker}]".splitlines())
+def _quoted(citation: Citation, unit: Unit) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in quoted(citation, unit).splitlines())

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare
+from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare, comparison_text
+from pipeline.answering.replies import quote_citations, quote_units
 from pipeline.asking.sides import Sides
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, make_search, make_store
@@ -62,3 +63,18 @@ def test_a_side_that_the_documents_do_not_have_is_named(antennas: EmbeddedStore)
     assert found.missing == ("banana",)
     assert found.sides[0].quotes
     assert found.both == found.sides[1].quotes == ()
+
+
+def test_rows_are_compared_under_the_header_of_their_table(tmp_path: Path) -> None:
+    rows = "".join(f"| part {number} | {number} kPa at the {FILLER} |\n" for number in range(4))
+    rows += "| dish | 9 kPa |\n| rod | 7 kPa |\n"
+    store = make_store(
+        tmp_path, {"limits.md": f"# Limits\n\nThey are:\n\n| Part | Limit |\n|---|---|\n{rows}"}
+    )
+    found = compared(store, "dish", "rod")
+    units = quote_units(found.quotes)
+    assert units[0].lead.endswith("| Part | Limit |\n|---|---|")
+    text = comparison_text(found, quote_citations(found.quotes, {}), units)
+    assert "> They are:\n>\n> | Part | Limit |\n> |---|---|\n> |" in text
+    assert "… " in text
+    store.close()

@@ -103,7 +103,8 @@ def test_what_no_heading_names_or_has_one_part_has_no_outline(loop: EmbeddedStor
 
 def test_a_word_that_names_another_topic_is_not_left_out(tmp_path: Path) -> None:
     """Two of three words are not enough where the third tells which of two systems is meant."""
-    system = "# Environmental control system\n\nIt is the air.\n\n## Fan\n\nThe fan blows air.\n\n## Bed\n\nThe bed binds breath.\n"
+    parts = "## Fan\n\nThe fan blows air.\n\n## Bed\n\nThe bed binds breath.\n"
+    system = f"# Environmental control system\n\nIt is the air.\n\n{parts}"
     store = make_store(tmp_path, {"ecs.md": system, "heat.md": "# Thermal loop\n\nIt is the heat.\n"})
     assert outline(store, "Summarise the thermal control system") is None
     assert outline(store, "Summarise the whole control system") is not None
