@@ -67,13 +67,13 @@ def compare(
     one, two = (
         _of_side(name, part, store=store, encoder=encoder) for name, part in zip(sides, found, strict=True)
     )
-    shared = tuple(quote for quote in one if any(_overlap(quote, other) for other in two))
+    shared = tuple(quote for quote in one if _is_of_both(quote, two, sides))
     if not shared and one and two:
         shared = _with_both(sides, (retrieval, *found), store)
-    return Comparison(
-        shared[:1],
-        (Side(sides.one, bool(one), _own(one, shared)), Side(sides.two, bool(two), _own(two, shared))),
-    )
+    first = _own(one, shared)
+    repeated = tuple(quote for quote in two if any(_is_same(quote, other) for other in first))
+    second = _own(two, (*shared, *repeated)) or _own(two, shared)
+    return Comparison(shared[:1], (Side(sides.one, bool(one), first), Side(sides.two, bool(two), second)))
 
 
 def comparison_text(comparison: Comparison, citations: Sequence[Citation], units: Sequence[Unit]) -> str:
@@ -100,6 +100,19 @@ def _own(quotes: Sequence[Quote], both: Sequence[Quote]) -> tuple[Quote, ...]:
     """A side's own quotes, as many as are shown."""
     own = [quote for quote in quotes if not any(_overlap(quote, shared) for shared in both)]
     return tuple(own[:QUOTES_A_SIDE])
+
+
+def _is_of_both(quote: Quote, others: Sequence[Quote], sides: Sides) -> bool:
+    """Whether the other side has it, too, and it names both: rows of one table may be of one side each."""
+    if not any(_overlap(quote, other) for other in others):
+        return False
+    one, two = (set(content_terms(side)) for side in sides)
+    words = set(analyse(quote.shown))
+    return all(not own or own & words for own in (one - two, two - one))
+
+
+def _is_same(one: Quote, two: Quote) -> bool:
+    return _overlap(one, two) and (one.start, one.end) == (two.start, two.end)
 
 
 def _overlap(one: Quote, two: Quote) -> bool:

@@ -78,3 +78,16 @@ def test_rows_are_compared_under_the_header_of_their_table(tmp_path: Path) -> No
     assert "> They are:\n>\n> | Part | Limit |\n> |---|---|\n> |" in text
     assert "… " in text
     store.close()
+
+
+def test_rows_of_one_table_that_are_far_apart_are_each_in_its_side(tmp_path: Path) -> None:
+    """Both sides quote some rows, and share those in the middle: neither quote stands for both."""
+    about = "made of steel and brass, bolted to the frame behind the galley wall of the deck"
+    names = ("base", "dish", *(f"part{number}" for number in range(5)), "rod", "end")
+    rows = "".join(f"| {name} | {about} |\n" for name in names)
+    store = make_store(tmp_path, {"limits.md": f"# Limits\n\n| Part | About |\n|---|---|\n{rows}"})
+    found = compared(store, "dish", "rod")
+    assert found.both == ()
+    assert "| dish |" in found.sides[0].quotes[0].text
+    assert "| rod |" in found.sides[1].quotes[0].text
+    store.close()
