@@ -23,6 +23,7 @@ MOST_LINES = 10  # a screen of them; the rest is counted
 ENOUGH = 0.6  # share of the topic's words that a heading and those above it must have
 MOST_WORDS = 40  # of a line: two lines on a screen
 FEWEST_WORDS = 3  # "**Symptoms.**" is a label, "Bake the bed." says something
+CONTENTS = re.compile(r"(?:\d+\.|[-*+])\s+TOC\W*")  # stands where Jekyll writes the table of contents
 LOOKED_AT = 3  # sections of a part in which its first sentence is looked for
 
 _ASKING = re.compile(
@@ -193,7 +194,9 @@ def _first(heading: str, sections: Iterable[Node], leaves: Mapping[str, Sequence
 
 
 def _tells(leaf: Node) -> bool:
-    """True for what is neither a label nor an introduction."""
+    """True for what is neither a label nor an introduction, nor the place of a table of contents."""
+    if CONTENTS.fullmatch(leaf.text.strip()):
+        return False
     lone = leaf.metadata["kind"] == "prose" and len(leaf.text.split()) < FEWEST_WORDS
     return not lone and not _introduces(leaf)
 
