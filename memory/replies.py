@@ -43,6 +43,9 @@ SECRETS = (
     "delete that."
 )
 REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
+_ASKED = re.compile(
+    r"(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i\b", re.IGNORECASE
+)  # a question, no name of anything
 UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
 
 
@@ -67,6 +70,8 @@ def kept(step: RememberStep, memory: UserMemory) -> str:
 
 def known(found: Sequence[Memory], *, topic: str) -> str:
     """What is known of the user, or of a topic."""
+    if not found and _ASKED.match(topic):
+        return "Nothing is remembered about that."
     if not found:
         return f"Nothing is remembered about “{topic}”." if topic else NOTHING
     return "I remember:\n\n" + "\n".join(_line(memory) for memory in found[:MOST])

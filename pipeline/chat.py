@@ -28,6 +28,7 @@ from pipeline.answering.replies import (
     not_answered,
 )
 from pipeline.answering.turn import RunningTurn
+from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
@@ -175,8 +176,11 @@ class ChatRecipe:
         """What the question asks to be arranged, if it does: a topic's outline, two things compared."""
         search = self.parts.hybrid_search
         options = self.parts.options.but(hyde=False)
+        # "And how many are there?" asks for no outline, though the question before it did.
+        carried = step_of(turn.trace.steps, CondenseStep).carried
         return arranged(
             turn.found,
+            asked=asked_for(turn.message if carried else turn.found.question),
             search=partial(search.search, options=options),
             store=search.store,
             encoder=search.encoder,

@@ -131,7 +131,13 @@ _NOT_THAT = re.compile(
     r"(?:please )?(?:do not|don['’]t) (?:remember|keep|save|store|memori[sz]e) (?:that|this|it)\W*",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"\?\s*$|\?\s+\S")
+_ASKS = re.compile(
+    r"\?\s*$|\?\s+\S"
+    # Also without its mark: "…, what now", "…, how do I fix it".
+    r"|[,.;]\s+(?:(?:so|and|but) )?(?:(?:what now|now what|what next)\W*$"
+    r"|(?:what|how|which|where|why|when) (?:do|does|did|can|could|should|shall|must|is|are) [^,.;]+\W*$)",
+    re.IGNORECASE,
+)
 
 
 def asked_of_memory(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pipeline.answer import Citation, Retrieval, Unit, Verdict
 from pipeline.answering.comparisons import compare, comparison_text
 from pipeline.answering.overviews import outline_of, outline_text
 from pipeline.answering.quotes import Quote
-from pipeline.answering.replies import quote_citations
-from pipeline.asking.kinds import Asked, asked_for
+from pipeline.answering.replies import quote_citations, quote_units
+from pipeline.asking.kinds import Asked
 from pipeline.asking.sides import sides_of
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore
@@ -28,14 +28,19 @@ class Arranged:
 
 
 def arranged(
-    retrieval: Retrieval, *, search: Callable[[str], Retrieval], store: DocumentStore, encoder: Encoder
+    retrieval: Retrieval,
+    *,
+    asked: Asked,
+    search: Callable[[str], Retrieval],
+    store: DocumentStore,
+    encoder: Encoder,
 ) -> Arranged | None:
-    """The outline or the comparison that the question asks for.
+    """The outline or the comparison that is `asked` for, of what the question names.
 
     None where it asks for neither, no heading names the topic, or neither side is in the documents: such a
     question is answered like any other.
     """
-    match asked_for(retrieval.question):
+    match asked:
         case Asked.SUMMARISE:
             return _outlined(retrieval, store)
         case Asked.COMPARE:
@@ -48,9 +53,9 @@ def _outlined(retrieval: Retrieval, store: DocumentStore) -> Arranged | None:
     if outline is None:
         return None
     quotes = tuple(line.quote for line in outline.lines)
-    found = _with_citations(lambda _: outline_text(outline), quotes, store, "answered")
-    pairs = zip(found.units, outline.lines, strict=True)
-    return replace(found, units=tuple(replace(unit, left_out_after=line.more) for unit, line in pairs))
+    lines = enumerate(outline.lines, start=1)
+    units = tuple(_unit(line.quote, marker, line.more) for marker, line in lines)
+    return Arranged(outline_text(outline), quotes, _citations(quotes, store), units, "answered")
 
 
 def _compared(
@@ -63,22 +68,17 @@ def _compared(
     if len(found.missing) == len(found.sides):
         return None
     verdict: Verdict = "closest" if found.missing else "answered"
-    return _with_citations(lambda cited: comparison_text(found, cited), found.quotes, store, verdict)
+    citations = _citations(found.quotes, store)
+    units = tuple(replace(unit, folded=False) for unit in quote_units(found.quotes))
+    return Arranged(comparison_text(found, citations, units), found.quotes, citations, units, verdict)
 
 
-def _with_citations(
-    write: Callable[[Sequence[Citation]], str],
-    quotes: tuple[Quote, ...],
-    store: DocumentStore,
-    verdict: Verdict,
-) -> Arranged:
-    hashes = {info.source: info.hash for info in store.sections.documents()}
-    citations = quote_citations(quotes, hashes)
-    units = tuple(_unit(quote, marker) for marker, quote in enumerate(quotes, start=1))
-    return Arranged(write(citations), quotes, citations, units, verdict)
+def _citations(quotes: tuple[Quote, ...], store: DocumentStore) -> tuple[Citation, ...]:
+    return quote_citations(quotes, {info.source: info.hash for info in store.sections.documents()})
 
 
-def _unit(quote: Quote, marker: int) -> Unit:
-    """How a quote is shown: a row with its table's header, everything else as it stands."""
+def _unit(quote: Quote, marker: int, more: int) -> Unit:
+    """How a line's quote is shown: a row with its table's header, everything else as it stands."""
     header = quote.best.metadata.get("header", "") if quote.kind == "table" else ""
-    return Unit(marker, quote.kind, quote.start, quote.end, lead=quote.lead or header)
+    lead = quote.lead or header
+    return Unit(marker, quote.kind, quote.start, quote.end, lead=lead, left_out_after=more)

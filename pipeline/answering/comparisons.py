@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.analysis import analyse
-from pipeline.answer import Citation, Passage, Retrieval
-from pipeline.answering.excerpts import readers_quote
+from pipeline.answer import Citation, Passage, Retrieval, Unit
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
+from pipeline.answering.replies import quoted
 from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
 from pipeline.finding.passages import passage_leaves
@@ -67,25 +67,25 @@ def compare(
     one, two = (
         _of_side(name, part, store=store, encoder=encoder) for name, part in zip(sides, found, strict=True)
     )
-    shared = tuple(quote for quote in one if any(_overlap(quote, other) for other in two))
+    shared = tuple(quote for quote in one if _is_of_both(quote, two, sides))
     if not shared and one and two:
         shared = _with_both(sides, (retrieval, *found), store)
-    return Comparison(
-        shared[:1],
-        (Side(sides.one, bool(one), _own(one, shared)), Side(sides.two, bool(two), _own(two, shared))),
-    )
+    first = _own(one, shared)
+    repeated = tuple(quote for quote in two if any(_is_same(quote, other) for other in first))
+    second = _own(two, (*shared, *repeated)) or _own(two, shared)
+    return Comparison(shared[:1], (Side(sides.one, bool(one), first), Side(sides.two, bool(two), second)))
 
 
-def comparison_text(comparison: Comparison, citations: Sequence[Citation]) -> str:
-    """The comparison as Markdown; its quotes have the citations' markers, in order."""
-    numbers = iter(citations)
-    parts: list[str] = [_quoted(next(numbers)) for _ in comparison.both]
+def comparison_text(comparison: Comparison, citations: Sequence[Citation], units: Sequence[Unit]) -> str:
+    """The comparison as Markdown; its quotes have the citations' markers and the units' leads, in order."""
+    quotes = (_quoted(cited, unit) for cited, unit in zip(citations, units, strict=True))
+    parts: list[str] = [next(quotes) for _ in comparison.both]
     for side in comparison.sides:
         if not side.found:
             parts.append(MISSING.format(side=side.name))
         elif side.quotes:
             parts.append(f"**{side.name}**")
-            parts += [_quoted(next(numbers)) for _ in side.quotes]
+            parts += [next(quotes) for _ in side.quotes]
     return "\n\n".join(parts)
 
 
@@ -100,6 +100,19 @@ def _own(quotes: Sequence[Quote], both: Sequence[Quote]) -> tuple[Quote, ...]:
     """A side's own quotes, as many as are shown."""
     own = [quote for quote in quotes if not any(_overlap(quote, shared) for shared in both)]
     return tuple(own[:QUOTES_A_SIDE])
+
+
+def _is_of_both(quote: Quote, others: Sequence[Quote], sides: Sides) -> bool:
+    """Whether the other side has it, too, and it names both: rows of one table may be of one side each."""
+    if not any(_overlap(quote, other) for other in others):
+        return False
+    one, two = (set(content_terms(side)) for side in sides)
+    words = set(analyse(quote.shown))
+    return all(not own or own & words for own in (one - two, two - one))
+
+
+def _is_same(one: Quote, two: Quote) -> bool:
+    return _overlap(one, two) and (one.start, one.end) == (two.start, two.end)
 
 
 def _overlap(one: Quote, two: Quote) -> bool:
@@ -139,5 +152,5 @@ def _words(passage: Passage) -> set[str]:
     return {*analyse(passage.section.text), *analyse(" ".join(passage.section.metadata["heading_path"]))}
 
 
-def _quoted(citation: Citation) -> str:
-    return "\n".join(f"> {line}" for line in f"{readers_quote(citation)} [{citation.marker}]".splitlines())
+def _quoted(citation: Citation, unit: Unit) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in quoted(citation, unit).splitlines())

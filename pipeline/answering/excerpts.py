@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-INDENT = re.compile(r"[ \t>]*\Z")  # what stands before a quoted item or quotation in its first line
+INDENT = re.compile(r"[ \t>]*")  # what a line of a list or of a quotation begins with
 REMNANT = re.compile(r"(\n[ \t|]*)+\Z")  # a row that was cut before its first word
 BLANK_LINES = re.compile(r"\n[ \t]*\n")
 
@@ -76,9 +76,8 @@ def _led(lead: str, quote: str, start: int, citation: Citation) -> Led:
     lead, opening = _parted(lead.strip())
     if not opening:
         opening = _opening(quote, before)
-    indent = INDENT.search(before.rpartition("\n")[2])
     quote = REMNANT.sub("", quote)
-    outdents = _outdents(quote, start, "" if indent is None or in_code(before) else indent[0])
+    outdents = _outdents(quote, start, "" if in_code(before) else _indent(before.rpartition("\n")[2]))
     edits = merged([*_edits(quote, start, citation), *outdents])
     excerpt = Excerpt(edited(quote, edits, base=start), start, opening, tuple(edits))
     return Led(readers_markdown(lead), excerpt)
@@ -136,6 +135,16 @@ def table_header(before: str) -> str:
         if "|" not in lines[number]:
             break
     return ""
+
+
+def _indent(line: str) -> str:
+    """What the lines of a quote have in front that begins after this much of its line.
+
+    Within a quotation that is its mark, too, where the quote begins in mid-line.
+    """
+    found = INDENT.match(line)
+    indent = found[0] if found else ""
+    return indent if indent == line or ">" in indent else ""
 
 
 def _outdents(quote: str, start: int, indent: str) -> list[Edit]:

@@ -23,6 +23,7 @@ MOST_LINES = 10  # a screen of them; the rest is counted
 ENOUGH = 0.6  # share of the topic's words that a heading and those above it must have
 MOST_WORDS = 40  # of a line: two lines on a screen
 FEWEST_WORDS = 3  # "**Symptoms.**" is a label, "Bake the bed." says something
+CONTENTS = re.compile(r"(?:\d+\.|[-*+])\s+TOC\W*")  # stands where Jekyll writes the table of contents
 LOOKED_AT = 3  # sections of a part in which its first sentence is looked for
 
 _ASKING = re.compile(
@@ -69,6 +70,10 @@ class _Topic:
             return 0.0
         return sum(term in self.words or term in self.above for term in terms) / len(terms)
 
+    def has(self, terms: frozenset[str]) -> bool:
+        """Whether all of the terms stand in it or above it."""
+        return terms <= self.words | self.above
+
     def precision(self, terms: Sequence[str]) -> float:
         """The share of its own words that are among the terms."""
         return len(self.words & set(terms)) / len(self.words)
@@ -84,11 +89,17 @@ def outline_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> 
     terms = content_terms(topic_of(question))
     if not terms:
         return None
-    found = [
+    topics = [
         (source, topic)
         for source in _sources(terms, retrieval, store)
         for topic in _topics(source, store.sections.document(source).sections)
-        if len(topic.sections) > 1 and topic.coverage(terms) >= ENOUGH
+    ]
+    # No word is left out that names another topic: the thermal system is not the environmental one.
+    named = frozenset(terms) & frozenset().union(*(topic.words for _, topic in topics))
+    found = [
+        (source, topic)
+        for source, topic in topics
+        if len(topic.sections) > 1 and topic.coverage(terms) >= ENOUGH and topic.has(named)
     ]
     if not found:
         return None
@@ -183,7 +194,9 @@ def _first(heading: str, sections: Iterable[Node], leaves: Mapping[str, Sequence
 
 
 def _tells(leaf: Node) -> bool:
-    """True for what is neither a label nor an introduction."""
+    """True for what is neither a label nor an introduction, nor the place of a table of contents."""
+    if CONTENTS.fullmatch(leaf.text.strip()):
+        return False
     lone = leaf.metadata["kind"] == "prose" and len(leaf.text.split()) < FEWEST_WORDS
     return not lone and not _introduces(leaf)
 

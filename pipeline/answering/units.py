@@ -32,7 +32,8 @@ POINTS_BACK = re.compile(
 )
 ANNOUNCES = re.compile(
     r":[*_`\"')\s]*\Z|\b(?:as follows|(?:this|the following|these|following|next) "
-    r"(?:\w+ )?(?:tables?|lists?|steps?|codes?|examples?|commands?|listings?|order|rules?))\b|\bbelow\b",
+    r"(?:\w+ )?(?:tables?|lists?|steps?|codes?|examples?|commands?|listings?|order|rules?))\b|\bbelow\b"
+    r"|\A(?:<[^<>]*>|[*_\s])*table \w+(?:[-.]\w+)*[:.]",  # the caption above it
     re.IGNORECASE,
 )
 LEAD_IN_WORDS = 40  # a longer sentence before a list, a table or code is text of its own

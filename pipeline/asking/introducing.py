@@ -177,12 +177,15 @@ def _definition(section: StoredNode) -> str:
 
 
 def _instruction(section: StoredNode) -> str:
-    """A question of a heading that is one, or that begins with a verb, as "Installing …"; else ""."""
+    """A question of a heading that is one, or that begins with a verb, as "Installing …"; else "".
+
+    None of one with a comma: "Losing air, or a wrong instrument?" is no single thing to do.
+    """
     heading = _heading(section)
     first, _, rest = heading.partition(" ")
     if heading.endswith("?"):
         return heading
-    if any(rank(word) is None for word in re.findall(r"[a-z]+", heading.lower())):
+    if "," in heading or any(rank(word) is None for word in re.findall(r"[a-z]+", heading.lower())):
         return ""
     if re.match(r"how to ", heading, re.IGNORECASE):
         return f"How do I {_lowered(heading[7:])}?"

@@ -31,7 +31,8 @@ class Asked(StrEnum):
 _RULES: tuple[tuple[Asked, str], ...] = (
     (
         Asked.COMPARE,
-        r"\b(compare|comparison|differences?|differ|versus|vs)\b|\b(better|faster) than\b",
+        r"\b(compare[sd]?|comparison|differences?|differ|versus|vs)\b|\bdifferent (from|than)\b"
+        r"|\b(better|faster) than\b",
     ),
     (
         Asked.SUMMARISE,  # "summary alarm" is a thing, "a summary of the alarms" is wanted

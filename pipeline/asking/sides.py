@@ -9,6 +9,7 @@ _BETWEEN = r"(?P<one>.+?)\s+(?:and|&|or|with|to|against|from)\s+(?P<two>.+)"
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
+        r"\bhow\s+(?:do|does|is|are)\s+(?P<one>.+?)\s+compared?\s+(?:to|with|against)\s+(?P<two>.+)",
         rf"\b(?:difference|differences|comparison|compare[sd]?|comparing|distinguish)\s+"
         rf"(?:(?:between|of|in)\s+)?{_BETWEEN}",
         r"(?:\bhow\s+)?\b(?:do|does|is|are)\s+(?P<one>.+?)\s+(?:differ|different|better|worse|faster|slower)"

@@ -39,10 +39,15 @@ _PHRASES: dict[SmallTalk, str] = {
         (what|which) (kinds? |sorts? )?(of )?documents? (do|can) you (have|know|read)
         how many {_ABOUT} (do you (have|know)|are (there|indexed))
         what do (the|these|your) {_ABOUT} (cover|contain)
-        what (is|are|s) (the|these|your) {_ABOUT} about
+        what (is|are|s) (the|this|these|your) {_ABOUT} about
         (what|which) (documents?|manuals?) are in here
         what (is|s) in (here|there|(your|the) (documents?|manuals?|docs|index|database))
         tell (me|us) (about )?what you know
+        ((can|could) you )?((give|show) me |i (want|need) )?(an? |the )?(short |brief |quick )?
+            (overview|summary|outline)[ ](of|over|about|on)
+            [ ](everything|it all|(all )?(of )?(the |these |your )?({_ABOUT}|documentation))
+        ((can|could|would) you )?(summarise|summarize|sum up)
+            [ ](everything|it all|(all )?(of )?(the |these |your )?({_ABOUT}|documentation))
     """,
     SmallTalk.ABILITIES: r"""
         what (all )?(can|could) you do( for (me|us))?
@@ -150,6 +155,7 @@ _PHRASES: dict[SmallTalk, str] = {
         i (really )?(love|like) (you|it|this|that)
         no (problem|worries)
         never ?mind
+        forget (about )?it
         (i am |i m |im )?sorry
         (lol|haha|hehe|wow|yay|hurray|oh|ah|hm|hmm|aha)
     """,

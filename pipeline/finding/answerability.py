@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline.analysis import analyse
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.calibration import Calibration
 from pipeline.finding.signals import IndexFacts, signals, topic_signals
@@ -69,7 +70,7 @@ def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
     same, which is why no other signal tells that it is missing.
     """
     bare = [code or number for code, number in BARE_CODE.findall(question)]
-    if bare and not any(re.search(rf"\b{code}\b", _whole_text(p)) for p in passages for code in bare):
+    if bare and not any(_has_bare(_whole_text(passage), code) for passage in passages for code in bare):
         return True
     asked = CODE.findall(question)
     if not asked:
@@ -86,10 +87,19 @@ def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
 
 
 def names_heading(question: str, passage: Passage) -> bool:
-    """True where a code of the question stands in the passage's heading: that is the section about it."""
+    """True where a code of the question stands in the passage's heading: that is the section about it.
+
+    The analyser knows `W202`, `w-202` and `W 202` for `W-202`.
+    """
     headings = passage.section.metadata["heading_path"]
-    own = {match.group() for match in CODE.finditer(headings[-1])} if headings else set()
-    return any(match.group() in own for match in CODE.finditer(question))
+    own = {match.group().lower() for match in CODE.finditer(headings[-1])} if headings else set()
+    return not own.isdisjoint(analyse(question))
+
+
+def _has_bare(text: str, code: str) -> bool:
+    """Whether a text has a code as it is, or with the hyphen that a series writes before its number."""
+    letters = code.rstrip("0123456789")
+    return bool(re.search(rf"\b{letters}-?{code[len(letters) :]}\b", text))
 
 
 def _whole_text(passage: Passage) -> str:

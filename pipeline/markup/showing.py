@@ -35,15 +35,13 @@ def readers_markdown(text: str) -> str:
 
 def find_edits(text: str, start: int, end: int) -> list[Edit]:
     """What is shown otherwise in `text[start:end]`, in order, with offsets in `text`."""
-    if not _HAS_MARKS.search(text, start, end):
+    if not _HAS_MARKS.search(text, 0, end):
         return []
     listings = [
         (*found.span("directive"), f"(listing {found['name']} not found)")
         for found in _LISTING.finditer(text, start, end)
     ]
-    marks = [(max(first, start), min(last, end)) for first, last in find_marks(text)]
-    shown = _shown(text, [(first, last) for first, last in marks if first < last], start)
-    return merged([*listings, *shown])
+    return merged([*listings, *_shown(text, find_marks(text), start, end)])
 
 
 def merged(edits: Iterable[Edit]) -> list[Edit]:
@@ -67,12 +65,13 @@ def edited(text: str, edits: Iterable[Edit], *, base: int = 0) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _shown(text: str, marks: Iterable[Span], start: int) -> Iterator[Edit]:
+def _shown(text: str, marks: Iterable[Span], start: int, end: int) -> Iterator[Edit]:
     goes = False
-    for first, last in marks:
-        # What follows a caption is the end of the mark before it.
-        goes = text.startswith(_BEGINS, first) or (goes and text[first] in "\"'")
-        if not goes:
+    for begun, stop in marks:
+        # What follows a caption is the end of the mark before it, which may stand before `start`.
+        goes = text.startswith(_BEGINS, begun) or (goes and text[begun] in "\"'")
+        first, last = max(begun, start), min(stop, end)
+        if not goes or first >= last:
             continue
         line = _blanks_before(text, first, start)
         after = _AFTER_LONE.match(text, last) if _begins_line(text, line, start) else None

@@ -39,6 +39,12 @@ def test_what_was_said_about_a_topic_is_quoted_from_all_conversations(talk: Talk
     assert nothing == "Nothing is remembered about “bananas”."
 
 
+def test_what_nothing_is_remembered_of_is_named_in_its_own_words(talk: Talk) -> None:
+    chat = talk.chat()
+    assert chat.answer("what do i like").text == "Nothing is remembered about that."
+    assert chat.answer("what is my name").text == "Nothing is remembered about “my name”."
+
+
 def test_a_question_about_one_thing_is_answered_with_that_thing(talk: Talk) -> None:
     for text in (
         "my locker is B14",

@@ -128,6 +128,14 @@ def test_an_overview_is_an_outline_with_exact_citations(new_chat: NewChat) -> No
     assert [unit.marker for unit in answer.units] == [citation.marker for citation in answer.citations]
 
 
+def test_a_question_after_an_overview_is_no_overview(new_chat: NewChat) -> None:
+    chat = new_chat()
+    assert chat.answer("Give me an overview of the ECS").arranged
+    answer = chat.answer("and where is it?")
+    assert step_of(answer.steps, CondenseStep).carried
+    assert not answer.arranged
+
+
 def test_a_comparison_says_which_side_is_missing(new_chat: NewChat) -> None:
     answer = new_chat().answer("Compare the oxygen tank and a banana")
     assert (answer.mode, answer.verdict) == ("quote", "closest")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare
+from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare, comparison_text
+from pipeline.answering.replies import quote_citations, quote_units
 from pipeline.asking.sides import Sides
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, make_search, make_store
@@ -62,3 +63,31 @@ def test_a_side_that_the_documents_do_not_have_is_named(antennas: EmbeddedStore)
     assert found.missing == ("banana",)
     assert found.sides[0].quotes
     assert found.both == found.sides[1].quotes == ()
+
+
+def test_rows_are_compared_under_the_header_of_their_table(tmp_path: Path) -> None:
+    rows = "".join(f"| part {number} | {number} kPa at the {FILLER} |\n" for number in range(4))
+    rows += "| dish | 9 kPa |\n| rod | 7 kPa |\n"
+    store = make_store(
+        tmp_path, {"limits.md": f"# Limits\n\nThey are:\n\n| Part | Limit |\n|---|---|\n{rows}"}
+    )
+    found = compared(store, "dish", "rod")
+    units = quote_units(found.quotes)
+    assert units[0].lead.endswith("| Part | Limit |\n|---|---|")
+    text = comparison_text(found, quote_citations(found.quotes, {}), units)
+    assert "> They are:\n>\n> | Part | Limit |\n> |---|---|\n> |" in text
+    assert "… " in text
+    store.close()
+
+
+def test_rows_of_one_table_that_are_far_apart_are_each_in_its_side(tmp_path: Path) -> None:
+    """Both sides quote some rows, and share those in the middle: neither quote stands for both."""
+    about = "made of steel and brass, bolted to the frame behind the galley wall of the deck"
+    names = ("base", "dish", *(f"part{number}" for number in range(5)), "rod", "end")
+    rows = "".join(f"| {name} | {about} |\n" for name in names)
+    store = make_store(tmp_path, {"limits.md": f"# Limits\n\n| Part | About |\n|---|---|\n{rows}"})
+    found = compared(store, "dish", "rod")
+    assert found.both == ()
+    assert "| dish |" in found.sides[0].quotes[0].text
+    assert "| rod |" in found.sides[1].quotes[0].text
+    store.close()

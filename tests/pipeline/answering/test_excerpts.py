@@ -79,11 +79,20 @@ def test_items_further_in_lose_the_indent_of_the_first() -> None:
     assert [line[:2] for line in excerpt.text.splitlines()] == ["- ", "- "]
 
 
-def test_quoted_lines_lose_their_marks() -> None:
-    text = "> Mind the valve.\n> It is hot.\n"
-    place = {"start": 2, "end": len(text) - 1, "section_text": text, "section_start": 0}
-    citation = replace(made.SENTENCE, quote=text[2:-1], **place)  # type: ignore[arg-type]
-    assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).excerpt.text == "Mind the valve.\nIt is hot."
+@pytest.mark.parametrize(
+    ("text", "begins", "shown_as"),
+    [
+        ("> Mind the valve.\n> It is hot.", "Mind", "Mind the valve.\nIt is hot."),
+        ("> A note. Mind the\n> valve.", "Mind", "Mind the\nvalve."),
+        ("<b>Table</b>\n\n> A note.", "Table", "Table\n\n> A note."),
+    ],
+)
+def test_quoted_lines_lose_the_mark_that_the_first_line_lacks(text: str, begins: str, shown_as: str) -> None:
+    start = text.index(begins)
+    citation = replace(
+        made.SENTENCE, quote=text[start:], start=start, end=len(text), section_text=text, section_start=0
+    )
+    assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).excerpt.text == shown_as
 
 
 def test_the_whole_repeats_nothing_of_its_lead() -> None:

@@ -101,6 +101,27 @@ def test_what_no_heading_names_or_has_one_part_has_no_outline(loop: EmbeddedStor
     assert outline(loop, question) is None
 
 
+def test_a_word_that_names_another_topic_is_not_left_out(tmp_path: Path) -> None:
+    """Two of three words are not enough where the third tells which of two systems is meant."""
+    parts = "## Fan\n\nThe fan blows air.\n\n## Bed\n\nThe bed binds breath.\n"
+    system = f"# Environmental control system\n\nIt is the air.\n\n{parts}"
+    store = make_store(tmp_path, {"ecs.md": system, "heat.md": "# Thermal loop\n\nIt is the heat.\n"})
+    assert outline(store, "Summarise the thermal control system") is None
+    assert outline(store, "Summarise the whole control system") is not None
+    store.close()
+
+
+def test_the_place_of_a_table_of_contents_is_no_part(tmp_path: Path) -> None:
+    contents = "## Table of contents\n{: .no_toc }\n\n1. TOC\n{:toc}\n\n---\n\n"
+    store = make_store(
+        tmp_path, {"fan.md": f"# Fan\n\nThe fan blows air.\n\n{contents}## Speed\n\nIt is 4 rpm.\n"}
+    )
+    found = outline(store, "Summarise the fan")
+    assert found is not None
+    assert [line.heading for line in found.lines] == ["", "Speed"]
+    store.close()
+
+
 def test_more_parts_than_fit_are_counted(tmp_path: Path) -> None:
     parts = "".join(f"## Part {number}\n\nThis is part {number}.\n\n" for number in range(MOST_LINES + 3))
     store = make_store(tmp_path, {"ship.md": f"# Ship\n\n{parts}"})

@@ -73,6 +73,15 @@ def test_no_quote_ends_on_a_label_or_on_what_announces_the_next() -> None:
     assert not [text for text in texts if text.startswith("The seal")]
 
 
+def test_no_quote_ends_on_the_caption_above_a_table() -> None:
+    caption = "Table 3-1: Codes of all kinds that there are in the ship"
+    section = section_leaves(f"The ship has codes.\n\n{caption}\n\n{TABLE.split(':', 1)[1].strip()}")
+    texts = quotable(section)
+    assert "The ship has codes." in texts
+    assert any(text.startswith(caption) for text in texts)
+    assert not any(text.endswith(caption) for text in texts)
+
+
 def test_this_table_is_not_quoted_without_the_table() -> None:
     section = section_leaves(
         f"Shed from the top of this table. Nothing is lost.\n\n{TABLE.split(':', 1)[1].strip()}"

@@ -43,7 +43,13 @@ def test_questions_are_made_of_headings(store: EmbeddedStore) -> None:
 
 
 def test_a_verb_is_the_one_that_its_gerund_is_of(tmp_path: Path) -> None:
-    headings = ["Losing the key", "Setting the clock", "Opening the hatch", "Using the mask"]
+    headings = [
+        "Losing air, or a wrong gauge",
+        "Losing the key",
+        "Setting the clock",
+        "Opening the hatch",
+        "Using the mask",
+    ]
     files = {f"{at}.md": f"# {heading}\n\nHere is how. {LONG}\n" for at, heading in enumerate(headings)}
     store = make_store(tmp_path, files)
     assert suggested_questions(store.sections.documents(), store.sections) == [

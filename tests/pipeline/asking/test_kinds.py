@@ -17,6 +17,7 @@ from pipeline.asking.kinds import Asked, asked_for
         ("what are all the status colours", Asked.LIST),
         ("Compare Box and Rc", Asked.COMPARE),
         ("what is the difference between String and &str?", Asked.COMPARE),
+        ("how is a warning different from a caution", Asked.COMPARE),
         ("Summarise the power system", Asked.SUMMARISE),
         ("can you give me a short overview of the cabin fan?", Asked.SUMMARISE),
         ("Tell me about the LOX tanks", Asked.SUMMARISE),

@@ -19,6 +19,8 @@ from pipeline.asking.sides import Sides, sides_of
         ("high-gain antenna versus low-gain antenna?", "high-gain antenna", "low-gain antenna"),
         ("How does a warning differ from a caution?", "warning", "caution"),
         ("how do fuel cells and batteries differ", "fuel cells", "batteries"),
+        ("how is a struct different from a tuple", "struct", "tuple"),
+        ("How does bed A compare to bed B?", "bed A", "bed B"),
         ("Is the canister better than a bed?", "canister", "bed"),
     ],
 )

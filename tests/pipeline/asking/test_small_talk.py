@@ -40,6 +40,24 @@ def test_what_points_back_at_an_answer_is_a_question() -> None:
     assert small_talk("What can you do?", follows=True) is SmallTalk.ABILITIES
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "give me an overview of everything",
+        "Can you summarise the manuals, please?",
+        "summary of all the documentation",
+        "what is this book about",
+    ],
+)
+def test_an_overview_of_everything_is_what_there_is(message: str) -> None:
+    assert small_talk(message) is SmallTalk.DOCUMENTS
+
+
+@pytest.mark.parametrize("message", ["overview of the file system", "summarise the pages API"])
+def test_an_overview_of_something_is_a_question(message: str) -> None:
+    assert small_talk(message) is None
+
+
 def test_the_first_kind_counts() -> None:
     assert small_talk("Hello! Who are you, and what can you do?") is SmallTalk.ABILITIES
     assert small_talk("ok great, thanks, bye") is SmallTalk.FAREWELL

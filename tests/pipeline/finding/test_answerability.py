@@ -159,10 +159,12 @@ def test_a_code_that_is_missing_raises_no_verdict() -> None:
         ("alarm 1300", False),
         ("how do I set 1202 rpm", False),
         ("is E0382 like E0106?", False),
+        ("what is W202", False),
+        ("what is W203", True),
     ],
 )
 def test_a_code_without_a_hyphen_that_no_passage_has(question: str, unknown: bool) -> None:
-    passages = [make_passage("a", text="E0106 is a missing lifetime. Alarm 1300 is the pump's.")]
+    passages = [make_passage("a", text="E0106 is a missing lifetime. Alarm 1300 is the pump's, W-202 a bus.")]
     assert names_unknown_code(question, passages) is unknown
 
 

@@ -48,6 +48,12 @@ def test_a_part_of_a_fence_is_code() -> None:
     assert find_edits(text, 8, 16) == []
 
 
+def test_a_part_that_begins_with_a_caption_goes_without_the_end_of_its_tag() -> None:
+    text = 'A.\n\n<Listing number="1" caption="How `a` is">\n\nB.'
+    start = text.index("How")
+    assert edited(text[start:], find_edits(text, start, len(text)), base=start) == "How `a` is\n\nB."
+
+
 @given(st.text(alphabet="ab <!->{#}/`~\n\"'=|"), st.integers(0, 40), st.integers(0, 40))
 def test_edits_of_a_part_stay_within_it(text: str, one: int, other: int) -> None:
     start, end = sorted((min(one, len(text)), min(other, len(text))))
