@@ -47,6 +47,7 @@ def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener, win
     app.show_sidebar()
     listed = app.page.locator(".st-key-conversations button").filter(has_text="LN2").first
     expect(listed).to_be_in_viewport()
+    app.fits()
     listed.click()
     expect(listed).to_be_in_viewport() if window["width"] > 500 else expect(listed).not_to_be_in_viewport()
 
