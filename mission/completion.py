@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mission.console import FILTERS, filter_values
+from mission.console import ASIDE, FILTERS, filter_values
 from mission.radio import radios
 from mission.ship import Ship
 
 LEAVE = ("quit", "exit")
-ASIDE = ("hint", "undo", "quit")  # what the game understands besides the ship's commands
 DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")
 
 
@@ -45,7 +44,7 @@ def _arguments(ship: Ship, before: list[str]) -> Iterable[str]:
         case ["transmit" | "receive"]:
             return radios(ship)
         case ["help"]:
-            return ship.commands
+            return [*ship.commands, *ASIDE]
         case ["wait"]:
             return DURATIONS
         case ["set"]:

@@ -36,6 +36,9 @@ MEANT = {
     "transmit": ("send", "call"),
     "wait": ("sleep", "pause"),
     "set": ("change", "adjust"),
+    "hint": ("clue", "tip"),
+    "undo": ("back", "revert"),
+    "quit": ("q", "bye", "leave", "end", "close"),
     "ask": ("what", "how", "why", "where", "which", "who", "when", "is", "can", "should", "tell me"),
 }
 """Other words that people type; the console suggests the command that they mean."""
@@ -56,6 +59,13 @@ HELP = {
     "help": "all commands, or one of them",
     "ask": "a question to Athena, who answers from the manuals",
 }
+ASIDE = {
+    "hint": "the next hint to what is not done yet",
+    "undo": "takes the last step back",
+    "quit": "leaves the level; the game is saved",
+}
+"""What the game understands besides the ship's commands."""
+LIKE_ASIDE = 0.7  # how near a word must be to one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +92,17 @@ def parse(ship: Ship, line: str) -> Parsed:
 
 def _meant(ship: Ship, text: str) -> str:
     """` Did you mean X?` for a line that begins with no command."""
+    words = text.lower().split()
+    family = [name for name in ship.commands if name.startswith(f"{words[0]} ")]
+    if found := get_close_matches(" ".join(words[:2]), family, n=1):
+        return f" Did you mean {' '.join([*found, *text.split()[2:]])}?"
     for command, others in MEANT.items():
         for other in sorted(others, key=len, reverse=True):
             if f"{text.lower()} ".startswith(f"{other} "):
                 whole = text if command == "ask" else text[len(other) :].strip()
                 return f" Did you mean {f'{command} {whole}'.strip()}?"
-    words = text.lower().split()
+    if aside := get_close_matches(words[0], ASIDE, n=1, cutoff=LIKE_ASIDE):
+        return f" Did you mean {aside[0]}?"
     if two := nearest(" ".join(words[:2]), ship.commands):
         return two
     found = get_close_matches(words[0], [name for name in ship.commands if " " not in name], n=1)
@@ -146,6 +161,8 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
 
 def _ids_first(ship: Ship, words: tuple[str, ...]) -> tuple[str, ...]:
     """The words with a plain name at their beginning replaced by its id."""
+    if words and words[0].lower() == "the":
+        words = words[1:]
     if not words or words[0].upper() in ship.ids:
         return words
     if words[0].upper() in ship.systems:  # "air controller" as "air"
@@ -310,10 +327,13 @@ def _wait(_: Ship, state: ShipState, parsed: Parsed) -> Action:
 def _help(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     name = parsed.rest.lower()
     if not name:
-        return _look(state, views.columns((_brief(row), HELP[row.name]) for row in ship.commands.values()))
+        rows = [(_brief(row), HELP[row.name]) for row in ship.commands.values()]
+        return _look(state, views.columns([*rows, *ASIDE.items()]))
+    if name in ASIDE:
+        return _look(state, [f"{name}: {ASIDE[name]}; takes no time"])
     found = [row for row in ship.commands.values() if row.name == name or row.name.split()[0] == name]
     if not found:
-        raise Refused("E-01", f"'{name}'.{nearest(name, ship.commands, 'Type help for a list.')}")
+        raise Refused("E-01", f"'{name}'.{nearest(name, [*ship.commands, *ASIDE], 'Type help for a list.')}")
     return _look(state, [f"{row.syntax}: {HELP[row.name]}; takes {_time(row)}" for row in found])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from textwrap import wrap
+from textwrap import TextWrapper
 
 from mission.best_times import BestTimes, read_best_times, record_win
 from mission.completion import LEAVE, complete
@@ -21,6 +21,7 @@ Read = Callable[[str], str]
 More = Callable[[str], str]
 """What the last answer only named: all of it, or the passage with a number."""
 LINE_WIDTH = 80
+_PROSE = TextWrapper(LINE_WIDTH, break_long_words=False, break_on_hyphens=False)  # ids stay whole
 
 
 def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
@@ -90,12 +91,12 @@ def _last_words(game: Game, *, saved: bool) -> list[str]:
 
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:
-    return [line for paragraph in lines for line in ("", *wrap(paragraph, LINE_WIDTH))]
+    return [line for paragraph in lines for line in ("", *_PROSE.wrap(paragraph))]
 
 
 def _broken(line: str) -> list[str]:
     """Prose in lines of whole words; a table's row (two spaces) as it is."""
-    return [line] if "  " in line else wrap(line, LINE_WIDTH) or [line]
+    return [line] if "  " in line else _PROSE.wrap(line) or [line]
 
 
 def story() -> list[str]:

@@ -15,7 +15,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 BAD_REQUEST = 400
 PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
 LOOK_EVERY_MS = 50
-WIDTHS = "document.documentElement.scrollWidth - window.innerWidth"
+SCROLLS = (
+    ":root, [data-testid=stMain], [data-testid=stSidebar][aria-expanded=true] [data-testid=stSidebarContent]"
+)
+WIDER = f"""Math.max(
+  ...[...document.querySelectorAll('{SCROLLS}')].map((part) => part.scrollWidth - part.clientWidth))"""
 AFTER_TASKS = "() => new Promise((done) => setTimeout(done))"
 LOCAL = {"127.0.0.1", "localhost", ""}
 
@@ -128,8 +132,8 @@ class App:
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
 
     def fits(self) -> None:
-        """Wait until nothing is wider than the window: pictures follow a new width a moment later."""
-        self.until(lambda: self.page.evaluate(WIDTHS) <= 0)
+        """Wait until nothing can be scrolled sideways: pictures follow a new width a moment later."""
+        self.until(lambda: self.page.evaluate(WIDER) <= 0)
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds that `expect` does not know, such as where two parts stand."""

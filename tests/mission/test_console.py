@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mission.console import ASIDE
 from mission.game import Game, Outcome
 from mission.ship import Ship
 from mission.state import Fault
@@ -187,11 +188,12 @@ def test_a_cartridge_leaves_the_locker(game: Game) -> None:
 
 
 def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
-    assert len(said(game, "help").splitlines()) == len(ship.commands) == 15
+    assert len(said(game, "help").splitlines()) == len(ship.commands) + len(ASIDE) == 18
     assert max(map(len, said(game, "help").splitlines())) <= 80
     assert "takes 5 min" in said(game, "help self-test")
     assert len(said(game, "help power").splitlines()) == 2
     assert "as long as stated" in said(game, "help wait")
+    assert said(game, "help undo") == "undo: takes the last step back; takes no time"
 
 
 # ------------------------------------------------------------------------------------------- errors
@@ -350,6 +352,7 @@ def test_a_game_that_is_over_takes_no_commands(game: Game) -> None:
     ("line", "ident"),
     [
         ("show fan one", "ECS-FAN-1"),
+        ("show the cabin fan 1", "ECS-FAN-1"),
         ("show cabin fan 2", "ECS-FAN-2"),
         ("show Freezer", "STO-FRZ-1"),
         ("telemetry coolant pump one", "ECS-CLP-1"),
@@ -410,6 +413,12 @@ def test_what_is_no_duration_is_refused(game: Game, duration: str) -> None:
         ("lst systems", "list systems"),
         ("shw ECS-FAN-1", "show ECS-FAN-1"),
         ("fan two", "show fan two"),
+        ("list part --status OFFLINE", "list parts --status OFFLINE"),
+        ("list", "list systems"),
+        ("power of fan 2", "power off fan 2"),
+        ("quti", "quit"),
+        ("hint please", "hint"),
+        ("undoo", "undo"),
     ],
 )
 def test_the_command_that_was_meant_is_suggested(game: Game, line: str, meant: str) -> None:

@@ -76,9 +76,11 @@ def test_a_player_wins_and_the_end_of_the_input_leaves() -> None:
 
 def test_prose_breaks_between_words_and_tables_do_not() -> None:
     out: list[str] = []
+    play("main-bus", read=reader(["hint"] * 4), write=out.append)  # names ECS-CTRL at a line's end
     play("mixture", read=reader(["hint", "telemetry ECS-CAB-S1", "quit"]), write=out.append)
     prose = [line for line in "".join(out).splitlines() if "  " not in line]
     assert max(map(len, prose)) <= 80
+    assert not [line for line in prose if line.endswith("-")]
     assert "with telemetry ECS-CAB-S1." in " ".join(prose)
     assert any(
         line.startswith("ECS-CAB-S1  PPO2") and "limits 19.5 to 23.0" in line

@@ -78,10 +78,14 @@ def _conversation() -> Conversation | None:
 def ask(question: str, *, verbatim: bool = False) -> None:
     """Start answering a question, in the current conversation or a new one; `verbatim` as it is spelled."""
     conversation = state.drawn_conversation_id()
-    if not conversation:
-        conversation = whose.begin(title_of(question), assistant=process.persona().name, scope=take_scope())
+    if conversation:
+        start_answer(question, conversation_id=conversation, verbatim=verbatim)
+        return
+    conversation = whose.begin(title_of(question), assistant=process.persona().name, scope=take_scope())
+    try:
+        start_answer(question, conversation_id=conversation, verbatim=verbatim)
+    finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
         state.open_conversation(conversation)
-    start_answer(question, conversation_id=conversation, verbatim=verbatim)
 
 
 @messages.noticed

@@ -115,7 +115,6 @@ def start_answer(
     `goes_on` names the turn whose answer broke off and is written on. Where another window asked in the same
     conversation, a question is the next one that waits. Raises AthenaError where nothing can answer.
     """
-    st.query_params.pop(ANSWER, None)  # what is looked at now is the new one
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
     engine = athena.chat(
@@ -130,3 +129,5 @@ def start_answer(
         if goes_on:
             raise AthenaError(BUSY, "Go on with this one once that is there.")
         kept(Waiting).questions.insert(0, Asked(question, conversation_id, verbatim))
+    # What is looked at now is the new one. Last: a callback may be broken off where the address changes.
+    st.query_params.pop(ANSWER, None)

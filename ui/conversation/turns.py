@@ -21,6 +21,7 @@ from ui.shared.words import one_line, shortened
 
 MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 STOPPED = "You stopped this answer."
+LOOKED_FOR = 200  # characters of a question that is repeated
 ASK_OTHERWISE = {
     "manuals": "Name the part, the status or the command as the manuals write it, "
     "or ask about one thing at a time.",
@@ -82,7 +83,9 @@ def stored_view(
             "heading": CLOSEST if is_closest(answer) else "",
             "corrected": _corrected(answer),
             "body": _body(answer),
-            "looked_for": answer.corrected or answer.condensed_question or answer.question,
+            "looked_for": shortened(
+                answer.corrected or answer.condensed_question or answer.question, LOOKED_FOR
+            ),
             "missing": f"Not in the {documents}",
             "otherwise": ASK_OTHERWISE[documents],
             "nearest": [nearest_view(index, citation) for index, citation in enumerate(answer.nearest)],

@@ -10,13 +10,15 @@ from pipeline.words import counted
 FIRST_DOCUMENTS = "The first documents are being indexed."
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
 UNBROKEN_HYPHEN = "\u2011"
+JOINER = "\u2060"  # neither seen nor broken at
 UNBROKEN_SPACE = "\u00a0"
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 
 def plain(text: str) -> str:
     """Text for a widget that reads Markdown, escaped so that it is shown as it is."""
-    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)
+    escaped = "".join(f"\\{character}" if character in SPECIAL else character for character in text)
+    return escaped.replace("\\:material/", f"\\:{JOINER}material/")  # an icon's name is one escaped, too
 
 
 def unbroken(text: str) -> str:

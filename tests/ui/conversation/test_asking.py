@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from streamlit.runtime.scriptrunner import RerunData, RerunException
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
@@ -17,7 +18,7 @@ from tests.ui.test_pages import texts
 from ui.conversation import talk, whose
 from ui.conversation.asking import Waiting
 from ui.conversation.runner import runner
-from ui.shared import messages
+from ui.shared import messages, state
 
 Run = Callable[..., AppTest]
 
@@ -50,6 +51,26 @@ def test_a_question_from_a_window_drawn_before_another_one_asked_waits(athena: A
     asked = [turn.question for turn in athena.conversations.get(conversation).turns]
     assert asked[1:] == ["Why is it OFFLINE?", "How long does the crew sleep?"]
     assert app.session_state[Waiting.__name__].questions == []
+
+
+def test_a_first_question_is_asked_though_the_next_click_breaks_its_callback_off(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streamlit does so where a callback sends something to the browser, as a new address is."""
+    opened = state.open_conversation
+
+    def broken_off(conversation: str) -> None:
+        opened(conversation)
+        raise RerunException(RerunData())
+
+    app = run_app(athena)
+    monkeypatch.setattr(state, "open_conversation", broken_off)
+    app.chat_input[0].set_value("Why is it OFFLINE?").run()
+    (info,) = athena.conversations.list()
+    run = runner().of(info.id)
+    assert run
+    assert run.wait(SECONDS)
+    assert [turn.question for turn in athena.conversations.get(info.id).turns] == ["Why is it OFFLINE?"]
 
 
 CALLBACK = """

@@ -153,6 +153,8 @@ def test_a_corrected_question_says_what_was_typed() -> None:
     assert view["corrected"] == {"shown": "fuel cell warm-up", "typed": "fule cell warmup"}
     abstained = replace(made_answers.ABSTAINED, corrected="football")
     assert stored_view(abstained, turn_id="t")["looked_for"] == "football"
+    pasted = replace(abstained, corrected="a whole page " * 99)
+    assert len(stored_view(pasted, turn_id="t")["looked_for"]) < 250
     assert stored_view(made_answers.ANSWERED, turn_id="t")["corrected"] is None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ui.shared.words import files, shortened, with_code
+from ui.shared.words import JOINER, files, plain, shortened, with_code
 
 
 def test_code_stays_code_and_all_else_is_shown_as_it_is() -> None:
@@ -10,6 +10,10 @@ def test_code_stays_code_and_all_else_is_shown_as_it_is() -> None:
     assert with_code("one ` alone") == r"one \` alone"
     assert with_code("first\nsecond") == "first  \nsecond"
     assert with_code("") == ""
+
+
+def test_the_name_of_an_icon_stays_text() -> None:
+    assert plain(":material/delete: it") == rf"\:{JOINER}material/delete\: it"
 
 
 def test_files_are_counted() -> None:

@@ -44,7 +44,7 @@ function render(root, data, send) {
   if (data.failure) body.append(failure(data.failure));
   if (data.can_go_on) {
     body.append(element("button", { class: "tool stop go-on", disabled: data.busy,
-      onclick: () => send("go_on", { question: data.question }) }, icon("play_arrow"), "Continue"));
+      onclick: once(() => send("go_on", { question: data.question })) }, icon("play_arrow"), "Continue"));
   }
   const first = data.kind === "quotes" || data.kind === "abstained"; // no answer was written: memory comes before quotes
   root.replaceChildren(
@@ -79,10 +79,13 @@ function reply(data, send) {
   return build(data.body, { ask: asking(data, send) });
 }
 
+// What asks is done once, also where it is clicked twice.
+const once = (act) => (event) => { if (event.detail < 2) act(event.currentTarget); };
+
 // Words that ask a question when they are clicked: an example, or what a quote links to.
 function asking(data, send) {
   return (node, children) => element("button", {
-    class: "ask", disabled: data.busy, title: node.title, onclick: () => send("ask", { question: node.question }),
+    class: "ask", disabled: data.busy, title: node.title, onclick: once(() => send("ask", { question: node.question })),
   }, children);
 }
 
@@ -105,7 +108,7 @@ function corrected(data, send) {
   const { shown, typed } = data.corrected;
   return element("p", { class: "corrected" }, "Showing results for ", element("strong", {}, shown),
     ". Search for ", element("button", {
-      class: "verbatim", disabled: data.busy, onclick: () => send("ask", { question: typed, verbatim: true }),
+      class: "verbatim", disabled: data.busy, onclick: once(() => send("ask", { question: typed, verbatim: true })),
     }, element("em", {}, typed)), " instead.");
 }
 
@@ -332,13 +335,13 @@ function quiet(data, send) {
 // What the documents answer beside and below what is cited.
 function followUps(data, send) {
   return element("div", { class: "next", role: "group", "aria-label": "Ask next" }, data.follow_ups.map((question) => element("button", {
-    class: "card", disabled: data.busy, onclick: () => send("ask", { question }) }, element("span", {}, question))));
+    class: "card", disabled: data.busy, onclick: once(() => send("ask", { question })) }, element("span", {}, question))));
 }
 
 // What can be done with an answer and its question.
 function tools(data, send) {
   const tool = (symbol, label, act, off) => element("button", {
-    class: "tool", title: label, "aria-label": label, disabled: off, onclick: (event) => act(event.currentTarget),
+    class: "tool", title: label, "aria-label": label, disabled: off, onclick: once(act),
   }, icon(symbol));
   return element("span", { class: "tools" },
     data.markdown ? tool("content_copy", "Copy with its sources", (button) => copy(data.markdown, button)) : null,
@@ -387,7 +390,7 @@ function edit(button, data, send) {
   const form = element("div", { class: "editing" }, field,
     element("p", { class: "label" }, "A new conversation goes on from here; this one stays as it is."),
     element("button", { class: "tool", onclick: close }, "Cancel"),
-    element("button", { class: "tool stop", onclick: ask }, "Ask"));
+    element("button", { class: "tool stop", onclick: once(ask) }, "Ask"));
   form.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
     else if (event.key === "Enter" && !event.shiftKey && event.target === field) ask();
