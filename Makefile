@@ -38,7 +38,7 @@ rest: setup  ## the tests that quick leaves out, browser journeys included
 	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server"
 	@$(python) -m pytest tests/browser -n auto --dist loadgroup -m "not server" --reruns 1 -r fER  # a second try is reported
 	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
-	  $(python) -m pytest -m server; \
+	  $(python) -m pytest -n 2 --dist loadgroup -m server; \
 	else echo "The servers are not up: their tests were left out. 'make test-servers' starts and runs them."; fi
 
 test: quick rest  ## check and all tests, the quick ones first
@@ -46,7 +46,7 @@ test: quick rest  ## check and all tests, the quick ones first
 test-servers: setup  ## the tests that need MongoDB, Weaviate, Ollama and Neo4j, which it builds, starts and stops
 	@scripts/chromium.sh
 	@scripts/servers.sh start
-	@eval "$$(scripts/servers.sh env)"; ATHENA_REQUIRE_SERVERS=1 $(python) -m pytest -m server; code=$$?; \
+	@eval "$$(scripts/servers.sh env)"; ATHENA_REQUIRE_SERVERS=1 $(python) -m pytest -n 2 --dist loadgroup -m server; code=$$?; \
 	  scripts/servers.sh stop; exit $$code
 
 format: setup  ## put the code in order

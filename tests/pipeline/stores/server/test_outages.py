@@ -90,7 +90,7 @@ def test_servers_that_were_never_there_are_named_without_a_password(private: Pri
         assert "hush" not in str(caught.value)
 
 
-def test_a_wrong_grpc_port_is_told_with_its_setting(private: Private) -> None:
+def test_a_wrong_grpc_port_is_told_with_its_setting(private: Private, store: ServerStore) -> None:
     with closing(ServerStore(private.addresses.but(weaviate_grpc_port=9))) as other:
         fails_soon(lambda: found(other), "port 9", "ATHENA_WEAVIATE_GRPC_PORT")
 
