@@ -12,6 +12,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from heapq import nlargest
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.analysis import analyse
@@ -182,7 +184,7 @@ def _is_foreign(question: str, index: SentenceIndex) -> bool:
     asked = language_of(re.sub(r"[a-z]+", lambda word: _SLIPS.get(word[0], word[0]), question))
     if asked is None:
         return False
-    common = sorted(index.vocabulary().items(), key=lambda item: -item[1])[:COMMON]
+    common = nlargest(COMMON, index.vocabulary().items(), key=itemgetter(1))
     least = common[-1][1] if common else 1
     return language_of(" ".join(f"{word} " * (count // least) for word, count in common)) != asked
 
