@@ -199,7 +199,7 @@ def _correction(
 
     `around` are the terms of the words beside it.
     """
-    from pipeline.asking.english import rank
+    from pipeline.asking.english import english_words, rank
 
     if word in _SLIPS:
         return _SLIPS[word]
@@ -215,7 +215,7 @@ def _correction(
     if rank(american) is not None or _is_verb_of_known(word, vocabulary):
         return ""
     derived = _is_derived(word, vocabulary)
-    near = sorted(_candidates(word, vocabulary))
+    near = sorted(_candidates(word, vocabulary, of=(vocabulary, english_words())))
     right = _nearest(word, near, most=CHEAP if derived else MOST_EDITS)
     if right in vocabulary:
         return right
@@ -245,7 +245,7 @@ def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int])
         compound = "".join(parts)
         right = compound if compound in vocabulary else ""
         if not right and rank(word.lower()) is None:
-            near = [item for item in sorted(_candidates(compound, vocabulary)) if item.word in vocabulary]
+            near = sorted(_candidates(compound, vocabulary, of=(vocabulary,)))
             right = _nearest(compound, near, most=1)
         if right:
             return Corrected(start, written, right)
@@ -323,15 +323,17 @@ def _beside(
     return next(iter(found.values())) if len(found) == 1 else ""
 
 
-def _candidates(word: str, vocabulary: Mapping[str, int]) -> Iterator[_Candidate]:
-    """Words within reach: of the documents, and of everyday English."""
+def _candidates(
+    word: str, vocabulary: Mapping[str, int], *, of: Iterable[Iterable[str]]
+) -> Iterator[_Candidate]:
+    """Words within reach, of some lists of words."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    from pipeline.asking.english import english_words, rank
+    from pipeline.asking.english import rank
 
     reach = min(MOST_EDITS, math.ceil(len(word) * EDITS_A_LETTER))
-    for known in (vocabulary, english_words()):
+    for known in of:
         found = process.extract(word, list(known), scorer=OSA.distance, score_cutoff=reach, limit=None)
         for other, distance, _ in found:
             edits = _edits(word, other, distance)
