@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval, Unit
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
-from pipeline.answering.replies import quoted
+from pipeline.answering.replies import block_quote
 from pipeline.answering.units import ends_with_colon
 from pipeline.asking.sides import Sides
 from pipeline.finding.passages import passage_leaves
@@ -78,7 +78,7 @@ def compare(
 
 def comparison_text(comparison: Comparison, citations: Sequence[Citation], units: Sequence[Unit]) -> str:
     """The comparison as Markdown; its quotes have the citations' markers and the units' leads, in order."""
-    quotes = (_quoted(cited, unit) for cited, unit in zip(citations, units, strict=True))
+    quotes = (block_quote(cited, unit) for cited, unit in zip(citations, units, strict=True))
     parts: list[str] = [next(quotes) for _ in comparison.both]
     for side in comparison.sides:
         if not side.found:
@@ -150,7 +150,3 @@ def _is_sentence(leaf: Node) -> bool:
 
 def _words(passage: Passage) -> set[str]:
     return {*analyse(passage.section.text), *analyse(" ".join(passage.section.metadata["heading_path"]))}
-
-
-def _quoted(citation: Citation, unit: Unit) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in quoted(citation, unit).splitlines())

@@ -58,7 +58,7 @@ def quotes_text(citations: Sequence[Citation], units: Sequence[Unit] = (), *, op
         if section != group:
             group = section
             parts.append(f"**{' › '.join(citation.heading_path) or citation.source}**")
-        parts.append("\n".join(f"> {line}".rstrip() for line in quoted(citation, unit).splitlines()))
+        parts.append(block_quote(citation, unit))
     if folded:
         parts.append(f"*{counted(folded, 'more passage')}*")
     return "\n\n".join(parts)
@@ -100,13 +100,14 @@ def _unit(quote: Quote, marker: int) -> Unit:
     )
 
 
-def quoted(citation: Citation, unit: Unit | None) -> str:
-    """As Markdown the lead, the quote with its marker, and how much is left out."""
+def block_quote(citation: Citation, unit: Unit | None) -> str:
+    """As a block quote of Markdown the lead, the quote with its marker, and how much is left out."""
     quote = readers_quote(citation)
     text = f"{readers_markdown(unit.lead)}\n{quote}" if unit and unit.lead else quote
     left_out = _left_out(unit) if unit else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
-    return f"{text}{beside}[{citation.marker}]" + (f"\n\n{left_out}" if left_out else "")
+    whole = f"{text}{beside}[{citation.marker}]" + (f"\n\n{left_out}" if left_out else "")
+    return "\n".join(f"> {line}".rstrip() for line in whole.splitlines())
 
 
 def _left_out(unit: Unit) -> str:

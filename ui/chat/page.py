@@ -77,15 +77,15 @@ def _conversation() -> Conversation | None:
 @messages.noticed
 def ask(question: str, *, verbatim: bool = False) -> None:
     """Start answering a question, in the current conversation or a new one; `verbatim` as it is spelled."""
-    conversation = state.drawn_conversation_id()
-    if conversation:
-        start_answer(question, conversation_id=conversation, verbatim=verbatim)
-        return
-    conversation = whose.begin(title_of(question), assistant=process.persona().name, scope=take_scope())
+    drawn = state.drawn_conversation_id()
+    conversation = drawn or whose.begin(
+        title_of(question), assistant=process.persona().name, scope=take_scope()
+    )
     try:
         start_answer(question, conversation_id=conversation, verbatim=verbatim)
     finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
-        state.open_conversation(conversation)
+        if not drawn:
+            state.open_conversation(conversation)
 
 
 @messages.noticed
