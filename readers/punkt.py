@@ -1,19 +1,19 @@
-"""Where sentences end, by the Punkt model for English that llama-index-core carries.
+"""Where sentences end, by the Punkt model for English in `punkt.json`.
 
-The four small files of the model are read here, not by nltk: nltk refuses files that an installer
-hard-linked (uv does) and folders that it was not told of.
+The model is ours to read, not nltk's: nltk refuses files that an installer hard-linked (uv does) and folders
+that it was not told of.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.resources import files
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
@@ -35,7 +35,6 @@ MAX_CLOSING = 10
 CACHED_DECISIONS = 65_536
 CACHED_CHARACTERS = 64
 
-_MODEL = ("_static", "nltk_cache", "tokenizers", "punkt_tab", "english")
 _CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
 _LOWER_CASE = re.compile(r"\s+[a-z]")
 _CANDIDATE = re.compile(r"[.?!](?:\W|_)")
@@ -157,18 +156,10 @@ class _Tokenizer(PunktSentenceTokenizer):  # type: ignore[misc]
 
 
 def _load_model() -> PunktParameters:
-    package = find_spec("llama_index.core")  # finds it without importing it, which takes seconds
-    if package is None or not package.origin:
-        raise ModuleNotFoundError("No module named 'llama_index.core': Punkt's model is in it.")
-    folder = Path(package.origin).parent.joinpath(*_MODEL)
+    trained = json.loads((files("readers") / "punkt.json").read_text(encoding="utf-8"))
     model = PunktParameters()
-    model.abbrev_types = set(_lines(folder, "abbrev_types.txt"))
-    model.sent_starters = set(_lines(folder, "sent_starters.txt"))
-    model.collocations = {tuple(line.split("\t")) for line in _lines(folder, "collocations.tab")}
-    contexts = (line.split("\t") for line in _lines(folder, "ortho_context.tab"))
-    model.ortho_context = defaultdict(int, {word: int(flags) for word, flags in contexts})
+    model.abbrev_types = set(trained["abbrev_types"])
+    model.sent_starters = set(trained["sent_starters"])
+    model.collocations = set(map(tuple, trained["collocations"]))
+    model.ortho_context = defaultdict(int, trained["ortho_context"])
     return model
-
-
-def _lines(folder: Path, name: str) -> list[str]:
-    return [line for line in (folder / name).read_text(encoding="utf-8").split("\n") if line]

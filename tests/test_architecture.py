@@ -10,9 +10,12 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("athena", "memory", "pipeline", "readers", "mission", "ui", "evals", "bench")
@@ -85,6 +88,24 @@ LLAMA_ADAPTERS = (
     "evals/",
     "bench/",
 )
+
+# Modules whose distribution has another name.
+KNOWN_AS = {
+    "Stemmer": "pystemmer",
+    "bs4": "beautifulsoup4",
+    "bson": "pymongo",
+    "dateutil": "python-dateutil",
+    "grpc": "grpcio",
+    "markdown_it": "markdown-it-py",
+    "openinference.semconv": "openinference-semantic-conventions",
+    "opentelemetry.context": "opentelemetry-api",
+    "opentelemetry.trace": "opentelemetry-api",
+    "opentelemetry.util": "opentelemetry-api",
+    "re2": "google-re2",
+    "trulens.apps": "trulens-core",
+    "weaviate": "weaviate-client",
+    "yaml": "pyyaml",
+}
 
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
@@ -231,6 +252,23 @@ def test_what_is_not_installed_by_default_is_imported_where_it_is_needed() -> No
             if full.split(".")[0] in HEAVY:
                 assert name.startswith(MAY_BE_HEAVY), f"{name} imports {full}"
                 assert id(node) in inside | types, f"{name}:{node.lineno} imports {full} at once"  # type: ignore[attr-defined]
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    """What only another package brings along may go with that package's next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    declared = {canonicalize_name(Requirement(line).name) for line in lines}
+    missing = {
+        full: name
+        for name in NAMES
+        if name.startswith(SHIPPED)
+        for full, _ in imports_of(name)
+        if not ours(full) and full.partition(".")[0] not in sys.stdlib_module_names
+        if not declared & {known for module, known in KNOWN_AS.items() if f"{full}.".startswith(f"{module}.")}
+        if not any(f"{canonicalize_name(full.replace('.', '-'))}-".startswith(f"{one}-") for one in declared)
+    }
+    assert not missing, missing
 
 
 def test_drivers_of_stores_stay_behind_the_protocols() -> None:

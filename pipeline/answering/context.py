@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import secrets
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
@@ -32,6 +31,10 @@ WORD_BYTES = 4  # of the random word: a document guesses it once in four billion
 ELLIPSIS = " …"
 NO_FENCES = str.maketrans("`~", "'-")
 NO_LEAVES: Mapping[str, Sequence[Node]] = {}
+CL100K_WORDS = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)  # how cl100k takes a text apart before it looks up the pieces
 COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
 
@@ -65,14 +68,12 @@ class Prompt:
 
 @lru_cache(maxsize=1)
 def _encoding() -> Encoding:
-    """cl100k, from the copy that llama-index-core carries: nothing is downloaded."""
+    """cl100k, from our own copy: tiktoken would download it."""
     import tiktoken
 
-    spec = find_spec("llama_index.core")
-    folder = Path(spec.origin or "").parent / "_static" / "tiktoken_cache" if spec else None
-    if folder and folder.is_dir():
-        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(folder))
-    return tiktoken.get_encoding("cl100k_base")
+    lines = (files("pipeline.models") / "bundled/cl100k_base.tiktoken").read_bytes().splitlines()
+    ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    return tiktoken.Encoding("cl100k", pat_str=CL100K_WORDS, mergeable_ranks=ranks, special_tokens={})
 
 
 @lru_cache(maxsize=COUNTED_TEXTS)

@@ -155,7 +155,7 @@ def test_bundled_files_are_the_recorded_ones() -> None:
     import hashlib
 
     readme = (BUNDLED_FOLDER.parent / "README.md").read_text(encoding="utf-8")
-    for file in ("model-int8.onnx", "tokenizer.json"):
+    for file in ("model-int8.onnx", "tokenizer.json", "../cl100k_base.tiktoken"):
         assert hashlib.sha256((BUNDLED_FOLDER / file).read_bytes()).hexdigest() in readme
 
 
