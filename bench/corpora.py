@@ -11,7 +11,7 @@ from pathlib import Path
 from evals.datasets import load_corpus
 from pipeline.errors import DatasetError
 from pipeline.terms import content_terms
-from readers.files import find_files, read_source
+from readers.files import FileLimits, find_files, read_source
 from readers.levels import Section
 from readers.sections import read_sections
 
@@ -72,7 +72,6 @@ def sample(sections: Iterable[Section], *, count: int) -> list[KnownItem]:
 
 
 def _sections(folder: Path) -> Iterator[Section]:
-    files, _ = find_files([folder], max_bytes=MAX_BYTES)
-    for file in files:
+    for file in find_files([folder], limits=FileLimits(MAX_BYTES, MAX_BYTES)).files:
         source = read_source(file.path, max_bytes=MAX_BYTES, source=file.source)
         yield from read_sections(source.text, source=file.source)

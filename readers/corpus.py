@@ -7,11 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readers.converting.converted import Conversion, conversion_of
-from readers.errors import ReaderError
-from readers.files import FileLimits, LeftOut, Source, find_documents, read_source
+from readers.files import FileLimits, FoundFiles, Source, find_files, read_source
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
-from readers.ids import document_id
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
     from readers.converting.files import FileConverter
@@ -28,9 +25,6 @@ class MarkdownCorpus:
     Of folders, files of these `formats` are read; in `whole_folder`, all that can be. What cuts sections is
     made when the first file is cut, what converts when the first is converted; `close` ends that.
     """
-
-    unreadable = ReaderError
-    """What `find` and `read` raise."""
 
     def __init__(
         self,
@@ -49,14 +43,10 @@ class MarkdownCorpus:
         self._whole_folder = whole_folder
         self._own_lines: dict[str, tuple[int, Sequence[int]]] = {}
 
-    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError], list[LeftOut]]:
-        """The files at and below `path`, by their names in the index, those that cannot be read, and others.
-
-        The others could be read, but are of formats that folders are not read for.
-        """
+    def find(self, path: Path) -> FoundFiles:
+        """The files at and below `path`."""
         whole = self._whole_folder is not None and path.resolve() == self._whole_folder.resolve()
-        found = find_documents([path], limits=self._limits, formats=EVERY if whole else self._formats)
-        return {file.source: file.path for file in found.files}, found.problems, found.left_out
+        return find_files([path], limits=self._limits, formats=EVERY if whole else self._formats)
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """The text of a file, with what it includes or as Markdown; raises `ReaderError`.
@@ -71,10 +61,6 @@ class MarkdownCorpus:
         if content.lines:
             self._own_lines[source] = hash(content.text), content.lines
         return content
-
-    def document_id(self, source: str) -> str:
-        """The id of the document of that name."""
-        return document_id(source)
 
     def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
         """The sections of a file, and the sentences of all of them, in order."""
@@ -107,10 +93,6 @@ class MarkdownCorpus:
                 f"{MAX_DEPTH} are nested, or the file has more than {MAX_CONTAINERS:,}."
             )
         return found
-
-    def conversion(self, text: str) -> Conversion | None:
-        """What a text was converted from, and what was lost; None where it was not."""
-        return conversion_of(text)
 
     def close(self) -> None:
         """End what converts."""

@@ -84,41 +84,35 @@ class FileLimits:
 
 @dataclass(slots=True)
 class FoundFiles:
-    """What was found at and below some paths."""
+    """What was found at and below some paths: the files by source, those that cannot be read, and others.
+
+    The others could be read, but are of formats that folders are not read for.
+    """
 
     files: list[FoundFile] = field(default_factory=list)
     problems: list[ReaderError] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
 
-def find_files(paths: Iterable[Path | str], *, max_bytes: int) -> tuple[list[FoundFile], list[ReaderError]]:
-    """The Markdown files at and below `paths`, by source, and those that cannot be read.
+def find_files(
+    paths: Iterable[Path | str],
+    *,
+    limits: FileLimits,
+    formats: frozenset[str] = MARKDOWN_ONLY,
+    named: frozenset[str] = EVERY,
+) -> FoundFiles:
+    """The files at and below `paths`: of folders those of some `formats`, of named ones those of more.
 
     A file reached twice is listed once, under the first name.
 
     Raises:
         SourceCollision: two different files would have the same source.
     """
-    search = _Search(FileLimits(max_bytes, max_bytes), MARKDOWN_ONLY, named=MARKDOWN_ONLY)
-    found = _found(search, paths)
-    return found.files, found.problems
-
-
-def find_documents(
-    paths: Iterable[Path | str], *, limits: FileLimits, formats: frozenset[str] = MARKDOWN_ONLY
-) -> FoundFiles:
-    """The same for files of these formats, with the files of others that could be read.
-
-    Files that are named, and not in a named folder, may be of any format.
-    """
-    return _found(_Search(limits, formats, named=EVERY), paths)
-
-
-def _found(search: _Search, paths: Iterable[Path | str]) -> FoundFiles:
+    search = _Search(limits, formats, named=named)
     for path in paths:
         search.add(Path(path))
-    search.found.sort(key=lambda file: file.source.split("/"))
-    return FoundFiles(search.found, search.problems, search.left_out)
+    search.found.files.sort(key=lambda file: file.source.split("/"))
+    return search.found
 
 
 def read_source(path: Path, *, max_bytes: int, source: str = "") -> Source:
@@ -229,9 +223,7 @@ class _Search:
     """The files found so far, under every root."""
 
     def __init__(self, limits: FileLimits, formats: frozenset[str], *, named: frozenset[str]) -> None:
-        self.found: list[FoundFile] = []
-        self.problems: list[ReaderError] = []
-        self.left_out: list[LeftOut] = []
+        self.found = FoundFiles()
         self._limits = limits
         self._formats = formats
         self._named = named
@@ -247,11 +239,11 @@ class _Search:
                 self._add_file(path, real=os.path.realpath(path), source=path.name)
             else:
                 fix = "Convert it, or name it .md if it is Markdown."
-                self.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
+                self.found.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
         except FileNotFoundError:
-            self.problems.append(_missing(str(path)))
+            self.found.problems.append(_missing(str(path)))
         except OSError as error:
-            self.problems.append(_unreadable(str(path), error))
+            self.found.problems.append(_unreadable(str(path), error))
 
     def _add_tree(self, root: Path) -> None:
         real_root = os.path.realpath(root)
@@ -283,10 +275,10 @@ class _Search:
             with os.scandir(folder.path) as entries:
                 listing = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            self.problems.append(_unreadable(folder.prefix or folder.path.name, error))
+            self.found.problems.append(_unreadable(folder.prefix or folder.path.name, error))
             return [], []
         rules, problems = load_rules(folder.path, prefix=folder.prefix, above=folder.rules)
-        self.problems += problems
+        self.found.problems += problems
         for entry in listing:
             path, source = Path(entry.path), folder.prefix + entry.name
             if entry.is_symlink():
@@ -308,7 +300,7 @@ class _Search:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except OSError as error:
             if self._wants(path, source, rules):
-                self.problems.append(_unreadable(source, error))
+                self.found.problems.append(_unreadable(source, error))
             return []
         if is_folder:
             hidden = path.name.startswith(".") or rules.ignore(source + "/")
@@ -326,7 +318,7 @@ class _Search:
             return True
         mentioned = known.mentioned or known.name in self._formats
         fix = how_to_read(known, chosen=self._formats)
-        self.left_out.append(LeftOut(path, source, known.title, fix, mentioned))
+        self.found.left_out.append(LeftOut(path, source, known.title, fix, mentioned))
         return False
 
     def _add_file(self, path: Path, *, real: str, source: str) -> None:
@@ -337,12 +329,12 @@ class _Search:
             _check_name(source)
             _check_file(path.stat(), max_bytes=self._limits.of(source), source=source)
         except OSError as error:
-            self.problems.append(_unreadable(source, error))
+            self.found.problems.append(_unreadable(source, error))
         except ReaderError as error:
-            self.problems.append(error)
+            self.found.problems.append(error)
         else:
             self._check_collision(source, real)
-            self.found.append(FoundFile(path=path, source=source))
+            self.found.files.append(FoundFile(path=path, source=source))
 
     def _check_collision(self, source: str, real: str) -> None:
         other = self._real_paths.setdefault(source, real)

@@ -6,15 +6,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from evals.datasets import Document
 from pipeline.ingest import Progress, ingest
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
 from readers.cutting import SentenceCutter
-from readers.errors import ReaderError
-from readers.files import LeftOut, Source
+from readers.files import FoundFile, FoundFiles, Source
 from readers.ids import document_id, section_id
 from readers.levels import Section, Sentence
 
@@ -37,19 +35,14 @@ class BeirCorpus:
 
     sections: Mapping[str, Section]  # by the document's id
     cutter: SentenceCutter
-    unreadable: ClassVar = ReaderError  # is never raised
 
-    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError], list[LeftOut]]:
+    def find(self, path: Path) -> FoundFiles:
         """All documents; their paths are numbers, as an id need not be a path."""
-        return {source: path / str(number) for number, source in enumerate(self.sections)}, [], []
+        return FoundFiles([FoundFile(path / str(n), source) for n, source in enumerate(self.sections)])
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source:  # noqa: ARG002 - there is no file
         """The text of the document."""
         return Source(self.sections[source].text, self.sections[source].metadata["hash"])
-
-    def document_id(self, source: str) -> str:
-        """The id of the document in the index."""
-        return document_id(source)
 
     def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:  # noqa: ARG002
         """The document's one section and its sentences."""
@@ -58,9 +51,6 @@ class BeirCorpus:
     def warnings(self, text: str, sections: object) -> Sequence[str]:  # noqa: ARG002
         """None."""
         return ()
-
-    def conversion(self, text: str) -> None:
-        """None: they are texts already."""
 
 
 def index_corpus(

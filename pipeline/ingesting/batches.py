@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from pipeline.analysis import embedding_text
 from pipeline.errors import UnknownDocument
-from pipeline.ingesting.documents import Candidate, SourceText
+from pipeline.ingesting.documents import Candidate
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, NewDocument, Vector
+from readers.files import Source
+from readers.ids import document_id
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,8 +31,7 @@ class CutDocument:
     """
 
     candidate: Candidate
-    id: str
-    content: SourceText
+    content: Source
     sections: Sequence[Node]
     sentences: Sequence[Node]
     texts: Mapping[str, str]
@@ -46,7 +47,7 @@ class CutDocument:
         source = self.candidate.source
         title = self.sections[0].metadata.get("title", source) if self.sections else source
         return NewDocument(
-            id=self.id,
+            id=document_id(source),
             source=source,
             root=self.candidate.root,
             title=title,

@@ -4,95 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo
+from readers.errors import ReaderError
+from readers.files import FoundFiles, LeftOut, Source
 
 UPLOAD_ROOT = "upload"
-
-
-class SourceText(Protocol):
-    """A file's text, as offsets count in it, and the hash of its bytes."""
-
-    @property
-    def text(self) -> str:
-        """The text."""
-
-    @property
-    def hash(self) -> str:
-        """The hash."""
-
-
-class OtherFile(Protocol):
-    """A document that a folder has, of a format that it is not read for."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def source(self) -> str:
-        """Its name in the index."""
-
-    @property
-    def format(self) -> str:
-        """Its format, in words."""
-
-    @property
-    def fix(self) -> str:
-        """What to do so that it is read."""
-
-    @property
-    def mentioned(self) -> bool:
-        """Whether a report names it."""
-
-
-class Conversion(Protocol):
-    """What a text was made from."""
-
-    @property
-    def format(self) -> str:
-        """The format, in words."""
-
-    @property
-    def pages(self) -> int:
-        """How many pages it has; 0 where the format has none."""
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """What is not in the text, with its number, such as `3 images`."""
 
 
 class Reader(Protocol):
     """Finds files, reads them and cuts them into nodes: only its implementation knows their format."""
 
-    @property
-    def unreadable(self) -> type[Exception]:
-        """What `find` and `read` raise, and `find` reports: it has `source`, `reason` and `fix`."""
+    def find(self, path: Path) -> FoundFiles:
+        """The files at and below `path`; raises `ReaderError` where two have one name."""
 
-    def find(self, path: Path) -> tuple[Mapping[str, Path], Sequence[Exception], Sequence[OtherFile]]:
-        """The files at and below `path`, by their names in the index, those that cannot be read, and others.
+    def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
+        """The text of a file, called `source` in the index; raises `ReaderError`.
 
-        The others are documents that the reader could read, but was not asked for.
+        None may come back where it still has the hash `known`.
         """
-
-    def read(self, path: Path, *, source: str, known: str = "") -> SourceText | None:
-        """The text of a file; None may come back where it still has the hash `known`."""
-
-    def document_id(self, source: str) -> str:
-        """The id of the document of that name."""
 
     def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
         """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
     def warnings(self, text: str, sections: Sequence[Any]) -> Sequence[str]:
         """What of a text is not read as what it is, a sentence each: it is too much."""
-
-    def conversion(self, text: str) -> Conversion | None:
-        """What a text was made from, where that was no Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +44,9 @@ class Problem:
     fix: str
 
     @classmethod
-    def of(cls, error: Exception) -> Problem:
+    def of(cls, error: ReaderError) -> Problem:
         """The problem that a reader's error describes."""
-        source, reason, fix = (str(getattr(error, name)) for name in ("source", "reason", "fix"))
-        return cls(source, reason, fix)
+        return cls(error.source, error.reason, error.fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +59,16 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A document of a folder that is not read for its format; `fix` says what to do so that it is."""
-
-    candidate: Candidate
-    format: str
-    fix: str
-    mentioned: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
-    """What is to be indexed, which folders were searched whole, and what is wrong with the rest."""
+    """What is to be indexed, which folders were searched whole, and what is wrong with the rest.
+
+    `left_out` has the documents of folders that are not read for their format.
+    """
 
     candidates: tuple[Candidate, ...]
     folders: frozenset[str]
     problems: tuple[Problem, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: Mapping[Candidate, LeftOut] = field(default_factory=dict)
 
 
 def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | None = None) -> Found:
@@ -147,7 +79,7 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
     """
     candidates: list[Candidate] = []
     problems: list[Problem] = []
-    left_out: list[LeftOut] = []
+    left_out: dict[Candidate, LeftOut] = {}
     folders: set[str] = set()
     seen: set[str] = set()
     for path in map(Path, paths):
@@ -157,40 +89,31 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
         folder = path if path.is_dir() else path.parent
         own_root = root or str(folder.resolve())
         try:
-            files, errors, others = reader.find(path)
-        except reader.unreadable as error:
+            found = reader.find(path)
+        except ReaderError as error:
             problems.append(Problem.of(error))
             continue
-        reported = list(map(Problem.of, errors))
+        reported = list(map(Problem.of, found.problems))
         problems += reported
         unreadable_root = any(problem.source == path.name for problem in reported)
         if root is None and path.is_dir() and not unreadable_root:
             folders.add(own_root)
-        for source, file in files.items():
-            real = os.path.realpath(file)
+        for file in found.files:
+            real = os.path.realpath(file.path)
             if real not in seen:
                 seen.add(real)
-                candidates.append(Candidate(source, own_root, file))
-        left_out += (
-            LeftOut(Candidate(other.source, own_root, other.path), other.format, other.fix, other.mentioned)
-            for other in others
-        )
-    unread = tuple(other for other in left_out if os.path.realpath(str(other.candidate.path)) not in seen)
+                candidates.append(Candidate(file.source, own_root, file.path))
+        left_out |= {Candidate(other.source, own_root, other.path): other for other in found.left_out}
+    unread = {at: other for at, other in left_out.items() if os.path.realpath(other.path) not in seen}
     return Found(tuple(candidates), frozenset(folders), tuple(problems), unread)
 
 
 def with_known(found: Found, stored: Iterable[DocumentInfo]) -> Found:
     """`found` with what was left out but is indexed from that folder: who added it once wants it kept."""
-    known = {(info.source, info.root) for info in stored}
-
-    def is_known(other: LeftOut) -> bool:
-        return (other.candidate.source, other.candidate.root) in known
-
-    return replace(
-        found,
-        candidates=(*found.candidates, *(other.candidate for other in found.left_out if is_known(other))),
-        left_out=tuple(other for other in found.left_out if not is_known(other)),
-    )
+    indexed = {(info.source, info.root) for info in stored}
+    known = [candidate for candidate in found.left_out if (candidate.source, candidate.root) in indexed]
+    others = {candidate: other for candidate, other in found.left_out.items() if candidate not in known}
+    return replace(found, candidates=(*found.candidates, *known), left_out=others)
 
 
 def _unreachable(path: Path) -> Problem | None:

@@ -15,10 +15,12 @@ from pipeline.ingesting.batches import (
     known_vectors,
     one_ahead,
 )
-from pipeline.ingesting.documents import Candidate, Found, LeftOut, Problem, Reader, SourceText
+from pipeline.ingesting.documents import Candidate, Found, Problem, Reader
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, Vector, Writing
-from pipeline.words import counted
+from readers.converting.converted import Conversion, conversion_of
+from readers.errors import ReaderError
+from readers.files import LeftOut, Source
 
 Stage = Literal["renewing", "reading", "embedding", "storing", "indexing"]
 
@@ -34,23 +36,6 @@ class Progress:
     done: int
     total: int
     document: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """A document that was made Markdown; `left_out` says what is not in it, such as `3 images`."""
-
-    source: str
-    format: str
-    pages: int  # 0 where the format has none
-    left_out: tuple[str, ...]
-
-    @property
-    def summary(self) -> str:
-        """In one line: `PDF, 12 pages; left out: 3 images`."""
-        pages = f", {counted(self.pages, 'page')}" if self.pages else ""
-        lost = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
-        return f"{self.format}{pages}{lost}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +62,9 @@ class IngestReport:
     seconds: float
     stopped: bool
     warnings: tuple[str, ...] = ()  # what of a new document is not read as what it is, and why
-    converted: tuple[Converted, ...] = ()  # new or changed documents that were no Markdown
+    converted: tuple[Conversion, ...] = ()  # new or changed documents that were no Markdown
     left_out: tuple[OtherFormat, ...] = ()  # documents of formats that the folders are not read for
     outdated: str = ""  # why everything was embedded again, though nobody asked for it
-
-
-@dataclass(frozen=True, slots=True)
-class StoredText:
-    """The text of an indexed document, and the hash of the file that it was read from."""
-
-    text: str
-    hash: str
 
 
 class Stopped(Exception):
@@ -123,7 +100,7 @@ class IngestRun:
         self._deleted: list[str] = []
         self._problems: list[Problem] = []
         self._warnings: list[str] = []
-        self._converted: list[Converted] = []
+        self._converted: list[Conversion] = []
         self._left_out: tuple[LeftOut, ...] = ()
         self._embedded = 0
         self.stopped = False
@@ -136,7 +113,7 @@ class IngestRun:
     def wanted(self, found: Found, gone: Collection[str]) -> list[Candidate]:
         """What should be in the index; for a rebuild also what was not found this time and is not gone."""
         self._problems += found.problems
-        self._left_out = tuple(other for other in found.left_out if other.mentioned)
+        self._left_out = tuple(other for other in found.left_out.values() if other.mentioned)
         wanted = list(found.candidates)
         if self._rebuild:
             present = {candidate.source for candidate in wanted} | set(gone)
@@ -155,7 +132,7 @@ class IngestRun:
             self._writing.delete(source)
             self._written.pop(source, None)
 
-    def read(self, wanted: Iterable[Candidate], *, reader: Reader) -> Iterator[tuple[Candidate, SourceText]]:
+    def read(self, wanted: Iterable[Candidate], *, reader: Reader) -> Iterator[tuple[Candidate, Source]]:
         """The documents that are not in the index as their files are now, each with its text."""
         for done, candidate in enumerate(wanted):
             self._check_stop()
@@ -164,7 +141,7 @@ class IngestRun:
             known = info.hash if info is not None and info.root == candidate.root else ""
             try:
                 content = self._load(candidate, reader, known=known)
-            except reader.unreadable as error:
+            except ReaderError as error:
                 self._problems.append(Problem.of(error))
                 continue
             if content is None or content.hash == known:
@@ -174,21 +151,19 @@ class IngestRun:
         self._tell("reading", self._total, self._total)
 
     def cut(
-        self, documents: Iterable[tuple[Candidate, SourceText]], *, reader: Reader, encoder: Encoder
+        self, documents: Iterable[tuple[Candidate, Source]], *, reader: Reader, encoder: Encoder
     ) -> Iterator[CutDocument]:
         """The documents as sections and sentences; text that reads as before comes with its vector."""
         for candidate, content in documents:
             source = candidate.source
             sections, sentences = reader.cut(content.text, source=source)
             self._warnings += (f"{source}: {warning}" for warning in reader.warnings(content.text, sections))
-            if made := reader.conversion(content.text):
-                self._converted.append(Converted(source, made.format, made.pages, tuple(made.left_out)))
+            if made := conversion_of(content.text, source=source):
+                self._converted.append(made)
             texts = embedding_texts(sections, sentences, encoder=encoder)
             is_new = self._rebuild or source not in self._written
             known = {} if is_new else known_vectors(self._store, source, encoder=encoder)
-            yield CutDocument(
-                candidate, reader.document_id(source), content, sections, sentences, texts, known
-            )
+            yield CutDocument(candidate, content, sections, sentences, texts, known)
 
     def embed(
         self, documents: Iterable[CutDocument], *, encoder: Encoder
@@ -247,7 +222,7 @@ class IngestRun:
             outdated=self._outdated,
         )
 
-    def _load(self, candidate: Candidate, reader: Reader, *, known: str) -> SourceText | None:
+    def _load(self, candidate: Candidate, reader: Reader, *, known: str) -> Source | None:
         """The document's text; None where the file still has the hash `known`.
 
         Where the file cannot be read, a rebuild takes the text in the index; else the error is raised.
@@ -255,12 +230,12 @@ class IngestRun:
         if candidate.path is not None:
             try:
                 return reader.read(candidate.path, source=candidate.source, known=known)
-            except reader.unreadable as error:
+            except ReaderError as error:
                 if not self._rebuild or candidate.source not in self._indexed:
                     raise
                 self._problems.append(Problem.of(error))
         stored = self._store.sections.document(candidate.source)
-        return StoredText(stored.text, stored.info.hash)
+        return Source(stored.text, stored.info.hash)
 
     @property
     def _done(self) -> int:
@@ -284,5 +259,5 @@ def _by_format(left_out: Iterable[LeftOut]) -> tuple[OtherFormat, ...]:
     """What was left out, format by format."""
     groups: dict[tuple[str, str], list[str]] = {}
     for other in left_out:
-        groups.setdefault((other.format, other.fix), []).append(other.candidate.source)
+        groups.setdefault((other.format, other.fix), []).append(other.source)
     return tuple(OtherFormat(name, tuple(sources), fix) for (name, fix), sources in sorted(groups.items()))

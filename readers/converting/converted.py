@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import yaml
 
-from readers.front_matter import read_front_matter
+from readers.front_matter import Scalar, read_front_matter
 
 MOST_TITLE = 200
 SEPARATOR = "; "
@@ -39,12 +39,18 @@ class Converted:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What an indexed text says of its conversion."""
+    """What an indexed text says of its conversion, as in `Converted`; `format` is as people read it."""
 
+    source: str
     format: str
     pages: int
     left_out: tuple[str, ...]
-    address: str = ""
+
+    @property
+    def summary(self) -> str:
+        """In one line: `PDF, 12 pages; left out: 3 images`."""
+        lost = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        return ", ".join([self.format, *losses((self.pages, "page"))]) + lost
 
 
 def as_document(converted: Converted, *, title: str, address: str = "") -> str:
@@ -65,20 +71,31 @@ def as_document(converted: Converted, *, title: str, address: str = "") -> str:
     return f"---\n{matter}---\n\n{_tidy(converted.text)}\n"
 
 
-def conversion_of(text: str) -> Conversion | None:
-    """What a text says of its conversion; None where it is Markdown from the beginning."""
-    if not text.startswith("---") or "converted_from:" not in text[:16_384]:
-        return None
-    values = read_front_matter(text, source="").values
-    if "converted_from" not in values:
+def conversion_of(text: str, *, source: str = "") -> Conversion | None:
+    """What the text of a document says of its conversion; None where it is Markdown from the beginning."""
+    values = _said(text)
+    if not values:
         return None
     pages, left_out = values.get("pages", 0), str(values.get("left_out", ""))
     return Conversion(
+        source,
         format=str(values["converted_from"]),
         pages=pages if isinstance(pages, int) else 0,
         left_out=tuple(filter(None, left_out.split(SEPARATOR))),
-        address=str(values.get("address", "")),
     )
+
+
+def address_of(text: str) -> str:
+    """Where a converted page was fetched from; "" where it was not."""
+    return str(_said(text).get("address", ""))
+
+
+def _said(text: str) -> Mapping[str, Scalar]:
+    """The front matter of a converted text; empty for another one."""
+    if not text.startswith("---") or "converted_from:" not in text[:16_384]:
+        return {}
+    values = read_front_matter(text, source="").values
+    return values if "converted_from" in values else {}
 
 
 def clean(text: str) -> str:

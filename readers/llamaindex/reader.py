@@ -9,7 +9,8 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document, TextNode
 
 from readers.errors import ReaderError
-from readers.files import find_files, read_source
+from readers.files import FileLimits, find_files, read_source
+from readers.formats import MARKDOWN_ONLY
 from readers.llamaindex.nodes import SectionNode
 from readers.sections import read_sections
 
@@ -38,10 +39,10 @@ class MarkdownReader(BaseReader):
         Raises:
             ReaderError: without `on_problem`, at the first file that cannot be read.
         """
-        files, problems = find_files(paths, max_bytes=max_bytes)
-        for problem in problems:
+        found = find_files(paths, limits=FileLimits(max_bytes, max_bytes), named=MARKDOWN_ONLY)
+        for problem in found.problems:
             _report(problem, on_problem)
-        for file in files:
+        for file in found.files:
             try:
                 text = read_source(file.path, max_bytes=max_bytes, source=file.source).text
             except ReaderError as error:

@@ -22,7 +22,8 @@ from readers.errors import (
     SourceCollision,
     UnreadableFile,
 )
-from readers.files import find_files, read_source
+from readers.files import FileLimits, FoundFiles, find_files, read_source
+from readers.formats import MARKDOWN_ONLY
 
 LIMIT = 1000
 
@@ -34,14 +35,23 @@ def write(root: Path, *names: str) -> None:
         path.write_text(f"text of {name}\n", encoding="utf-8")
 
 
+def find(*paths: Path) -> FoundFiles:
+    return find_files(paths, limits=FileLimits(LIMIT, LIMIT), named=MARKDOWN_ONLY)
+
+
 def sources(*paths: Path) -> list[str]:
-    files, problems = find_files(paths, max_bytes=LIMIT)
-    assert not problems
-    return [file.source for file in files]
+    found = find(*paths)
+    assert not found.problems
+    return [file.source for file in found.files]
+
+
+def sources_and_reasons(*paths: Path) -> tuple[list[str], list[str]]:
+    found = find(*paths)
+    return [file.source for file in found.files], [problem.reason for problem in found.problems]
 
 
 def messages(*paths: Path) -> list[str]:
-    return [str(problem) for problem in find_files(paths, max_bytes=LIMIT)[1]]
+    return [str(problem) for problem in find(*paths).problems]
 
 
 def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) -> None:
@@ -69,7 +79,7 @@ def test_two_files_of_the_same_name_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         SourceCollision, match=r"Cannot read 'a\.md': both .*one/a\.md.* and .*two/a\.md.* would"
     ):
-        find_files([tmp_path / "one", tmp_path / "two"], max_bytes=LIMIT)
+        find(tmp_path / "one", tmp_path / "two")
 
 
 def test_gitignore_semantics(tmp_path: Path) -> None:
@@ -116,9 +126,9 @@ def test_an_ignored_file_can_be_named_explicitly(tmp_path: Path) -> None:
 def test_a_line_that_is_no_pattern_is_reported_and_the_others_count(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.md", "sub/c.md")
     (tmp_path / "sub/.gitignore").write_text("!\nc.md\n")
-    files, problems = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["a.md", "b.md"]
-    assert [str(problem) for problem in problems] == [
+    found = find(tmp_path)
+    assert [file.source for file in found.files] == ["a.md", "b.md"]
+    assert [str(problem) for problem in found.problems] == [
         "Cannot read 'sub/.gitignore': line 1 is not a pattern ('!'). Correct or remove it."
     ]
 
@@ -127,25 +137,22 @@ def test_a_line_that_is_no_pattern_is_reported_and_the_others_count(tmp_path: Pa
 def test_a_pattern_that_means_nothing_is_named_and_skipped(pattern: str, tmp_path: Path) -> None:
     write(tmp_path, "a.md", "c.md")
     (tmp_path / ".gitignore").write_text(f"{pattern}\nc.md\n")
-    files, problems = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["a.md"]
-    assert [problem.reason for problem in problems] == [f"line 1 is not a pattern ({pattern!r})"]
+    assert sources_and_reasons(tmp_path) == (["a.md"], [f"line 1 is not a pattern ({pattern!r})"])
 
 
 def test_no_pattern_backtracks(tmp_path: Path) -> None:
     """With 40 stars against 200 letters, an engine that backtracks is still at it next year."""
     write(tmp_path, "a" * 200 + ".md", "b.md")
     (tmp_path / ".gitignore").write_text("*a" * 40 + "*c\n**/" * 30 + "x\nb.md\n")
-    files, _ = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["a" * 200 + ".md"]
+    assert sources_and_reasons(tmp_path)[0] == ["a" * 200 + ".md"]
 
 
 def test_a_file_of_no_patterns_is_not_told_line_by_line(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.md")
     (tmp_path / ".gitignore").write_text("!\n" * 3_000 + "b.md\n" + "[z-a]\n" * 3_000)
-    files, problems = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["a.md"]
-    assert [problem.reason for problem in problems[-2:]] == [
+    found = find(tmp_path)
+    assert [file.source for file in found.files] == ["a.md"]
+    assert [problem.reason for problem in found.problems[-2:]] == [
         "line 20 is not a pattern ('!')",
         "5,980 more lines are not patterns either",
     ]
@@ -162,9 +169,9 @@ def test_no_warning_of_the_compiler_reaches_anybody(tmp_path: Path) -> None:
 def test_more_patterns_than_fit_into_one_set(tmp_path: Path) -> None:
     write(tmp_path, "a" * 40 + "b.md", "b.md", "c.md")
     (tmp_path / ".gitignore").write_text(("*a" * 30 + "b.md\n") * 1500 + "b.md\n")
-    files, problems = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["c.md"]
-    assert problems == []
+    found = find(tmp_path)
+    assert [file.source for file in found.files] == ["c.md"]
+    assert found.problems == []
 
 
 def test_names_that_are_not_utf8_can_be_left_out(tmp_path: Path) -> None:
@@ -175,8 +182,7 @@ def test_names_that_are_not_utf8_can_be_left_out(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this file system takes no such names")
     (tmp_path / ".gitignore").write_bytes(b"caf\xe9*\n")
-    files, _ = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["b.md"]
+    assert sources_and_reasons(tmp_path)[0] == ["b.md"]
 
 
 def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,9 +274,9 @@ def test_what_was_named_but_cannot_be_read_is_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     (tmp_path / "large.md").write_bytes(b"x" * 1001)
     names = ["good.md", "data.json", "missing.md", "loop.md", "pipe.md", "large.md"]
-    files, problems = find_files([tmp_path / name for name in names], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["good.md"]
-    assert [str(problem) for problem in problems] == [
+    found = find(*(tmp_path / name for name in names))
+    assert [file.source for file in found.files] == ["good.md"]
+    assert [str(problem) for problem in found.problems] == [
         "Cannot read 'data.json': not a Markdown file. Convert it, or name it .md if it is Markdown.",
         f"Cannot read '{tmp_path}/missing.md': no such file or folder. Check the path.",
         f"Cannot read '{tmp_path}/loop.md': Too many levels of symbolic links. "
@@ -279,9 +285,9 @@ def test_what_was_named_but_cannot_be_read_is_reported(tmp_path: Path) -> None:
         "Cannot read 'large.md': 1,001 bytes, over the limit of 1,000. "
         "Split it, or raise the limit in the settings.",
     ]
-    assert problems[0].source == "data.json"
-    assert problems[0].reason == "not a Markdown file"
-    assert problems[0].fix == "Convert it, or name it .md if it is Markdown."
+    assert found.problems[0].source == "data.json"
+    assert found.problems[0].reason == "not a Markdown file"
+    assert found.problems[0].fix == "Convert it, or name it .md if it is Markdown."
 
 
 def test_a_name_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
@@ -301,9 +307,7 @@ def test_a_folder_that_cannot_be_listed_is_reported(tmp_path: Path, monkeypatch:
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    files, problems = find_files([tmp_path], max_bytes=LIMIT)
-    assert [file.source for file in files] == ["a.md"]
-    assert [problem.reason for problem in problems] == ["Permission denied"]
+    assert sources_and_reasons(tmp_path) == (["a.md"], ["Permission denied"])
 
 
 def test_text_is_kept_as_it_is_but_for_the_byte_order_mark(tmp_path: Path) -> None:

@@ -52,8 +52,7 @@ def read(folder: Path, text: str = "", *, name: str = "src/one.md", max_bytes: i
 
 def test_a_listing_is_a_leaf_with_the_line_of_its_directive(book: Path) -> None:
     reader = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10_000)
-    files, _, _ = reader.find(book)
-    content = reader.read(files["src/one.md"], source="src/one.md")
+    content = reader.read(book / "src/one.md", source="src/one.md")
     assert content.text == "# One\n\n```rust\n    let s = 1;\n```\n\nEnd.\n"
     sections, sentences = reader.cut(content.text, source="src/one.md")
     assert [content.text[leaf.start_char_idx : leaf.end_char_idx] for leaf in sentences] == [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from readers.files import find_files, read_source
+from readers.files import FileLimits, find_files, read_source
 from tests.readers.oracle import ROOT, TEST_DATA, check_properties, leaves_of, read
 
 EVERY = 1 if os.environ.get("ATHENA_TEST_FULL") else 15
@@ -77,9 +77,8 @@ MARKDOWN = st.lists(st.tuples(LINES, ENDS).map("".join), max_size=25).map("".joi
 
 
 def corpus(folder: Path, every: int = 1) -> list[Path]:
-    return (
-        [file.path for file in find_files([folder], max_bytes=10**8)[0]][::every] if folder.is_dir() else []
-    )
+    found = find_files([folder] if folder.is_dir() else [], limits=FileLimits(10**8, 10**8))
+    return [file.path for file in found.files][::every]
 
 
 def check_files(files: list[Path]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from readers.converting.converted import conversion_of
+from readers.converting.converted import address_of, conversion_of
 from readers.errors import PageRefused, ReaderError
 from readers.web import PageFetcher, file_name, is_public
 from tests.certificates import Authority
@@ -87,7 +87,7 @@ def test_a_page_becomes_a_file_under_its_address(fetcher: PageFetcher, site: Sit
     assert "The fan hums." in text
     made = conversion_of(text)
     assert made is not None
-    assert (made.format, made.address) == ("plain text", f"{site.address}/docs/fan.txt?v=2")
+    assert (made.format, address_of(text)) == ("plain text", f"{site.address}/docs/fan.txt?v=2")
     (asked,) = site.asked
     assert asked["host"] == site.address.removeprefix("http://")  # though the connection goes to the number
     assert asked["accept-encoding"] == "identity"

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
-from readers.converting.converted import conversion_of
+from readers.converting.converted import address_of
 from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
 from ui.documents.indexing import index_again, kept_in, progress
@@ -106,7 +106,7 @@ def _conversion(source: str, _hash: str) -> str:
         text = process.athena().store.sections.document(source).text
     except UnknownDocument:
         return ""
-    return converted_from(source, text)
+    return converted_from(text)
 
 
 def confirm_removal(source: str) -> None:
@@ -141,8 +141,8 @@ def _read(source: str) -> None:
     except UnknownDocument:
         st.text("It is not indexed any more.")
         return
-    if made := conversion_of(document.text):
-        st.caption(plain(f"{converted_from(source, document.text)}."))
-        if made.address:
-            st.caption(plain(f"Fetched from {made.address}"))
+    if made := converted_from(document.text):
+        st.caption(plain(f"{made}."))
+    if address := address_of(document.text):
+        st.caption(plain(f"Fetched from {address}"))
     components.document(key="document", data={"tree": document_tree(document.text)})

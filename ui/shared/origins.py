@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.ingesting.run import Converted
 from readers.converting.converted import conversion_of
 from ui.shared.markdown_tree import Span, Tree, markdown_tree
 
 
-def converted_from(source: str, text: str) -> str:
+def converted_from(text: str) -> str:
     """What a document was converted from and what was lost, in words; "" for Markdown from the beginning."""
     made = conversion_of(text)
-    if made is None:
-        return ""
-    return f"Converted from {Converted(source, made.format, made.pages, made.left_out).summary}"
+    return f"Converted from {made.summary}" if made else ""
 
 
 def document_tree(text: str, *, spans: Sequence[Span] = ()) -> Tree:

@@ -15,7 +15,7 @@ from pipeline.ingesting.documents import (
 )
 from pipeline.stores.base import DocumentInfo
 from readers.errors import ReaderError, SourceCollision, UnreadableFile
-from readers.files import LeftOut
+from readers.files import FoundFiles
 
 
 def info(source: str, root: str = "/manuals") -> DocumentInfo:
@@ -70,16 +70,14 @@ def test_a_searched_folder_that_lost_the_file_gives_the_name_away(tmp_path: Path
 class Finding:
     """A reader that finds no file: it reports an error, or raises it."""
 
-    unreadable = ReaderError
-
     def __init__(self, error: ReaderError, *, raises: bool) -> None:
         self._error = error
         self._raises = raises
 
-    def find(self, path: Path) -> tuple[dict[str, Path], list[ReaderError], list[LeftOut]]:
+    def find(self, path: Path) -> FoundFiles:
         if self._raises:
             raise self._error
-        return {}, [self._error], []
+        return FoundFiles(problems=[self._error])
 
     def read(self, path: Path, *, source: str, known: str = "") -> Never:
         pytest.fail("nothing was found")
@@ -89,12 +87,6 @@ class Finding:
 
     def warnings(self, text: str, sections: object) -> Never:
         pytest.fail("nothing was read")
-
-    def conversion(self, text: str) -> Never:
-        pytest.fail("nothing was read")
-
-    def document_id(self, source: str) -> str:
-        return source
 
 
 def test_a_root_that_cannot_be_listed_deletes_nothing(tmp_path: Path) -> None:

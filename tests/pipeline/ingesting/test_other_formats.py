@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ingesting.run import Converted, OtherFormat
+from pipeline.ingesting.run import OtherFormat
 from pipeline.stores.embedded import EmbeddedStore
 from readers.converting import files as converting_files
+from readers.converting.converted import Conversion
 from readers.formats import EVERY
 from tests.made_files import notebook, pdf
 from tests.pipeline.ingest_runs import run_ingest
@@ -59,8 +60,8 @@ def test_named_formats_are_read_and_what_was_lost_is_said(store: EmbeddedStore, 
     assert report.added == ("a.md", "b.ipynb", "robots.txt")
     assert report.left_out == ()
     assert report.converted == (
-        Converted("b.ipynb", "Jupyter", 0, ("2 outputs",)),
-        Converted("robots.txt", "plain text", 0, ()),
+        Conversion("b.ipynb", "Jupyter", 0, ("2 outputs",)),
+        Conversion("robots.txt", "plain text", 0, ()),
     )
     stored = store.sections.document("b.ipynb")
     assert all(stored.text[node.start_char_idx : node.end_char_idx] == node.text for node in stored.sections)
@@ -155,7 +156,7 @@ def test_a_pdf_is_stored_with_its_pages(store: EmbeddedStore, folder: Path) -> N
         )
     )
     report = run_ingest(store, folder / "m.pdf")
-    assert report.converted == (Converted("m.pdf", "PDF", 2, ()),)
+    assert report.converted == (Conversion("m.pdf", "PDF", 2, ()),)
     sections = store.sections.document("m.pdf").sections
     assert [(section.text, section.metadata["page"]) for section in sections] == [
         ("<!-- page 1 -->\n\nThe pump hums all day.", 1),

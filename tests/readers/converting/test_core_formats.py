@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readers.converting.converted import Conversion, Converted, as_document, conversion_of
+from readers.converting.converted import Conversion, Converted, address_of, as_document, conversion_of
 from readers.converting.notebook import convert_notebook
 from readers.converting.plain import convert_text
 from readers.errors import Unconvertible
@@ -61,12 +61,15 @@ def test_cells_of_another_shape_are_no_fault(cell: str) -> None:
 
 
 def test_a_converted_text_says_what_it_was_and_what_was_lost() -> None:
-    made = Converted("Hello\0 there.\r\n\r\n\r\n\r\nEnd.", 'A "title"\n---', 12, ("3 images", "1 equation"))
-    text = as_document(made, title="PDF", address="https://example.org/a?b=c#d")
-    assert text.endswith("---\n\nHello there.\n\nEnd.\n")
-    assert conversion_of(text) == Conversion(
-        "PDF", 12, ("3 images", "1 equation"), "https://example.org/a?b=c#d"
+    converted = Converted(
+        "Hello\0 there.\r\n\r\n\r\n\r\nEnd.", 'A "title"\n---', 12, ("3 images", "1 equation")
     )
+    text = as_document(converted, title="PDF", address="https://example.org/a?b=c#d")
+    assert text.endswith("---\n\nHello there.\n\nEnd.\n")
+    made = conversion_of(text, source="a.pdf")
+    assert made == Conversion("a.pdf", "PDF", 12, ("3 images", "1 equation"))
+    assert made.summary == "PDF, 12 pages; left out: 3 images, 1 equation"
+    assert address_of(text) == "https://example.org/a?b=c#d"
     (section,) = read_sections(text, source="a.pdf")
     assert section.metadata["title"] == 'A "title" ---'
 

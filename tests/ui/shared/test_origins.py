@@ -11,8 +11,8 @@ OWN = "---\ntitle: Lamp\n---\n\n# Lamp\n"
 
 
 def test_a_conversion_is_said_in_words() -> None:
-    assert converted_from("lamp.docx", MADE) == "Converted from DOCX; left out: 1 image"
-    assert converted_from("lamp.md", OWN) == ""
+    assert converted_from(MADE) == "Converted from DOCX; left out: 1 image"
+    assert converted_from(OWN) == ""
 
 
 def test_front_matter_is_left_out_only_where_a_conversion_wrote_it() -> None:
