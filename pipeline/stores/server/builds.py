@@ -77,17 +77,15 @@ class Builds:
         return Manifest(**record["manifest"])
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add entries to the log of the build, and count the change where that is the visible one."""
+        """Add entries to the log of the build, and count the change where that is the visible one.
+
+        A writer that is killed in between leaves the count to the next one: `count_entries`.
+        """
         shown = any(record.build == self.state.build and record.source for record in records)
         generation = self.state.generation + shown
-        counted = replace(self.state, written=records[-1].number, generation=generation)
-
-        def change() -> None:
-            append_records(self._servers.mongo, records)
-            self._count(counted)
-
         self.lease.check()
-        self._servers.mongo.atomically(change)
+        append_records(self._servers.mongo, records)
+        self._count(replace(self.state, written=records[-1].number, generation=generation))
 
     def count_entries(self, newest: int) -> None:
         """Count the entries up to a number, which an interrupted writer has added."""

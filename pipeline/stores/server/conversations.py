@@ -136,7 +136,10 @@ class ServerConversations:
             raise unknown_conversation(conversation_id)
 
     def delete(self, conversation_id: str) -> None:
-        """Remove it with all its turns; raises `UnknownConversation`."""
+        """Remove it with all its turns; raises `UnknownConversation`.
+
+        Its turns go first: interrupted, it is still listed, and can be deleted again.
+        """
         with self._servers.mongo.database() as database:
             record = database["conversations"].find_one({"_id": conversation_id}, {"user": 1})
             found = [*database["turns"].find({"conversation": conversation_id}, {"remembered": 1})]
@@ -145,14 +148,11 @@ class ServerConversations:
             users = database["memories"].distinct("user", {"turns": {"$in": turns}}) if turns else ()
             for user in users:
                 self._memories.leave_turns(user, turns)
-
-        def change() -> int:
-            with self._servers.mongo.database() as database:
-                done = database["conversations"].delete_one({"_id": conversation_id})
-                database["turns"].delete_many({"conversation": conversation_id})
-            return done.deleted_count
-
-        if self._servers.mongo.atomically(change) == 0:
+            database["turns"].delete_many({"conversation": conversation_id})
+            done = database["conversations"].delete_one({"_id": conversation_id})
+            # Who writes a turn looks afterwards whether its conversation is there: this one came before.
+            database["turns"].delete_many({"conversation": conversation_id})
+        if done.deleted_count == 0:
             raise unknown_conversation(conversation_id)
         if record is not None and unread:  # somebody may be reading one, to remember it
             self._memories.leave_turns(_user(record), unread, gone=True)
@@ -167,7 +167,7 @@ class ServerConversations:
         if remembered:
             written["remembered"] = True
         if is_new or not self._write_over(answer, written, now):
-            self._servers.mongo.atomically(lambda: self._write_new(answer, written, now))
+            self._write_new(answer, written, now)
         return answer.turn_id
 
     def turn(self, turn_id: str) -> Turn:
@@ -216,16 +216,12 @@ class ServerConversations:
         for turn, given in zip(turns, conversation.turns, strict=True):
             turn["_id"], turn["said"] = turn.pop("id"), said_folded(given.question, given.answer.text)
         whole = {"_id": info.id, **_kept(info), "begun": len(turns), "turns": len(turns)}
-
-        def change() -> None:
-            with self._servers.mongo.database() as database:
-                database["turns"].delete_many({"conversation": info.id})
-                if turns:
-                    database["turns"].insert_many(turns)
-                # Last: a copy that is interrupted before this has no conversation yet, and is made again.
-                database["conversations"].replace_one({"_id": info.id}, whole, upsert=True)
-
-        self._servers.mongo.atomically(change)
+        with self._servers.mongo.database() as database:
+            database["turns"].delete_many({"conversation": info.id})
+            if turns:
+                database["turns"].insert_many(turns)
+            # Last: a copy that is interrupted before this has no conversation yet, and is made again.
+            database["conversations"].replace_one({"_id": info.id}, whole, upsert=True)
 
     def close(self) -> None:
         """Give up the connections; the last one in the process to do so closes them."""

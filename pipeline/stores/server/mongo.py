@@ -2,16 +2,16 @@
 
 All is read from the primary and with majority concerns, whatever the URL says: a writer must not take what is
 undone later for stored, nor a reader look for a version where it has not arrived yet. Only what every
-MongoDB-compatible server has is relied on; transactions are used where there are some.
+MongoDB-compatible server has is relied on: no transactions. What changes several records leaves something
+whole at every step, in an order that whoever comes next can complete.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import pymongo
@@ -28,14 +28,12 @@ from pipeline.stores.server.indexes import ensure_indexes
 
 Document = dict[str, Any]
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 SELECTION_TIMEOUT_MS = 3000  # how long to wait for a dead server
 CONNECT_TIMEOUT_MS = 3000
 HEARTBEAT_MS = 1000  # how often we look whether it is there: calls to one that hangs end with the look
 SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection for a filter
 CLOSE_S = 1.0  # closing ends the sessions there, and would wait for a dead server to come back
-TRANSACTION_S = 5.0
 IDS_A_QUERY = 1000
 
 READ = ReadConcern("majority")
@@ -50,60 +48,27 @@ class MongoServer:
         self._lock = threading.Lock()
         self._client: pymongo.MongoClient[Document] | None = None
         self._has_indexes = False
-        self._has_transactions: bool | None = None
-        self._in_transaction: ContextVar[bool] = ContextVar("in_transaction", default=False)
         self.state_written_at = 0.0  # when this process last changed what is visible, by its monotonic clock
 
     @contextmanager
     def database(self) -> Iterator[Database[Document]]:
-        """The database for the block; pymongo's errors leave it as our own.
+        """The database for the block, with concerns that take the place of the URL's.
 
-        Within `atomically` they leave that instead, which has to know them.
+        pymongo's errors leave it as our own.
         """
-        if self._in_transaction.get():  # the concerns are the transaction's
-            yield self._named(ReadConcern(), WriteConcern())
-            return
         with mongodb_errors(self._addresses):
-            yield self._named(READ, WRITE)
+            yield self._opened().get_database(
+                self._addresses.mongodb_database,
+                read_preference=ReadPreference.PRIMARY,
+                read_concern=READ,
+                write_concern=WRITE,
+            )
 
     @contextmanager
     def collection(self, name: str) -> Iterator[Collection[Document]]:
         """One of its collections for the block."""
         with self.database() as database:
             yield database[name]
-
-    def atomically(self, changes: Callable[[], Result]) -> Result:
-        """What `changes` returns: all that it changes, or nothing, where the server has transactions.
-
-        Elsewhere (a single MongoDB, FerretDB) it is just called: it must leave something whole at every step.
-        It may be called again, where another transaction was in its way.
-        """
-        if not self.has_transactions():
-            return changes()
-        with (
-            mongodb_errors(self._addresses),
-            pymongo.timeout(TRANSACTION_S),
-            self._opened().start_session() as session,
-            session.bind(end_session=False),
-        ):
-            token = self._in_transaction.set(True)
-            try:
-                return session.with_transaction(
-                    lambda _: changes(),
-                    read_concern=READ,
-                    write_concern=WriteConcern("majority"),
-                    read_preference=ReadPreference.PRIMARY,
-                )
-            finally:
-                self._in_transaction.reset(token)
-
-    def has_transactions(self) -> bool:
-        """True for replica sets and sharded clusters; asked once."""
-        if self._has_transactions is None:
-            with self.database() as database:
-                hello = database.client.admin.command("hello")
-            self._has_transactions = "setName" in hello or hello.get("msg") == "isdbgrid"
-        return self._has_transactions
 
     def ensure_indexes(self) -> None:
         """Make the indexes that are not there yet; once a process."""
@@ -131,15 +96,6 @@ class MongoServer:
                 with pymongo.timeout(CLOSE_S):
                     self._client.close()
             self._client = None
-
-    def _named(self, reading: ReadConcern, writing: WriteConcern) -> Database[Document]:
-        """The database, with concerns that take the place of the URL's."""
-        return self._opened().get_database(
-            self._addresses.mongodb_database,
-            read_preference=ReadPreference.PRIMARY,
-            read_concern=reading,
-            write_concern=writing,
-        )
 
     def _opened(self) -> pymongo.MongoClient[Document]:
         with self._lock:

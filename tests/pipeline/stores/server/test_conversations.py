@@ -6,6 +6,7 @@ import zlib
 from contextlib import closing
 
 import pytest
+from pymongo.collection import Collection
 from pymongo.errors import DuplicateKeyError
 
 from pipeline.errors import UnknownConversation
@@ -44,6 +45,23 @@ def test_a_turn_whose_conversation_is_just_being_deleted_is_not_left_behind(
             with pytest.raises(UnknownConversation, match=id_):
                 conversations.save_turn(id_, answer(turn_id=turn))
             assert database["turns"].find_one({"_id": turn}) is None
+
+
+def test_a_conversation_that_is_half_deleted_is_listed_and_can_be_deleted_again(
+    addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left that nobody could delete any more."""
+    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
+        id_ = conversations.create().info.id
+        conversations.save_turn(id_, answer())
+        with monkeypatch.context() as killed:
+            killed.setattr(Collection, "delete_one", lambda *_: pytest.fail("killed here"))
+            with pytest.raises(pytest.fail.Exception):
+                conversations.delete(id_)
+        assert [info.id for info in conversations.list()] == [id_]
+        conversations.delete(id_)
+        with servers.mongo.database() as database:
+            assert [database[name].count_documents({}) for name in ("conversations", "turns")] == [0, 0]
 
 
 def test_a_turn_that_is_gone_is_written_again_under_its_id(addresses: ServerAddresses) -> None:
