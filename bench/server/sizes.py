@@ -1,29 +1,17 @@
-"""How much memory an index of so many sentences wants: computed, and measured on a small one beside it.
+"""How much memory an index of so many sentences wants, computed: the table of docs/server.md.
 
-`python -m bench.server.sizes` prints the table of docs/server.md. `--measure 50000 --pid PID` writes that
-many sentences to the running servers, with the quantizer of `--quantizer`, and prints how much the process of
-Weaviate grew beside what is computed; start it freshly before, or it grows into what it had freed.
+`python -m bench.server.sizes` prints it.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 import tracemalloc
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
-import numpy as np
-
-from bench.processes import resident_bytes
-from bench.server.servers import own_corner
 from bench.table import markdown_table
-from pipeline.errors import AthenaError
-from pipeline.nodes import StoredNode
-from pipeline.stores.base import DocumentInfo, Manifest, NewDocument
-from pipeline.stores.server import ServerStore
+from pipeline.stores.base import DocumentInfo
 from pipeline.stores.server.schema import HNSW_CONNECTIONS
 
 DIMENSIONS = 384
@@ -97,25 +85,6 @@ def bytes_a_document(count: int = 2000) -> int:
     return 100 * round(grown / len(listed) / 100)
 
 
-def measured(sentences: int, *, quantizer: str, pid: int) -> str:
-    """How much the Weaviate of a process grew by an index, beside what is computed."""
-    size = Size(sentences, quantizer)
-    manifest = Manifest(1, "random", DIMENSIONS, "none")
-    with (
-        own_corner() as addresses,
-        closing(ServerStore(addresses.but(weaviate_quantizer=quantizer))) as store,
-    ):
-        before = resident_bytes(pid)
-        with store.writing(manifest) as writing:
-            for number in range(size.documents):
-                writing.replace(_document(number))
-        grown = resident_bytes(pid) - before
-    return (
-        f"{size.objects:,} objects, {quantizer}: {grown / size.objects:,.0f} bytes an object, "
-        f"computed {size.weaviate_bytes / size.objects:,.0f}"
-    )
-
-
 def _info(number: int) -> DocumentInfo:
     name = f"folder-{number % 100}/document-{number}.md"
     return DocumentInfo(
@@ -131,56 +100,5 @@ def _info(number: int) -> DocumentInfo:
     )
 
 
-def _document(number: int) -> NewDocument:
-    chooser = np.random.default_rng(number)
-    name = f"{number}.md"
-    sections, sentences = [], []
-    for section in range(SENTENCES_A_DOCUMENT // SENTENCES_A_SECTION):
-        section_id = f"{number}-{section}"
-        texts = [f"Word{word} and more of it." for word in chooser.integers(0, 10**4, SENTENCES_A_SECTION)]
-        ids = [f"{section_id}-{place}" for place in range(SENTENCES_A_SECTION)]
-        sections.append(
-            StoredNode(section_id, " ".join(texts), {"level": 1}, 0, 0, name, sentence_ids=tuple(ids))
-        )
-        sentences += [
-            StoredNode(id_, text, {"position": place}, 0, len(text), name, section_id)
-            for place, (id_, text) in enumerate(zip(ids, texts, strict=True))
-        ]
-    nodes = [*sections, *sentences]
-    vectors = chooser.standard_normal((len(nodes), DIMENSIONS)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return NewDocument(
-        id=name,
-        source=name,
-        root="/random",
-        title=name,
-        hash=name,
-        text=name,
-        sections=sections,
-        sentences=sentences,
-        vectors=dict(zip((node.node_id for node in nodes), vectors, strict=True)),
-    )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 1 where a server is missing."""
-    parser = argparse.ArgumentParser(prog="python -m bench.server.sizes", description=__doc__)
-    parser.add_argument("--measure", type=int, metavar="SENTENCES")
-    parser.add_argument("--quantizer", choices=list(VECTOR_BYTES), default="none")
-    parser.add_argument("--pid", type=int, help="of the running Weaviate")
-    options = parser.parse_args(arguments)
-    if options.measure is None:
-        print(computed([10**6, 10**7, 10**8]))
-        return 0
-    if options.pid is None:
-        parser.error("--measure needs --pid: the process of the running Weaviate")
-    try:
-        print(measured(options.measure, quantizer=options.quantizer, pid=options.pid))
-    except AthenaError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    print(computed([10**6, 10**7, 10**8]))

@@ -2,8 +2,8 @@
 
 A language model does it by prompt. Without one, or when it fails, rules do: a message that leans on what was
 said before (`pipeline/asking/leaning.py`) gets the topic in front, any other stays as it is. Rules can be
-wrong about that, so the other reading is searched for beside it, with a smaller share.
-Measured by `python -m evals.calibration.condensing`.
+wrong about that, so the other reading is searched for beside it, with a smaller share;
+`docs/decisions/condensing.md` says what was measured.
 """
 
 from __future__ import annotations

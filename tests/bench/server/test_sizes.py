@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from bench.server.sizes import DIMENSIONS, Size, bytes_a_document, computed, main
+from bench.server.sizes import DIMENSIONS, Size, bytes_a_document, computed
 from pipeline.stores.server import ServerAddresses
 
 PAGE = (Path(__file__).parents[3] / "docs/server.md").read_text()
@@ -31,9 +29,3 @@ def test_every_quantizer_is_there() -> None:
     for quantizer in ("none", "rq", "bq"):
         assert ServerAddresses(weaviate_quantizer=quantizer).weaviate_quantizer == quantizer
         assert Size(1_000, quantizer).weaviate_bytes > 0
-
-
-def test_measuring_needs_the_process(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--measure", "75"])
-    assert "--pid" in capsys.readouterr().err
