@@ -1,7 +1,7 @@
 """Metadata as it is stored: what nodes share stands once, with their document or their section.
 
 A name goes with every section and sentence below it; written to each of them, a short file with long names
-would take a thousand times its size. Rows of older versions repeat what they share, and read the same.
+would take a thousand times its size.
 """
 
 from __future__ import annotations

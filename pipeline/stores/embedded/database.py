@@ -21,7 +21,7 @@ from pipeline.stores.embedded.reading_only import (
     only_reads,
     open_read_only,
 )
-from pipeline.stores.embedded.schema import MIGRATIONS
+from pipeline.stores.embedded.schema import FORMAT, MIGRATIONS
 
 FILE_NAME = "athena.sqlite"
 BUSY_TIMEOUT_S = 10.0
@@ -51,13 +51,11 @@ def open_database(path: Path) -> sqlite3.Connection:
     One that may only be read is opened as it is; so is one on a full disk, until there is room again.
 
     Raises:
-        StoreError: damaged, cannot be made, or made by a newer version of the program.
+        StoreError: damaged, cannot be made, or of another format than this version of the program has.
     """
     with store_errors(path):
         if is_read_only(path):
-            connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
-            _require_newest(connection, path)
-            return connection
+            return _opened_read_only(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -74,11 +72,20 @@ def open_database(path: Path) -> sqlite3.Connection:
             connection.close()
             if not (has_no_room(error, path) and can_be_read_alone(path)):
                 raise
-            connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
-            _require_newest(connection, path)
+            return _opened_read_only(path)
         except BaseException:
             connection.close()
             raise
+    return connection
+
+
+def _opened_read_only(path: Path) -> sqlite3.Connection:
+    connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
+    try:
+        _check_format(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -116,6 +123,8 @@ class ConnectionPool:
     def __init__(self, path: Path, *, on_exchange: Callable[[], None] = lambda: None) -> None:
         self._path = path
         self._on_exchange = on_exchange
+        self.known: set[int] = set()
+        """Numbers of rows that were as they were written when they were first read."""
         self._idle = [open_database(path)]
         self.read_only = is_read_only(path)
         self._file = self._identity()
@@ -158,6 +167,7 @@ class ConnectionPool:
             exchanged = self.read_only or not file.is_same_file(self._file)
             self._file, self.read_only = file, is_read_only(self._path)
             idle, self._idle = self._idle, []
+            self.known = set()
         for connection in idle:
             connection.close()
         return exchanged
@@ -238,30 +248,29 @@ def unwritable(path: Path, error: OSError) -> StoreError:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the file to the newest version, one transaction a step."""
-    if _version(connection, path) == len(MIGRATIONS):
-        return
-    with transaction(connection):
-        for number in range(_version(connection, path), len(MIGRATIONS)):  # again: now nobody else can
-            for statement in MIGRATIONS[number]:
+    """Bring a new file, or one of an older format, to that of today, in one transaction."""
+    if _format(connection) in MIGRATIONS:
+        with transaction(connection):
+            for statement in MIGRATIONS.get(_format(connection), ()):  # again: now nobody else can change it
                 connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+    _check_format(connection, path)
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(MIGRATIONS):
+def _format(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    found = _format(connection)
+    if found > FORMAT:
         raise StoreError(
-            f"Cannot read '{path}': it has format {version}, this program knows up to {len(MIGRATIONS)}.",
+            f"Cannot read '{path}': it has format {found}, this program knows up to {FORMAT}.",
             "Update Athena, or name another folder with --data-dir.",
         )
-    return version
-
-
-def _require_newest(connection: sqlite3.Connection, path: Path) -> None:
-    if _version(connection, path) < len(MIGRATIONS):
-        connection.close()
+    if found < FORMAT:
         raise StoreError(
-            f"Cannot read '{path}': it was made by an earlier version of Athena, and it is read-only.",
-            f"Let its owner run `athena doctor` once. {COPY}",
+            f"Cannot read '{path}': it was made by an earlier version of Athena, as format {found}.",
+            "Index again in a new folder (--data-dir). `athena memory export` of that version and `import` "
+            "of this one take memories along, `athena doctor --salvage FOLDER` conversations.",
         )

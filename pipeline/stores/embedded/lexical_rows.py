@@ -53,5 +53,5 @@ def _rows(
         number, _, document = row[:3]
         own, text = row[-3:-1]
         if level == "sentence" and row[3] != number_above:
-            number_above, above = row[3], metadata_of_sections(connection, [row[3]])[row[3]]
+            number_above, above = row[3], metadata_of_sections(connection, [row[3]], set())[row[3]]
         yield number, document, lexical_terms(text, read_sentence(above, own))

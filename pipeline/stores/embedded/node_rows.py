@@ -27,50 +27,29 @@ ROW: Mapping[Level, str] = {
 
 _WIDTH: Mapping[Level, int] = {level: columns.count(",") + 1 for level, columns in ROW.items()}
 
-SECTIONS_BY_ID = f"""
+_SECTIONS = f"""
     SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
     FROM section JOIN document ON document.number = section.document
-    WHERE section.build = ? AND section.id IN (SELECT value FROM json_each(?))
+    WHERE
 """
-SECTIONS_OF_DOCUMENT = f"""
-    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
-    FROM section JOIN document ON document.number = section.document
-    WHERE document.build = ? AND document.source = ? ORDER BY section.number
-"""
-CHILDREN = """
-    SELECT section, id FROM sentence WHERE section IN (SELECT value FROM json_each(?)) ORDER BY number
-"""
-SENTENCES_BY_ID = f"""
+_SENTENCES = f"""
     SELECT {ROW["sentence"]}, document.id, section.id
     FROM sentence
     JOIN section ON section.number = sentence.section
     JOIN document ON document.number = sentence.document
-    WHERE sentence.build = ? AND sentence.id IN (SELECT value FROM json_each(?))
+    WHERE
 """
-SENTENCES_OF_SECTIONS = f"""
-    SELECT {ROW["sentence"]}, document.id, section.id
-    FROM section
-    JOIN sentence ON sentence.section = section.number
-    JOIN document ON document.number = section.document
-    WHERE section.build = ? AND section.id IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
-"""
-_SECTIONS_BY_NUMBER = f"""
-    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
-    FROM section JOIN document ON document.number = section.document
-    WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number
-"""
-_SENTENCES_BY_SECTION = f"""
-    SELECT {ROW["sentence"]}, document.id, section.id
-    FROM sentence
-    JOIN section ON section.number = sentence.section
-    JOIN document ON document.number = sentence.document
-    WHERE sentence.section IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
-"""
-_SECTIONS_ABOVE = f"""
-    SELECT {ROW["section"]}, document.id, document.metadata, document.metadata_checksum
-    FROM section JOIN document ON document.number = section.document
-    WHERE section.number IN (SELECT value FROM json_each(?))
-"""
+_GIVEN = "IN (SELECT value FROM json_each(?))"
+SECTIONS_BY_ID = f"{_SECTIONS} section.build = ? AND section.id {_GIVEN}"
+SECTIONS_OF_DOCUMENT = f"{_SECTIONS} document.build = ? AND document.source = ? ORDER BY section.number"
+SENTENCES_BY_ID = f"{_SENTENCES} sentence.build = ? AND sentence.id {_GIVEN}"
+SENTENCES_OF_SECTIONS = f"{_SENTENCES} section.build = ? AND section.id {_GIVEN} ORDER BY sentence.number"
+_SECTIONS_BY_NUMBER = f"{_SECTIONS} section.number {_GIVEN} ORDER BY section.number"
+_SENTENCES_BY_SECTION = f"{_SENTENCES} sentence.section {_GIVEN} ORDER BY sentence.number"
+_CHILDREN = f"SELECT section, id FROM sentence WHERE section {_GIVEN} ORDER BY number"
+
+Known = set[int]
+"""The numbers of rows that were as they were written when they were first read: no number is given twice."""
 
 NodeRow = tuple[Any, ...]
 
@@ -87,31 +66,39 @@ def check_node(level: Level, row: NodeRow) -> None:
         raise Damaged(f"a row of the table '{level}' is not as it was written")
 
 
-def section_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow]) -> list[StoredNode]:
-    """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences."""
+def section_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow], known: Known) -> list[StoredNode]:
+    """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences.
+
+    Raises `Damaged` for one that is not yet `known` and not as it was written.
+    """
     found = list(rows)
     sentences: dict[int, list[str]] = {}
     numbers = json.dumps([row[0] for row in found])
-    for section, sentence_id in connection.execute(CHILDREN, (numbers,)):
+    for section, sentence_id in connection.execute(_CHILDREN, (numbers,)):
         sentences.setdefault(section, []).append(text_of(sentence_id))
-    return [_section(row, tuple(sentences.get(row[0], ()))) for row in found]
+    return [_section(row, tuple(sentences.get(row[0], ())), known) for row in found]
 
 
-def sentence_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow]) -> list[StoredNode]:
-    """Sentences of the rows of a `SENTENCES…` query, each with its document and its section."""
+def sentence_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow], known: Known) -> list[StoredNode]:
+    """Sentences of the rows of a `SENTENCES…` query, each with its document and its section.
+
+    Raises `Damaged` for one that is not yet `known` and not as it was written.
+    """
     found = list(rows)
     for row in found:
-        check_node("sentence", row)
-    sections = metadata_of_sections(connection, {row[3] for row in found})
+        if row[0] not in known:
+            check_node("sentence", row)
+            known.add(row[0])
+    sections = metadata_of_sections(connection, {row[3] for row in found}, known)
     return [_sentence(row, sections[row[3]]) for row in found]
 
 
 def metadata_of_sections(
-    connection: sqlite3.Connection, numbers: Collection[int]
+    connection: sqlite3.Connection, numbers: Collection[int], known: Known
 ) -> dict[int, dict[str, Any]]:
     """The metadata of some sections, by number; raises `Damaged` where one is not there."""
-    rows = connection.execute(_SECTIONS_ABOVE, (json.dumps(list(numbers)),))
-    found = {row[0]: _metadata(row) for row in rows}
+    rows = connection.execute(_SECTIONS_BY_NUMBER, (json.dumps(list(numbers)),))
+    found = {row[0]: _metadata(row, known) for row in rows}
     if not found.keys() >= set(numbers):
         raise Damaged("a sentence is there without its section")
     return found
@@ -134,7 +121,8 @@ class NumberedSection(NamedTuple):
 
 
 def numbered_sections(connection: sqlite3.Connection, numbers: Iterable[int]) -> list[NumberedSection]:
-    """Sections by number, in that order, with their sentences."""
+    """Sections by number, in that order, with their sentences; raises `Damaged`."""
+    known = Known()
     wanted = json.dumps(list(numbers))
     rows: dict[int, list[NodeRow]] = {}
     for row in connection.execute(_SENTENCES_BY_SECTION, (wanted,)):
@@ -143,25 +131,27 @@ def numbered_sections(connection: sqlite3.Connection, numbers: Iterable[int]) ->
     return [
         NumberedSection(
             number=section[0],
-            node=_section(section, ()),
+            node=_section(section, (), known),
             first_sentence=own[0][0] if (own := rows.get(section[0], [])) else section[0],
-            sentences=tuple(sentence_nodes(connection, own)),
+            sentences=tuple(sentence_nodes(connection, own, known)),
         )
         for section in sections
     ]
 
 
-def _section(row: NodeRow, sentence_ids: tuple[str, ...]) -> StoredNode:
-    metadata = _metadata(row)
+def _section(row: NodeRow, sentence_ids: tuple[str, ...], known: Known) -> StoredNode:
+    metadata = _metadata(row, known)
     _, _, _, node_id, start, end, _, text, _, document_id = row[:10]
     return StoredNode(node_id, text, metadata, start, end, document_id, sentence_ids=sentence_ids)
 
 
-def _metadata(row: NodeRow) -> dict[str, Any]:
+def _metadata(row: NodeRow, known: Known) -> dict[str, Any]:
     """The metadata of a section's row, whole; raises `Damaged`."""
-    check_node("section", row)
     document, stored = row[-2:]
-    check_row("document", (document,), stored)
+    if row[0] not in known:
+        check_node("section", row)
+        check_row("document", (document,), stored)
+        known.add(row[0])
     return read_section(document, row[6])
 
 

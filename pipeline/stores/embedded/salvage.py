@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +25,7 @@ from pipeline.stores.embedded.database import (
 from pipeline.stores.embedded.examining import damaged_documents
 from pipeline.stores.embedded.memory_rows import drop_damaged_memories
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import (
-    CHECKSUM_COLUMNS,
-    COUNT_TURNS,
-    MEMORY_CHECKSUM_COLUMNS,
-    MIGRATIONS,
-    SAID_IN_TURNS,
-)
+from pipeline.stores.embedded.schema import RECOUNTED
 
 _TABLES = """
     SELECT name FROM sqlite_master
@@ -96,16 +90,12 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
     with transaction(new):
         for (table,) in new.execute(_TABLES).fetchall():
             _copy_table(damaged, new, table)
-        version = damaged.execute("PRAGMA user_version").fetchone()[0]
-        for migration in (CHECKSUM_COLUMNS, MEMORY_CHECKSUM_COLUMNS):
-            if version <= MIGRATIONS.index(migration):
-                _add_checksums(new, migration)
         lost = _drop_damaged(new)
         _drop_orphans(new)
         reset_damaged_scopes(new)
         drop_damaged_turns(new)
         drop_damaged_memories(new)
-        for statement in (COUNT_TURNS, *SAID_IN_TURNS):
+        for statement in RECOUNTED:
             new.execute(statement)
         _mend_state(new)
     documents, conversations, turns, memories = (
@@ -158,13 +148,6 @@ def _last_number(connection: sqlite3.Connection, table: str) -> int:
             connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
         )
         return int(pages * size)
-
-
-def _add_checksums(new: sqlite3.Connection, migration: Sequence[str]) -> None:
-    """Those of a store from before it had any: its rows are taken as they are."""
-    for statement in migration:
-        if statement.lstrip().startswith("UPDATE"):
-            new.execute(statement)
 
 
 def _drop_damaged(new: sqlite3.Connection) -> tuple[str, ...]:

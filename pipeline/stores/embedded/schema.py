@@ -1,4 +1,4 @@
-"""The tables of the SQLite file, as numbered migrations: entry n takes the file from version n to n + 1.
+"""The tables of the SQLite file, and the number of their format.
 
 Sections and sentences belong to a *build*: one index made by one manifest. Readers see the build that
 `state.visible` names; a rebuild writes another beside it, which takes its place in one transaction.
@@ -8,7 +8,10 @@ an index derived from an older generation cannot take one node for another.
 
 from __future__ import annotations
 
-from pipeline.options import DEFAULT_USER
+from collections.abc import Mapping, Sequence
+
+FORMAT = 11
+"""Rises with each change of the tables; the file has it as its `user_version`."""
 
 INDEX_TABLES = (
     """
@@ -17,7 +20,9 @@ INDEX_TABLES = (
         format INTEGER NOT NULL,
         embedding_model TEXT NOT NULL,
         dimensions INTEGER NOT NULL,
-        splitter TEXT NOT NULL
+        splitter TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,   -- of the model's file
+        recipe INTEGER NOT NULL      -- of what is embedded
     )
     """,
     """
@@ -44,6 +49,10 @@ INDEX_TABLES = (
         characters INTEGER NOT NULL,
         indexed_at REAL NOT NULL,
         text TEXT NOT NULL,
+        metadata TEXT NOT NULL,      -- JSON: what its sections share (`pipeline/stores/metadata.py`)
+        checksum INTEGER,            -- of the columns up to `indexed_at`
+        text_checksum INTEGER,
+        metadata_checksum INTEGER,
         UNIQUE (build, source)
     )
     """,
@@ -57,6 +66,7 @@ INDEX_TABLES = (
         end INTEGER,
         metadata TEXT NOT NULL,      -- JSON
         text TEXT NOT NULL,
+        checksum INTEGER,            -- of the columns before it, here and below
         UNIQUE (build, id)
     )
     """,
@@ -72,6 +82,7 @@ INDEX_TABLES = (
         end INTEGER,
         metadata TEXT NOT NULL,      -- JSON
         text TEXT NOT NULL,
+        checksum INTEGER,
         UNIQUE (build, id)
     )
     """,
@@ -80,7 +91,8 @@ INDEX_TABLES = (
     CREATE TABLE embedding (
         section INTEGER PRIMARY KEY REFERENCES section (number) ON DELETE CASCADE,
         first_sentence INTEGER NOT NULL,
-        vectors BLOB NOT NULL        -- float16, row by row: the section's, then its sentences' by number
+        vectors BLOB NOT NULL,       -- float16, row by row: the section's, then its sentences' by number
+        checksum INTEGER
     )
     """,
     """
@@ -92,15 +104,27 @@ INDEX_TABLES = (
     """,
 )
 
+_SAID = (
+    "{turn}.id, {turn}.conversation_id, coalesce({turn}.question, '') || char(10) || "
+    "CASE WHEN json_valid({turn}.answer) THEN coalesce(json_extract({turn}.answer, '$.text'), '') ELSE '' END"
+)
 CONVERSATION_TABLES = (
     """
     CREATE TABLE conversation (
         id TEXT PRIMARY KEY,
         title TEXT NOT NULL,
         created_at REAL NOT NULL,
-        updated_at REAL NOT NULL
+        updated_at REAL NOT NULL,
+        turns INTEGER NOT NULL DEFAULT 0, -- how many: a page of the list reads no turns
+        user TEXT NOT NULL,
+        assistant TEXT NOT NULL,
+        scope TEXT NOT NULL,         -- JSON: the globs of the documents that are asked; none for all
+        pinned INTEGER NOT NULL CHECK (pinned IN (0, 1))
     )
     """,
+    "CREATE INDEX conversation_used ON conversation (updated_at, id)",
+    "CREATE INDEX conversation_user ON conversation (user, updated_at, id)",
+    "CREATE INDEX conversation_pinned ON conversation (user, updated_at, id) WHERE pinned = 1",
     """
     CREATE TABLE turn (
         id TEXT PRIMARY KEY,
@@ -111,59 +135,12 @@ CONVERSATION_TABLES = (
         answer TEXT NOT NULL,        -- JSON of pipeline.answer.Answer
         created_at REAL NOT NULL,
         feedback INTEGER CHECK (feedback IN (1, -1)),
-        feedback_text TEXT NOT NULL DEFAULT ''
+        feedback_text TEXT NOT NULL DEFAULT '',
+        remembered INTEGER NOT NULL DEFAULT 0 CHECK (remembered IN (0, 1)) -- looked at for memories
     )
     """,
-    "CREATE INDEX turn_conversation ON turn (conversation_id, position)",
-)
-
-EMBEDDING_COLUMNS = (
-    "ALTER TABLE manifest ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE manifest ADD COLUMN recipe INTEGER NOT NULL DEFAULT 0",
-)
-"""What a build's vectors were made with; an index from before is one of an unknown file and recipe."""
-
-SHARED_METADATA = ("ALTER TABLE document ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",)
-"""What sections share is stored once (`pipeline/stores/metadata.py`)."""
-
-DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
-SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"
-SENTENCE_CHECKED = "number, build, document, section, id, start, end, metadata, text"
-EMBEDDING_CHECKED = "section, first_sentence, vectors"
-"""The columns that a row's `checksum` is of, in order; a document's text and metadata have their own."""
-
-CHECKSUM_COLUMNS = (
-    *(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER" for table in ("section", "sentence", "embedding")),
-    "ALTER TABLE document ADD COLUMN checksum INTEGER",
-    "ALTER TABLE document ADD COLUMN text_checksum INTEGER",
-    "ALTER TABLE document ADD COLUMN metadata_checksum INTEGER",
-    f"""
-    UPDATE document SET checksum = checksum({DOCUMENT_CHECKED}),
-        text_checksum = checksum(text), metadata_checksum = checksum(metadata)
-    """,
-    f"UPDATE section SET checksum = checksum({SECTION_CHECKED})",
-    f"UPDATE sentence SET checksum = checksum({SENTENCE_CHECKED})",
-    f"UPDATE embedding SET checksum = checksum({EMBEDDING_CHECKED})",
-)
-"""`checksum` is `pipeline.stores.embedded.checksums.checksum`."""
-
-COUNT_TURNS = (
-    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)"
-)
-TURN_COUNTS = (
-    # Positions were unique already, but nothing said so: a file that has two of the same is put in order.
-    """
-    UPDATE turn SET position = ordered.position
-    FROM (
-        SELECT id, row_number() OVER (PARTITION BY conversation_id ORDER BY position, rowid) - 1 AS position
-        FROM turn
-    ) AS ordered
-    WHERE turn.id = ordered.id AND turn.position <> ordered.position
-    """,
-    "DROP INDEX turn_conversation",
     "CREATE UNIQUE INDEX turn_conversation ON turn (conversation_id, position)",
-    "ALTER TABLE conversation ADD COLUMN turns INTEGER NOT NULL DEFAULT 0",
-    COUNT_TURNS,
+    "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
     """
     CREATE TRIGGER turn_begun AFTER INSERT ON turn BEGIN
         UPDATE conversation SET turns = turns + 1 WHERE id = NEW.conversation_id;
@@ -174,19 +151,29 @@ TURN_COUNTS = (
         UPDATE conversation SET turns = turns - 1 WHERE id = OLD.conversation_id;
     END
     """,
-    "CREATE INDEX conversation_used ON conversation (updated_at, id)",
+    # What turns say, apart from the answers: these are long, and JSON.
+    "CREATE TABLE said (turn_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, text TEXT NOT NULL)",
+    "CREATE INDEX said_conversation ON said (conversation_id)",
+    f"""
+    CREATE TRIGGER said_first AFTER INSERT ON turn BEGIN
+        DELETE FROM said WHERE turn_id = NEW.id;
+        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
+    END
+    """,
+    f"""
+    CREATE TRIGGER said_since AFTER UPDATE OF question, answer ON turn BEGIN
+        DELETE FROM said WHERE turn_id = NEW.id;
+        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
+    END
+    """,
+    "CREATE TRIGGER said_no_more AFTER DELETE ON turn BEGIN DELETE FROM said WHERE turn_id = OLD.id; END",
 )
-"""How many turns a conversation has is kept beside it: a page of the list reads no turns."""
-
-OWNER_COLUMNS = (
-    f"ALTER TABLE conversation ADD COLUMN user TEXT NOT NULL DEFAULT '{DEFAULT_USER}'",
-    "ALTER TABLE conversation ADD COLUMN assistant TEXT NOT NULL DEFAULT ''",
-    "CREATE INDEX conversation_user ON conversation (user, updated_at, id)",
-    # Turns from before there were memories are not looked at.
-    "ALTER TABLE turn ADD COLUMN remembered INTEGER NOT NULL DEFAULT 1 CHECK (remembered IN (0, 1))",
-    "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
+RECOUNTED = (
+    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)",
+    "DELETE FROM said",
+    f"INSERT INTO said SELECT {_SAID.format(turn='turn')} FROM turn",
 )
-"""Whose a conversation is, and which of its turns were looked at for what is to be remembered."""
+"""What is derived from the turns, made again."""
 
 MEMORY_TABLES = (
     "CREATE TABLE memory_user (user TEXT PRIMARY KEY, version INTEGER NOT NULL)",
@@ -219,6 +206,8 @@ MEMORY_TABLES = (
         accesses INTEGER NOT NULL,
         embedding BLOB NOT NULL,     -- float32
         embedded_by TEXT NOT NULL,
+        checksum INTEGER,
+        embedding_checksum INTEGER,
         PRIMARY KEY (user, id)
     )
     """,
@@ -239,6 +228,7 @@ MEMORY_TABLES = (
         end INTEGER NOT NULL,
         quote TEXT NOT NULL,
         file_hash TEXT NOT NULL,
+        checksum INTEGER,
         PRIMARY KEY (user, owner, position),
         FOREIGN KEY (user, owner) REFERENCES memory (user, id) ON DELETE CASCADE
     )
@@ -252,6 +242,7 @@ MEMORY_TABLES = (
         type TEXT NOT NULL,
         aliases TEXT NOT NULL,       -- JSON
         attributes TEXT NOT NULL,    -- JSON
+        checksum INTEGER,
         PRIMARY KEY (user, id)
     )
     """,
@@ -264,6 +255,7 @@ MEMORY_TABLES = (
         memory_id TEXT NOT NULL,
         turn_id TEXT NOT NULL,
         source TEXT NOT NULL,
+        checksum INTEGER,
         PRIMARY KEY (user, id)
     )
     """,
@@ -279,6 +271,7 @@ MEMORY_TABLES = (
         memory_id TEXT NOT NULL,
         turn_id TEXT NOT NULL,
         source TEXT NOT NULL,
+        checksum INTEGER,
         PRIMARY KEY (user, id)
     )
     """,
@@ -302,6 +295,14 @@ MEMORY_TABLES = (
 )
 """What is remembered of each user; a user's `version` rises with each change of their rows."""
 
+MIGRATIONS: Mapping[int, Sequence[str]] = {0: (*INDEX_TABLES, *CONVERSATION_TABLES, *MEMORY_TABLES)}
+"""By the format that a file has, 0 for a new one: what brings it to `FORMAT`. Files of others are refused."""
+
+DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
+SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"
+SENTENCE_CHECKED = "number, build, document, section, id, start, end, metadata, text"
+"""The columns that a row's `checksum` is of, in order; a document's text and metadata have their own."""
+
 MEMORY_CHECKED = (
     "id, user, text, tier, kind, category, origin, tags, importance, why, subject, predicate, object, "
     "success, pinned, trusted, stale, disputed, valid_at, invalid_at, created_at, expired_at, accessed_at, "
@@ -324,52 +325,3 @@ SEAL_MEMORIES = {
     "relation": f"UPDATE relation SET checksum = checksum({RELATION_CHECKED})",
 }
 """What gives rows their checksums as they are, by table."""
-
-MEMORY_CHECKSUM_COLUMNS = (
-    *(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER" for table in SEAL_MEMORIES),
-    "ALTER TABLE memory ADD COLUMN embedding_checksum INTEGER",
-    *SEAL_MEMORIES.values(),
-)
-
-SCOPE_COLUMN = ("ALTER TABLE conversation ADD COLUMN scope TEXT NOT NULL DEFAULT '[]'",)
-"""The globs of the documents that a conversation asks, as JSON; none for all."""
-
-_SAID = (
-    "{turn}.id, {turn}.conversation_id, coalesce({turn}.question, '') || char(10) || "
-    "CASE WHEN json_valid({turn}.answer) THEN coalesce(json_extract({turn}.answer, '$.text'), '') ELSE '' END"
-)
-SAID_IN_TURNS = ("DELETE FROM said", f"INSERT INTO said SELECT {_SAID.format(turn='turn')} FROM turn")
-PINS_AND_WORDS = (
-    "ALTER TABLE conversation ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))",
-    "CREATE INDEX conversation_pinned ON conversation (user, updated_at, id) WHERE pinned = 1",
-    "CREATE TABLE said (turn_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, text TEXT NOT NULL)",
-    "CREATE INDEX said_conversation ON said (conversation_id)",
-    *SAID_IN_TURNS,
-    f"""
-    CREATE TRIGGER said_first AFTER INSERT ON turn BEGIN
-        DELETE FROM said WHERE turn_id = NEW.id;
-        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
-    END
-    """,
-    f"""
-    CREATE TRIGGER said_since AFTER UPDATE OF question, answer ON turn BEGIN
-        DELETE FROM said WHERE turn_id = NEW.id;
-        INSERT INTO said SELECT {_SAID.format(turn="NEW")};
-    END
-    """,
-    "CREATE TRIGGER said_no_more AFTER DELETE ON turn BEGIN DELETE FROM said WHERE turn_id = OLD.id; END",
-)
-"""Pinned conversations, and what their turns say, apart from the answers: these are long, and JSON."""
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (*INDEX_TABLES, *CONVERSATION_TABLES),
-    EMBEDDING_COLUMNS,
-    TURN_COUNTS,
-    OWNER_COLUMNS,
-    MEMORY_TABLES,
-    SHARED_METADATA,
-    CHECKSUM_COLUMNS,
-    MEMORY_CHECKSUM_COLUMNS,
-    SCOPE_COLUMN,
-    PINS_AND_WORDS,
-)

@@ -27,22 +27,24 @@ class EmbeddedSections:
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
         with self._pool.borrow() as connection, snapshot(connection):
-            return list_infos(connection, read_state(connection).visible)
+            return list_infos(connection, read_state(connection).visible, self._pool.known)
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
         with self._pool.borrow() as connection, snapshot(connection):
             build = read_state(connection).visible
-            info = find_info(connection, build, source)
+            info = find_info(connection, build, source, self._pool.known)
             text = read_text(connection, build, source)
-            sections = section_nodes(connection, connection.execute(SECTIONS_OF_DOCUMENT, (build, source)))
+            rows = connection.execute(SECTIONS_OF_DOCUMENT, (build, source))
+            sections = section_nodes(connection, rows, self._pool.known)
         return StoredDocument(info, text, tuple(sections))
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
         with self._pool.borrow() as connection, snapshot(connection):
             parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
-            nodes = section_nodes(connection, connection.execute(SECTIONS_BY_ID, parameters))
+            rows = connection.execute(SECTIONS_BY_ID, parameters)
+            nodes = section_nodes(connection, rows, self._pool.known)
         return {node.node_id: node for node in nodes}
 
     def manifest(self) -> Manifest | None:

@@ -114,7 +114,7 @@ class EmbeddedSentences:
             for query, ids in ((SENTENCES_BY_ID, node_ids), (SENTENCES_OF_SECTIONS, sections)):
                 if ids:
                     rows = connection.execute(query, (build, json.dumps(list(ids))))
-                    nodes += sentence_nodes(connection, rows)
+                    nodes += sentence_nodes(connection, rows, self._pool.known)
         return {node.node_id: node for node in nodes}
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:

@@ -39,7 +39,7 @@ class EmbeddedWriting:
 
     def documents(self) -> list[DocumentInfo]:
         """The documents written so far, by source."""
-        return list_infos(self._connection, self._build)
+        return list_infos(self._connection, self._build, set())
 
     def replace(self, document: NewDocument) -> None:
         """Write a document, replacing its former version, in one transaction."""

@@ -14,19 +14,12 @@ import pytest
 from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreError
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
-from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import FILE_NAME
 from pipeline.stores.embedded.lexical import CURRENT
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.embedded.salvage import salvage
-from pipeline.stores.embedded.schema import (
-    CHECKSUM_COLUMNS,
-    MEMORY_CHECKSUM_COLUMNS,
-    MIGRATIONS,
-    SEAL_MEMORIES,
-)
 from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, search_index
 from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource, Mention, Relation
@@ -36,7 +29,6 @@ from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import FILES
 from tests.pipeline.stores.embedded.damage import attack, open_data, prepare
-from tests.pipeline.stores.embedded.rewinding import WITHOUT_PINS_AND_WORDS
 
 pytestmark = pytest.mark.slow
 
@@ -64,13 +56,6 @@ def open_store(folder: Path, *, embeds: bool = True) -> EmbeddedStore:
 def sql(folder: Path, statement: str, *given: object) -> None:
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
         connection.execute(statement, given)
-
-
-def drop_checksums_of_memories(folder: Path) -> None:
-    """The tables as they were before memories had any."""
-    for table in SEAL_MEMORIES:
-        sql(folder, f"ALTER TABLE {table} DROP COLUMN checksum")
-    sql(folder, "ALTER TABLE memory DROP COLUMN embedding_checksum")
 
 
 @pytest.fixture
@@ -412,22 +397,6 @@ def test_a_conversation_that_is_deleted_leaves_sound_memories(tmp_path: Path) ->
     assert loaded.memories[0].sources[0].turn_id == loaded.mentions[0].turn_id == ""
 
 
-def test_memories_from_before_checksums_get_them(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
-    row = memory("It hums.", id="good", importance=0.5, pinned=True, sources=(MemorySource(end=2),))
-    with closing(EmbeddedMemories(path)) as memories:
-        memories.apply(
-            "ann", MemoryChanges(memories=(row,), entities=(Entity(id="e", user="ann", name="fan"),))
-        )
-        before = memories.load("ann")
-    drop_checksums_of_memories(tmp_path)
-    for statement in (*WITHOUT_PINS_AND_WORDS, "ALTER TABLE conversation DROP COLUMN scope"):
-        sql(tmp_path, statement)
-    sql(tmp_path, f"PRAGMA user_version = {MIGRATIONS.index(MEMORY_CHECKSUM_COLUMNS)}")
-    with closing(EmbeddedMemories(path)) as memories:
-        assert memories.load("ann") == before
-
-
 # -- salvage ------------------------------------------------------------------------------------------
 
 
@@ -499,38 +468,7 @@ def test_a_file_that_is_no_database_any_more_cannot_be_saved(folder: Path, tmp_p
         salvage(folder, tmp_path / "saved")
 
 
-# -- from before checksums ----------------------------------------------------------------------------
-
-
-def test_a_store_from_before_checksums_gets_them(folder: Path) -> None:
-    with closing(open_store(folder)) as store:
-        before = contents(store)
-    added = {"document": "checksum", "section": "checksum", "sentence": "checksum", "embedding": "checksum"}
-    for table, column in (*added.items(), ("document", "text_checksum"), ("document", "metadata_checksum")):
-        sql(folder, f"ALTER TABLE {table} DROP COLUMN {column}")
-    drop_checksums_of_memories(folder)
-    sql(folder, "ALTER TABLE conversation DROP COLUMN scope")
-    for statement in WITHOUT_PINS_AND_WORDS:
-        sql(folder, statement)
-    sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
-    with closing(open_store(folder)) as store:
-        found = store.examine()
-        assert (found.problems, found.documents, found.vectors) == ((), (), 0)
-        assert contents(store) == before
-        vector = ENCODER.encode_query("fan")
-        assert store.sentences.search(SearchRequest("fan", vector, 5)).bm25_sections
-
-
-def test_a_damaged_store_from_before_checksums_is_saved_as_it_is(folder: Path, tmp_path: Path) -> None:
-    with closing(open_store(folder)) as store:
-        before = contents(store)
-    sql(folder, "UPDATE section SET checksum = NULL")
-    sql(folder, "ALTER TABLE document DROP COLUMN text_checksum")
-    sql(folder, f"PRAGMA user_version = {MIGRATIONS.index(CHECKSUM_COLUMNS)}")
-    saved = salvage(folder, tmp_path / "saved")
-    assert (saved.documents, saved.lost) == (len(FILES), ())
-    with closing(open_store(tmp_path / "saved")) as store:
-        assert contents(store) == before
+# -- while it is in use --------------------------------------------------------------------------------
 
 
 def test_words_that_were_damaged_since_they_were_opened_are_looked_at_again(

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.stores.base import Manifest
-from pipeline.stores.conversations import answer_json
-from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded import database
 from pipeline.stores.embedded.database import (
     ConnectionPool,
     describe,
@@ -19,11 +17,12 @@ from pipeline.stores.embedded.database import (
     store_errors,
     transaction,
 )
-from pipeline.stores.embedded.documents import read_manifest
-from pipeline.stores.embedded.schema import MIGRATIONS
-from tests.contracts.test_conversations import answer
+from pipeline.stores.embedded.schema import FORMAT
 
-INSERT = "INSERT INTO conversation (id, title, created_at, updated_at) VALUES"
+INSERT = """
+    INSERT INTO conversation (user, assistant, scope, pinned, created_at, updated_at, id, title)
+    SELECT 'local', '', '[]', 0, 1, 1, ?, ?
+"""
 OPEN_MANY_TIMES = """
 import sys
 from pathlib import Path
@@ -41,7 +40,7 @@ def test_a_new_file_has_all_tables_and_the_newest_version(path: Path) -> None:
     connection = open_database(path)
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {"document", "section", "sentence", "embedding", "change", "conversation", "turn"} <= tables
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
     assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
@@ -50,7 +49,7 @@ def test_a_new_file_has_all_tables_and_the_newest_version(path: Path) -> None:
 
 def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
     connection = open_database(path)
-    connection.execute(f"{INSERT} ('c', 'Title', 1, 1)")
+    connection.execute(INSERT, ("c", "Title"))
     connection.execute(
         "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
         "VALUES ('t', 'c', 0, 'Why?', 'complete', '{}', 1)"
@@ -68,77 +67,32 @@ def test_several_processes_may_make_the_file_at_once(path: Path) -> None:
         assert (process.communicate()[1], process.returncode) == ("", 0)
 
 
-def test_an_index_from_before_fingerprints_is_of_an_unknown_file_and_recipe(path: Path) -> None:
-    path.parent.mkdir()
-    before = sqlite3.connect(path)
-    for statement in MIGRATIONS[0]:
-        before.execute(statement)
-    before.execute("PRAGMA user_version = 1")
-    before.execute("INSERT INTO manifest VALUES (1, 1, 'model', 384, 'punkt-1')")
-    before.execute("INSERT INTO document VALUES (1, 1, 'd', 'a.md', '/m', 'A', 'h', 0, 0, 0, 0, '')")
-    before.execute("UPDATE state SET visible = 1")
-    before.commit()
-    before.close()
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (FORMAT + 1, r"knows up to \d+\. Update Athena"),
+        (FORMAT - 1, r"earlier version of Athena, as format \d+\. Index again .*memory export.*--salvage"),
+    ],
+)
+def test_a_file_of_another_format_is_refused(path: Path, number: int, said: str) -> None:
     connection = open_database(path)
-    assert read_manifest(connection, 1) == Manifest(1, "model", 384, "punkt-1", fingerprint="", recipe=0)
+    connection.execute(f"PRAGMA user_version = {number}")
     connection.close()
-
-
-def test_conversations_from_before_users_are_the_default_users_and_their_turns_are_not_looked_at(
-    path: Path,
-) -> None:
-    path.parent.mkdir()
-    before = sqlite3.connect(path)
-    for statement in (*MIGRATIONS[0], *MIGRATIONS[1]):
-        before.execute(statement)
-    before.execute("PRAGMA user_version = 2")
-    before.execute("INSERT INTO conversation VALUES ('c', 'Title', 1, 2)")
-    stored = answer_json(answer(turn_id="t", conversation_id="c"))
-    before.execute(
-        "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
-        "VALUES ('t', 'c', 0, 'Why?', 'complete', ?, 1)",
-        (stored,),
-    )
-    before.commit()
-    before.close()
-    conversations = EmbeddedConversations(path)
-    (info,) = conversations.list(user="local")
-    assert (info.id, info.title, info.user, info.assistant, info.turns) == ("c", "Title", "local", "", 1)
-    assert conversations.get("c").turns[0].remembered
-    assert conversations.unremembered("local") == []
-    conversations.close()
-
-
-def test_turns_of_an_earlier_file_are_counted_and_put_in_order(path: Path) -> None:
-    path.parent.mkdir()
-    before = sqlite3.connect(path)
-    for statement in (*MIGRATIONS[0], *MIGRATIONS[1]):
-        before.execute(statement)
-    before.execute("PRAGMA user_version = 2")
-    before.executemany("INSERT INTO conversation VALUES (?, '', 0, 0)", [("a",), ("b",), ("c",)])
-    turns = [("a1", "a", 0), ("a2", "a", 1), ("b1", "b", 0), ("b2", "b", 0), ("b3", "b", 1)]
-    before.executemany("INSERT INTO turn VALUES (?, ?, ?, '', 'complete', '{}', 0, NULL, '')", turns)
-    before.commit()
-    before.close()
-    connection = open_database(path)
-    assert connection.execute("SELECT id, turns FROM conversation ORDER BY id").fetchall() == [
-        ("a", 2), ("b", 3), ("c", 0)
-    ]  # fmt: skip
-    placed = connection.execute("SELECT id, position FROM turn ORDER BY conversation_id, position")
-    assert placed.fetchall() == [
-        ("a1", 0), ("a2", 1), ("b1", 0), ("b2", 1), ("b3", 2)
-    ]  # fmt: skip
-    with pytest.raises(sqlite3.IntegrityError):
-        connection.execute("INSERT INTO turn VALUES ('x', 'a', 1, '', 'complete', '{}', 0, NULL, '', 0)")
-    connection.close()
-
-
-def test_a_newer_file_is_refused(path: Path) -> None:
-    connection = open_database(path)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    connection.close()
-    with pytest.raises(StoreError, match=r"knows up to \d+\. Update Athena"):
+    with pytest.raises(StoreError, match=said):
         open_database(path)
+
+
+def test_a_file_of_a_format_that_can_be_brought_to_the_newest_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(path).close()
+    monkeypatch.setattr(database, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr(database, "MIGRATIONS", {FORMAT: ("CREATE TABLE later (number INTEGER)",)})
+    for _ in range(2):
+        connection = open_database(path)
+        assert connection.execute("SELECT count(*) FROM later").fetchone() == (0,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT + 1,)
+        connection.close()
 
 
 @pytest.mark.parametrize(
@@ -154,11 +108,11 @@ def test_a_damaged_file_is_named(path: Path, content: bytes) -> None:
 
 def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
     connection = open_database(path)
-    connection.execute(f"{INSERT} ('before', '', 1, 1)")
+    connection.execute(INSERT, ("before", ""))
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 5}")
     with pytest.raises(StoreError, match="disk is full"), store_errors(path), transaction(connection):
-        connection.execute(f"{INSERT} ('after', ?, 1, 1)", ("x" * 100_000,))
+        connection.execute(INSERT, ("after", "x" * 100_000))
     assert connection.execute("SELECT id FROM conversation").fetchall() == [("before",)]
     assert not connection.in_transaction
     connection.close()
@@ -205,7 +159,7 @@ def test_other_errors_name_the_file(path: Path) -> None:
 def test_a_transaction_that_fails_is_undone(path: Path) -> None:
     connection = open_database(path)
     with pytest.raises(KeyError), transaction(connection):
-        connection.execute(f"{INSERT} ('c', '', 1, 1)")
+        connection.execute(INSERT, ("c", ""))
         raise KeyError
     assert connection.execute("SELECT count(*) FROM conversation").fetchone() == (0,)
     connection.close()
@@ -216,7 +170,7 @@ def test_a_snapshot_sees_one_state(path: Path) -> None:
     count = "SELECT count(*) FROM conversation"
     with snapshot(reader):
         assert reader.execute(count).fetchone() == (0,)
-        writer.execute(f"{INSERT} ('c', '', 1, 1)")
+        writer.execute(INSERT, ("c", ""))
         assert reader.execute(count).fetchone() == (0,)
     assert reader.execute(count).fetchone() == (1,)
     reader.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,26 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.database import FILE_NAME
-from pipeline.stores.embedded.schema import MIGRATIONS, SHARED_METADATA
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingest_runs import contents, manifest_of, run_ingest
-from tests.pipeline.stores.embedded.rewinding import WITHOUT_PINS_AND_WORDS
+from tests.pipeline.ingest_runs import manifest_of, run_ingest
 
 PARAGRAPHS = 400
-ADDED = {
-    "document": ("metadata", "metadata_checksum", "checksum", "text_checksum"),
-    "section": ("checksum",),
-    "sentence": ("checksum",),
-    "embedding": ("checksum",),
-    "memory": ("checksum", "embedding_checksum"),
-    **dict.fromkeys(("memory_source", "entity", "mention", "relation"), ("checksum",)),
-    "conversation": ("scope",),
-}
 LONG = "overpressure " * 20
 TEXT = (
     f"---\ntitle: Tanks\nnotes: {'n' * 250}\n---\n\n"
@@ -82,52 +69,3 @@ def test_every_node_comes_back_with_all_of_its_metadata(folder: Path) -> None:
         node.metadata for node in sentences
     ]
     assert by_id[sentences[-1].node_id].metadata == sentences[-1].metadata
-
-
-def test_a_file_of_the_former_version_reads_the_same(folder: Path) -> None:
-    with opened(folder) as store:
-        before = contents(store)
-    write_as_before(folder / "data" / FILE_NAME)
-    assert "".join(metadata_before(folder)).count("tanks.md") > PARAGRAPHS
-    with opened(folder) as store:
-        assert contents(store) == before
-        found = store.sentences.search(SearchRequest("overpressure", None, 3))
-        assert found.bm25_sentences
-
-
-def write_as_before(file: Path) -> None:
-    """Make of the file what the version before would have written."""
-    with sqlite3.connect(file) as connection:
-        shared = {
-            number: json.loads(text)
-            for number, text in connection.execute("SELECT number, metadata FROM document")
-        }
-        names = {}
-        for number, document, own in connection.execute(
-            "SELECT number, document, metadata FROM section"
-        ).fetchall():
-            whole = shared[document] | json.loads(own)
-            names[number] = {key: whole[key] for key in ("source", "title", "heading_path")}
-            connection.execute(
-                "UPDATE section SET metadata = ? WHERE number = ?", (json.dumps(whole), number)
-            )
-        for number, section, own in connection.execute(
-            "SELECT number, section, metadata FROM sentence"
-        ).fetchall():
-            whole = names[section] | json.loads(own)
-            connection.execute(
-                "UPDATE sentence SET metadata = ? WHERE number = ?", (json.dumps(whole), number)
-            )
-        for table, columns in ADDED.items():
-            for column in columns:
-                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        for statement in WITHOUT_PINS_AND_WORDS:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {MIGRATIONS.index(SHARED_METADATA)}")
-    connection.close()
-
-
-def metadata_before(folder: Path) -> Iterator[str]:
-    with sqlite3.connect(folder / "data" / FILE_NAME) as connection:
-        yield from (text for (text,) in connection.execute("SELECT metadata FROM sentence"))
-    connection.close()
