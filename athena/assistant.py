@@ -121,10 +121,9 @@ class Athena:
 
         `should_stop` is asked by more than one thread.
         """
-        from athena.web_pages import fetch_pages
         from pipeline.ingest import ingest
 
-        paths, refused = fetch_pages(paths, self.settings, should_stop=should_stop)
+        paths, refused = reading.fetch_pages(paths, self.settings, should_stop=should_stop)
         with closing(self.reader) as reader:
             report = ingest(
                 paths,

@@ -1,4 +1,7 @@
-"""Blocks of Markdown: what they are, and where in the text."""
+"""Blocks of Markdown: what they are, and where in the text, by lines and by pages.
+
+A text that was converted has marks in it, which readers do not see, where each of its pages begins.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from readers.pages import Pages
-
 NEWLINE = re.compile(r"\r\n?|\n")
 """CommonMark's three line endings."""
+PAGE_MARK = re.compile(r"<!-- page ([0-9]{1,6}) -->")
 
 
 class Kind(StrEnum):
@@ -71,6 +73,27 @@ class Lines:
     def page(self, offset: int) -> int | None:
         """The number of the page that the character at `offset` is on, where the text has pages."""
         return self._pages.number(offset)
+
+
+class Pages:
+    """The page of each offset of a text, by its marks."""
+
+    def __init__(self, text: str) -> None:
+        self._starts, self._numbers = array("q"), array("q")
+        if "<!-- page " in text:
+            for mark in PAGE_MARK.finditer(text):
+                self._starts.append(mark.start())
+                self._numbers.append(int(mark[1]))
+
+    def number(self, offset: int) -> int | None:
+        """The page that the character at `offset` is on; None before the first mark."""
+        position = bisect_right(self._starts, offset)
+        return self._numbers[position - 1] if position else None
+
+
+def page_mark(number: int) -> str:
+    """What stands where a page begins; a comment, so that it is neither indexed nor quoted."""
+    return f"<!-- page {number} -->"
 
 
 def line_starts(text: str) -> Sequence[int]:

@@ -11,7 +11,7 @@ from readers.files import FileLimits, FoundFiles, Source, find_files, read_sourc
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
-    from readers.converting.files import FileConverter
+    from readers.converting.converter import FileConverter
     from readers.cutting import SentenceCutter
     from readers.levels import Section, Sentence
 
@@ -105,6 +105,6 @@ class MarkdownCorpus:
 
     @cached_property
     def _converter(self) -> FileConverter:
-        from readers.converting.files import FileConverter
+        from readers.converting.converter import FileConverter
 
         return FileConverter(self._limits, seconds=self._convert_seconds)

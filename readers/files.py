@@ -16,17 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from readers.errors import (
-    BinaryFile,
-    EmptyFile,
-    FileTooLarge,
-    MissingFile,
-    NotUtf8,
-    ReaderError,
-    SourceCollision,
-    UnreadableFile,
-)
-from readers.formats import EVERY, MARKDOWN_ONLY, format_of, how_to_read
+from readers.errors import ReaderError
+from readers.formats import EVERY, MARKDOWN_ONLY, format_of, how_to_read, is_text
 from readers.ignore import IgnoreRules, load_rules
 from readers.includes import Expanded, expand
 
@@ -78,8 +69,7 @@ class FileLimits:
 
     def of(self, name: str) -> int:
         """The limit for a file of that name."""
-        known = format_of(name)
-        return self.text if known is None or known.is_text else self.converted
+        return self.text if is_text(name) else self.converted
 
 
 @dataclass(slots=True)
@@ -106,7 +96,7 @@ def find_files(
     A file reached twice is listed once, under the first name.
 
     Raises:
-        SourceCollision: two different files would have the same source.
+        ReaderError: two different files would have the same source.
     """
     search = _Search(limits, formats, named=named)
     for path in paths:
@@ -153,7 +143,7 @@ def _expand(text: str, path: Path, *, root: Path, max_bytes: int) -> Expanded | 
 
 
 def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
-    """The bytes of a file of at most `max_bytes`; raises `UnreadableFile`."""
+    """The bytes of a file of at most `max_bytes`; raises `ReaderError`."""
     try:
         _check_file(path.stat(), max_bytes=max_bytes, source=source)
         with path.open("rb") as file:
@@ -169,18 +159,18 @@ def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
 
 def _check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise UnreadableFile(source, reason="it is a folder", fix="Name the files in it.")
+        raise ReaderError(source, reason="it is a folder", fix="Name the files in it.")
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
-        raise UnreadableFile(source, reason="it is not a regular file", fix="Save its content as a file.")
+        raise ReaderError(source, reason="it is not a regular file", fix="Save its content as a file.")
     if status.st_size > max_bytes:
         raise _too_large(source, status.st_size, max_bytes)
 
 
 def decoded(data: bytes, *, source: str) -> str:
-    """The text of a file without a byte order mark; raises `NotUtf8`, `BinaryFile` or `EmptyFile`."""
+    """The text of a file without a byte order mark; raises `ReaderError`."""
     text = _decode(data, source=source).removeprefix(BOM)
     if not text.strip():
-        raise EmptyFile(source, reason="the file is empty", fix="Write something into it, or remove it.")
+        raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
     return text
 
 
@@ -189,25 +179,25 @@ def _decode(data: bytes, *, source: str) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 (byte 0x{data[error.start]:02X} at {error.start:,})"
-        raise NotUtf8(source, reason=reason, fix="Save it as UTF-8 and ingest again.") from error
+        raise ReaderError(source, reason=reason, fix="Save it as UTF-8 and ingest again.") from error
     if "\0" in text:
         reason = f"not text (NUL byte at {data.index(0):,})"
-        raise BinaryFile(source, reason=reason, fix="Save it as UTF-8 text, or rename it.")
+        raise ReaderError(source, reason=reason, fix="Save it as UTF-8 text, or rename it.")
     return text
 
 
-def _missing(source: str) -> MissingFile:
-    return MissingFile(source, reason="no such file or folder", fix="Check the path.")
+def _missing(source: str) -> ReaderError:
+    return ReaderError(source, reason="no such file or folder", fix="Check the path.")
 
 
-def _unreadable(source: str, error: OSError) -> UnreadableFile:
+def _unreadable(source: str, error: OSError) -> ReaderError:
     reason = error.strerror or type(error).__name__
-    return UnreadableFile(source, reason=reason, fix="Make it readable, or leave it out.")
+    return ReaderError(source, reason=reason, fix="Make it readable, or leave it out.")
 
 
-def _too_large(source: str, size: int, max_bytes: int) -> FileTooLarge:
+def _too_large(source: str, size: int, max_bytes: int) -> ReaderError:
     reason = f"{size:,} bytes, over the limit of {max_bytes:,}"
-    return FileTooLarge(source, reason=reason, fix="Split it, or raise the limit in the settings.")
+    return ReaderError(source, reason=reason, fix="Split it, or raise the limit in the settings.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +330,7 @@ class _Search:
         other = self._real_paths.setdefault(source, real)
         if other != real:
             reason = f"both {other!r} and {real!r} would have that name"
-            raise SourceCollision(source, reason=reason, fix="Ingest the folder that contains both instead.")
+            raise ReaderError(source, reason=reason, fix="Ingest the folder that contains both instead.")
 
 
 def _check_name(source: str) -> None:

@@ -31,11 +31,6 @@ class Format:
     """Whether a folder's files of this format are worth a word where they are left out."""
 
     @property
-    def is_text(self) -> bool:
-        """Whether its size is that of its text, so that Markdown's limit holds for it."""
-        return self.name in ("md", "txt")
-
-    @property
     def installed(self) -> bool:
         """Whether what it needs is there."""
         return all(importlib.util.find_spec(module) for module in self.needs)
@@ -60,6 +55,12 @@ _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 def format_of(name: str) -> Format | None:
     """The format of a file of that name; None for any other."""
     return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+
+
+def is_text(name: str) -> bool:
+    """Whether the size of a file of that name is that of its text, so that Markdown's limit holds for it."""
+    known = format_of(name)
+    return known is None or known.name in ("md", "txt")
 
 
 def formats_named(setting: str) -> frozenset[str]:

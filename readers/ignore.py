@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.patterns import Patterns, compile_patterns
-from readers.errors import FileTooLarge, ReaderError, UnreadableFile
+from readers.errors import ReaderError
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both speak of a file in the same folder, the last one decides."""
@@ -68,7 +68,7 @@ def load_rules(
 
 def _read_lines(path: Path, *, source: str) -> tuple[list[str], list[ReaderError]]:
     if path.is_symlink():  # git does not follow it either: what it leads to may be nobody's business
-        return [], [UnreadableFile(source, reason="it is a link", fix="Put the file itself there.")]
+        return [], [ReaderError(source, reason="it is a link", fix="Put the file itself there.")]
     if not path.is_file():
         return [], []
     try:
@@ -76,10 +76,10 @@ def _read_lines(path: Path, *, source: str) -> tuple[list[str], list[ReaderError
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return [], [UnreadableFile(source, reason=reason, fix="Make it readable, or remove it.")]
+        return [], [ReaderError(source, reason=reason, fix="Make it readable, or remove it.")]
     if len(data) > MAX_BYTES:
         reason = f"it has more than {MAX_BYTES:,} bytes, so none of it is used"
-        return [], [FileTooLarge(source, reason=reason, fix="Name folders instead of files.")]
+        return [], [ReaderError(source, reason=reason, fix="Name folders instead of files.")]
     # File names come with surrogates for bytes that are not UTF-8: read patterns likewise.
     text = data.decode("utf-8-sig", "surrogateescape")
     return text.splitlines(), []

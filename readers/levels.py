@@ -1,16 +1,26 @@
-"""What reading a file makes: sections, and the sentences in them.
+"""What reading a file makes: sections, and the sentences in them, with ids that stay the same.
+
+document = uuid5(source); section = uuid5(document, heading path, occurrence);
+sentence = uuid5(section, position).
 
 Their attributes have the names of LlamaIndex's `TextNode`, without its weight: importing it takes longer than
-reading a book. `readers/llamaindex/nodes.py` makes LlamaIndex's nodes of them.
+reading a book. `readers/llamaindex.py` makes LlamaIndex's nodes of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID, uuid5
 
-from readers.blocks import Block, Lines
+from readers.blocks import Block, Kind, Lines
+
+NAMESPACE = UUID("7a1f0c52-3c0e-5d8b-9a43-6f1f2b6f5e11")
+"""The namespace of Athena's document ids; a change of it makes every index a different one."""
+INHERITED = ("source", "title", "heading_path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +56,93 @@ class Sentence:
     start_char_idx: int
     end_char_idx: int
     parent_node: Section
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf to be: `text[start:end]` of the section's own text."""
+
+    kind: Kind
+    start: int
+    end: int
+    header: str | None = None
+
+
+def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
+    """A sentence per leaf, in order."""
+    build = _SentenceBuilder(section, siblings=len(leaves))
+    return [build(leaf, position) for position, leaf in enumerate(leaves)]
+
+
+class _SentenceBuilder:
+    """Builds the sentences of one section."""
+
+    def __init__(self, section: Section, *, siblings: int) -> None:
+        self._section = section
+        self._siblings = siblings
+        self._lines = section.lines or _lines_of(section)
+        self._start = section.start_char_idx if section.lines else 0
+        self._inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
+
+    def __call__(self, leaf: Leaf, position: int) -> Sentence:
+        """The sentence of `leaf`."""
+        section = self._section
+        return Sentence(
+            node_id=sentence_id(section.node_id, position),
+            text=section.text[leaf.start : leaf.end],
+            metadata=self._metadata(leaf, position),
+            start_char_idx=section.start_char_idx + leaf.start,
+            end_char_idx=section.start_char_idx + leaf.end,
+            parent_node=section,
+        )
+
+    def _metadata(self, leaf: Leaf, position: int) -> dict[str, Any]:
+        metadata = {
+            key: list(value) if isinstance(value, list) else value for key, value in self._inherited.items()
+        }
+        metadata["position"] = position
+        metadata["siblings"] = self._siblings
+        metadata["kind"] = leaf.kind.value
+        if leaf.header is not None:
+            metadata["header"] = leaf.header
+        metadata["start_line"] = self._lines.number(self._start + leaf.start)
+        metadata["end_line"] = self._lines.number(self._start + leaf.end - 1)
+        page = self._lines.page(self._start + leaf.start) or self._section.metadata.get("page")
+        if page is not None:
+            metadata["page"] = page
+        return metadata
+
+
+def _lines_of(section: Section) -> Lines:
+    """The lines of a section's own text, numbered from its first."""
+    first = int(section.metadata.get("start_line", 1))
+    return Lines(section.text, range(first, first + len(section.text) + 1))
+
+
+def document_id(source: str) -> str:
+    """The id of the document at `source`, its path relative to the corpus root."""
+    return _id(NAMESPACE, source)
+
+
+def section_id(document_id: str, heading_path: Sequence[str], occurrence: int) -> str:
+    """The id of a section; `occurrence` counts earlier headings of the same path from 0."""
+    return _id(_namespace(document_id), list(heading_path), occurrence)
+
+
+def sentence_id(section_id: str, position: int) -> str:
+    """The id of the leaf at `position` (from 0) in a section."""
+    return _id(_namespace(section_id), position)
+
+
+def _id(namespace: UUID, *parts: object) -> str:
+    # JSON keeps ["a", "b"] apart from ["a/b"], and its ASCII escapes survive lone surrogates.
+    return str(uuid5(namespace, json.dumps(parts)))
+
+
+@functools.lru_cache(maxsize=64)
+def _namespace(node_id: str) -> UUID:
+    """The namespace that `node_id` spans; nodes made elsewhere may have ids that are no UUIDs."""
+    try:
+        return UUID(node_id)
+    except ValueError:
+        return uuid5(NAMESPACE, json.dumps(node_id))

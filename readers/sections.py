@@ -15,8 +15,7 @@ from readers.blocks import Block, Heading, Kind, Lines, shortened
 from readers.commonmark import MAX_TITLE, parse_blocks
 from readers.files import BOM
 from readers.front_matter import Scalar, read_front_matter
-from readers.ids import document_id, section_id
-from readers.levels import Section
+from readers.levels import Section, document_id, section_id
 
 FREE_SECTIONS = 5_000
 """Sections of a file that may be as short as they like; each costs some kilobytes."""

@@ -11,8 +11,8 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 
 from readers.blocks import Kind
-from readers.leaves import Leaf
-from readers.llamaindex.nodes import leaf_nodes
+from readers.levels import Leaf
+from readers.llamaindex import leaf_nodes
 from readers.split import LINES, PARAGRAPHS, WORDS, Cut, TokenLimit, cut_after, divide
 
 

@@ -7,23 +7,25 @@ one that was checked. So it is for each redirect.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import ipaddress
 import re
 import socket
+import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
 
 import httpx
 
-from readers.converting.files import FileConverter
-from readers.errors import PageRefused
+from readers.converting.converter import FileConverter
+from readers.errors import FetchStopped, ReaderError
 from readers.files import FileLimits, decoded
 from readers.formats import FORMATS, MARKDOWN, Format, format_of
-from readers.hanging_up import HangUp
 
 SECONDS = 30.0
 """What fetching a page may take, from the first connection to the last byte."""
@@ -32,6 +34,9 @@ SILENCE = 10.0
 MOST_REDIRECTS = 5
 MOST_NUMBERS = 3
 """Of a host, that are tried one after the other."""
+LOOKS_EVERY = 0.1
+"""Seconds: how late a hang-up may come."""
+OPENED = ("connect_tcp.complete", "start_tls.complete")
 AGENT = "athena-docs"
 TYPES = {
     "text/html": "html",
@@ -117,7 +122,7 @@ class PageFetcher:
             path.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             reason = f"it cannot be kept as '{path}': {error.strerror or error}"
-            raise PageRefused(address, reason=reason, fix="Make room, or name another page.") from error
+            raise ReaderError(address, reason=reason, fix="Make room, or name another page.") from error
         return path
 
     def _fetched(self, address: str, hang_up: HangUp) -> tuple[httpx.URL, Format, bytes]:
@@ -136,8 +141,8 @@ class PageFetcher:
             except httpx.HTTPError as error:
                 hang_up.check()
                 reason = f"it cannot be fetched: {str(error) or type(error).__name__}"
-                raise PageRefused(address, reason=reason, fix="Check the address.") from error
-        raise PageRefused(address, reason="it redirects without end", fix="Check the address.")
+                raise ReaderError(address, reason=reason, fix="Check the address.") from error
+        raise ReaderError(address, reason="it redirects without end", fix="Check the address.")
 
     def _asked(self, url: httpx.URL, numbers: Sequence[str], hang_up: HangUp) -> httpx.Response:
         """The beginning of an answer, from the first of the host's numbers that can be reached."""
@@ -157,9 +162,72 @@ class PageFetcher:
             data += piece
             if len(data) > self._max_bytes:
                 reason = f"it has more than {self._max_bytes / 1_000_000:g} MB"
-                raise PageRefused(address, reason=reason, fix="Raise ATHENA_MAX_CONVERTED_MB.")
+                raise ReaderError(address, reason=reason, fix="Raise ATHENA_MAX_CONVERTED_MB.")
         hang_up.check()
         return bytes(data)
+
+
+class HangUp:
+    """Watches the connections of the `with` block from a thread of its own, which also calls `should_stop`.
+
+    httpx limits each silence only, and a server that drips its headers, or says "100 Continue" for ever, is
+    never silent. Closing a client wakes no thread that waits for a byte; shutting its socket down does.
+    """
+
+    def __init__(self, address: str, *, seconds: float, should_stop: Callable[[], bool]) -> None:
+        self._address = address
+        self._seconds = seconds
+        self._should_stop = should_stop
+        self._until = time.monotonic() + seconds
+        self._streams: list[Any] = []
+        self._error: ReaderError | None = None
+        self._left = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="athena-fetch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._left.set()
+        self._thread.join()
+
+    def note(self, event: str, info: dict[str, Any]) -> None:
+        """Keep each socket that is opened: for httpx, as its extension `trace`."""
+        if event.endswith(OPENED):
+            self._streams.append(info["return_value"])
+            if self._error:
+                _shut_down(info["return_value"])
+
+    def check(self) -> None:
+        """Raise `FetchStopped` or `ReaderError` where it is over: what came reads as if it were all."""
+        self._error = self._error or self._reason()
+        if self._error:
+            raise self._error
+
+    def _watch(self) -> None:
+        while not self._left.wait(LOOKS_EVERY):
+            self._error = self._error or self._reason()
+            if self._error:  # known before looking: `note` keeps before it looks, so that one of both sees it
+                for stream in self._streams:
+                    _shut_down(stream)
+                return
+
+    def _reason(self) -> ReaderError | None:
+        if self._should_stop():
+            return FetchStopped(self._address, reason="somebody asked to stop", fix="Name it again.")
+        if time.monotonic() > self._until:
+            reason = f"fetching it takes longer than {self._seconds:g} seconds"
+            return ReaderError(self._address, reason=reason, fix="Download it, and add the file.")
+        return None
+
+
+def _shut_down(stream: Any) -> None:
+    with contextlib.suppress(OSError):  # it may have ended by itself
+        # The plain socket's method also for TLS: the TLS one would touch state that the reader is using.
+        socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
 
 def file_name(url: httpx.URL) -> str:
@@ -182,13 +250,13 @@ def _parsed(text: str, address: str) -> httpx.URL:
     try:
         url = httpx.URL(text.strip())
     except httpx.InvalidURL as error:
-        raise PageRefused(address, reason=f"no web address: {error}", fix="Check the address.") from error
+        raise ReaderError(address, reason=f"no web address: {error}", fix="Check the address.") from error
     if url.scheme not in ("http", "https") or not url.host:
-        raise PageRefused(
+        raise ReaderError(
             address, reason="no web address", fix="Begin it with https:// or http:// and a host."
         )
     if url.userinfo:
-        raise PageRefused(address, reason="it has a password in it", fix="Download it, and add the file.")
+        raise ReaderError(address, reason="it has a password in it", fix="Download it, and add the file.")
     return url.copy_with(fragment=None)
 
 
@@ -197,22 +265,22 @@ def _redirected(url: httpx.URL, response: httpx.Response, address: str) -> httpx
     try:
         target = url.join(response.headers["location"])
     except httpx.InvalidURL as error:
-        raise PageRefused(address, reason="it redirects to no address", fix="Check the address.") from error
+        raise ReaderError(address, reason="it redirects to no address", fix="Check the address.") from error
     if url.scheme == "https" and target.scheme != "https":
-        raise PageRefused(address, reason="it redirects to a page without encryption", fix="Name that page.")
+        raise ReaderError(address, reason="it redirects to a page without encryption", fix="Name that page.")
     return _parsed(str(target), address)
 
 
 def _checked(url: httpx.URL, address: str, *, local: bool) -> list[str]:
-    """The numbers that the host's name stands for; raises `PageRefused` where one is of a network of ours."""
+    """The numbers that the host's name stands for; raises `ReaderError` where one is of a network of ours."""
     try:
         found = socket.getaddrinfo(url.host, url.port or 0, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         reason = f"no host is called '{url.host[:100]}'"
-        raise PageRefused(address, reason=reason, fix="Check the address.") from error
+        raise ReaderError(address, reason=reason, fix="Check the address.") from error
     numbers = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))[:MOST_NUMBERS]
     if not local and not all(map(is_public, numbers)):
-        raise PageRefused(
+        raise ReaderError(
             address,
             reason="it is on this machine or in its network, from which nothing is fetched",
             fix="Download the page and add the file, or set ATHENA_FETCH_LOCAL=true.",
@@ -253,18 +321,18 @@ def _request(url: httpx.URL, number: str, hang_up: HangUp) -> httpx.Request:
 
 
 def _format(response: httpx.Response, url: httpx.URL, address: str) -> Format:
-    """What a page is, by its type and then by its name; raises `PageRefused` where it is nothing for us."""
+    """What a page is, by its type and then by its name; raises `ReaderError` where it is nothing for us."""
     if not response.is_success:
         reason = f"the server answers {response.status_code} {response.reason_phrase}".rstrip()
-        raise PageRefused(address, reason=reason, fix="Check the address.")
+        raise ReaderError(address, reason=reason, fix="Check the address.")
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         reason = "it is sent compressed, which was not asked for"
-        raise PageRefused(address, reason=reason, fix="Download it, and add the file.")
+        raise ReaderError(address, reason=reason, fix="Download it, and add the file.")
     sent = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     by_name = format_of(url.path)
     if by_name and sent in (*UNTYPED, "text/plain"):
         return by_name
     if sent not in TYPES:
         reason = f"it is of the type '{sent[:60]}'" if sent else "it does not say what it is"
-        raise PageRefused(address, reason=reason, fix="Name a page of text, a PDF or a DOCX.")
+        raise ReaderError(address, reason=reason, fix="Name a page of text, a PDF or a DOCX.")
     return _BY_NAME[TYPES[sent]]

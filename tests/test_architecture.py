@@ -87,7 +87,7 @@ LLAMA_ADAPTERS = (
     "pipeline/models/reader.py",
     "pipeline/models/served.py",
     "pipeline/stores/neo4j/connecting.py",
-    "readers/llamaindex/",
+    "readers/llamaindex.py",
     "readers/tokens.py",
     "evals/",
     "bench/",

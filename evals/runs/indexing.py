@@ -13,8 +13,7 @@ from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
 from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles, Source
-from readers.ids import document_id, section_id
-from readers.levels import Section, Sentence
+from readers.levels import Section, Sentence, document_id, section_id
 
 Report = Callable[[int, int], None]  # done, total
 

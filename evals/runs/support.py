@@ -25,8 +25,7 @@ from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.models.base import Encoder
 from readers.cutting import SentenceCutter
-from readers.ids import document_id, section_id
-from readers.levels import Section
+from readers.levels import Section, document_id, section_id
 
 Report = Callable[[int, int], None]  # done, total
 

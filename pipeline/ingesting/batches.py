@@ -14,7 +14,7 @@ from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, NewDocument, Vector
 from readers.files import Source
-from readers.ids import document_id
+from readers.levels import document_id
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -21,9 +21,9 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import UploadRefused, UploadTooLarge
+from readers.files import FileLimits
+from readers.formats import MARKDOWN, is_text
 
-MARKDOWN = frozenset({".md", ".markdown"})
-TEXT = MARKDOWN | {".txt"}  # their size is that of their text
 CHUNK = 64 * 1024
 MEGABYTE = 1_000_000
 DRIVE = re.compile(r"^[A-Za-z]:")
@@ -66,13 +66,8 @@ class UploadLimits:
 
     max_files: int
     max_total_bytes: int
-    max_file_bytes: int
-    max_converted_bytes: int = 0  # of files whose text is only a part of them; 0: as others
-    suffixes: frozenset[str] = MARKDOWN
-
-    def largest(self, name: str) -> int:
-        """Bytes that a file of that name may have."""
-        return (not _ends(name, TEXT) and self.max_converted_bytes) or self.max_file_bytes
+    of_a_file: FileLimits
+    suffixes: frozenset[str] = frozenset(MARKDOWN.suffixes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +80,6 @@ class Accepted:
     paths: tuple[str, ...]
     ignored: tuple[str, ...]
     refused: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Budget:
-    limits: UploadLimits
-    files: int = 0
-    total: int = 0
-
-    def file(self) -> None:
-        self.files += 1
-        if self.files > self.limits.max_files:
-            raise UploadTooLarge(
-                f"The upload has more than {self.limits.max_files:,} files.",
-                "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES.",
-            )
-
-    def read(self, name: str, *, in_file: int, more: int) -> None:
-        """Count what was really unpacked, whatever the archive claims."""
-        self.total += more
-        if in_file > (most := self.limits.largest(name)):
-            setting = "ATHENA_MAX_FILE_MB" if _ends(name, TEXT) else "ATHENA_MAX_CONVERTED_MB"
-            raise UploadRefused(
-                f"'{name}' is larger than {most / MEGABYTE:g} MB.", f"Divide the file, or raise {setting}."
-            )
-        if self.total > self.limits.max_total_bytes:
-            raise UploadTooLarge(
-                f"The upload unpacks to more than {self.limits.max_total_bytes / MEGABYTE:g} MB.",
-                "Upload it in parts, or raise ATHENA_MAX_UPLOAD_MB.",
-            )
 
 
 def accept(
@@ -200,8 +166,9 @@ class _Staging:
         self.ignored: list[str] = []
         self.refused: list[str] = []
         self._folder = folder
-        self._suffixes = limits.suffixes
-        self._budget = _Budget(limits)
+        self._limits = limits
+        self._files = 0
+        self._bytes = 0
         self._names: set[str] = set()
 
     def add(self, file: UploadedFile) -> None:
@@ -211,7 +178,7 @@ class _Staging:
                 self._unpack(file)
                 return
             name = _safe_name(PurePosixPath(file.name.replace("\\", "/")).name, file.name)
-            if _ends(name, self._suffixes):
+            if _ends(name, self._limits.suffixes):
                 self._write(name, _chunks(file.content))
             else:
                 self.ignored.append(name)
@@ -246,7 +213,7 @@ class _Staging:
         name = _safe_name(member.filename, member.filename)
         if member.is_dir() or _hidden(name):
             return
-        if _ends(name, self._suffixes):
+        if _ends(name, self._limits.suffixes):
             _check_plain(member, name)
             self._write(name, _unpacked(archive, member, name))
         else:
@@ -258,7 +225,12 @@ class _Staging:
                 f"'{name}' is in the upload twice (letters of either case count as the same).",
                 "Rename one of them.",
             )
-        self._budget.file()
+        self._files += 1
+        if self._files > self._limits.max_files:
+            raise UploadTooLarge(
+                f"The upload has more than {self._limits.max_files:,} files.",
+                "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES.",
+            )
         target = self._folder / PurePosixPath(name)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -275,10 +247,20 @@ class _Staging:
         self.kept.append(name)
 
     def _counted(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        size = 0
+        """The content, piece by piece: what was really unpacked counts, whatever the archive claims."""
+        size, limits = 0, self._limits
         for chunk in chunks:
             size += len(chunk)
-            self._budget.read(name, in_file=size, more=len(chunk))
+            self._bytes += len(chunk)
+            if size > (most := limits.of_a_file.of(name)):
+                setting = "ATHENA_MAX_FILE_MB" if is_text(name) else "ATHENA_MAX_CONVERTED_MB"
+                fix = f"Divide the file, or raise {setting}."
+                raise UploadRefused(f"'{name}' is larger than {most / MEGABYTE:g} MB.", fix)
+            if self._bytes > limits.max_total_bytes:
+                raise UploadTooLarge(
+                    f"The upload unpacks to more than {limits.max_total_bytes / MEGABYTE:g} MB.",
+                    "Upload it in parts, or raise ATHENA_MAX_UPLOAD_MB.",
+                )
             yield chunk
 
 

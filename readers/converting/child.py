@@ -1,8 +1,8 @@
 """The process that converts files of strangers: it reads its standard input, and may do nothing else.
 
-Started by `readers/converting/process.py`, which ends it when a file takes too long. A line of JSON names the
-format and the length of the bytes that follow; the answer is a line of JSON. What goes wrong in a converter
-ends the process, with the error's name as the last answer.
+Started by `readers/converting/converter.py`, which ends it when a file takes too long. A line of JSON names
+the format and the length of the bytes that follow; the answer is a line of JSON. What goes wrong in a
+converter ends the process, with the error's name as the last answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from readers.converting.converted import Converted
-from readers.errors import Unconvertible
+from readers.errors import ReaderError
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 MOST_MEMORY = 2_000_000_000  # bytes of addresses
@@ -66,7 +66,7 @@ def _done(convert: Callable[..., Converted], data: bytes, order: dict[str, Any])
     """What is to be answered."""
     try:
         converted = convert(data, source=order["source"], **order["given"])
-    except Unconvertible as error:
+    except ReaderError as error:
         return {"reason": error.reason, "fix": error.fix}
     if len(converted.text) > order["most"]:
         reason = f"its text has {len(converted.text):,} characters, over the limit of {order['most']:,}"

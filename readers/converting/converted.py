@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -96,6 +97,11 @@ def _said(text: str) -> Mapping[str, Scalar]:
         return {}
     values = read_front_matter(text, source="").values
     return values if "converted_from" in values else {}
+
+
+def convert_text(text: str) -> Converted:
+    """Plain text; what is indented throughout is moved to the left, so that it is not code."""
+    return Converted("\n".join(map(escaped_line, textwrap.dedent(clean(text)).split("\n"))))
 
 
 def clean(text: str) -> str:

@@ -13,7 +13,7 @@ import mammoth
 
 from readers.converting.converted import Converted, losses
 from readers.converting.html import convert_html
-from readers.errors import Unconvertible
+from readers.errors import ReaderError
 
 MOST_UNPACKED = 200_000_000
 """Bytes of all parts together; what an archive says of its parts is the most that is read of them."""
@@ -27,13 +27,13 @@ def convert_docx(data: bytes, *, source: str) -> Converted:
     """A document: headings, lists, tables and notes; no images, no headers and footers, no equations.
 
     Raises:
-        Unconvertible: it is not a Word document, or unpacks to too much.
+        ReaderError: it is not a Word document, or unpacks to too much.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             body, title, parts = _looked_at(archive, source)
     except (zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError, RuntimeError, EOFError) as error:
-        raise Unconvertible(source, reason="not a Word document, or damaged", fix=_FIX) from error
+        raise ReaderError(source, reason="not a Word document, or damaged", fix=_FIX) from error
     images = 0
 
     def count(_: Any) -> dict[str, str]:
@@ -57,7 +57,7 @@ def _looked_at(archive: zipfile.ZipFile, source: str) -> tuple[str, str, list[st
     members = archive.infolist()
     if sum(member.file_size for member in members) > MOST_UNPACKED:
         reason = f"it unpacks to more than {MOST_UNPACKED // 1_000_000} MB"
-        raise Unconvertible(source, reason=reason, fix="Divide it, or leave its images out.")
+        raise ReaderError(source, reason=reason, fix="Divide it, or leave its images out.")
     names = [member.filename for member in members]
     body = archive.read("word/document.xml").decode("utf-8", "replace")
     core = archive.read(CORE).decode("utf-8", "replace") if CORE in names else ""

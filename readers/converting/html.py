@@ -11,7 +11,7 @@ from bs4.element import PreformattedString
 from markdownify import ATX, MarkdownConverter
 
 from readers.converting.converted import Converted, escaped, losses
-from readers.errors import Unconvertible
+from readers.errors import ReaderError
 
 MOST_NESTED = 300
 """Elements within elements: markdownify calls itself for each."""
@@ -26,7 +26,7 @@ def convert_html(data: bytes | str, *, source: str, address: str = "") -> Conver
     """A page; links are made absolute where its `address` is known. Images leave their descriptions.
 
     Raises:
-        Unconvertible: its elements are nested too deep.
+        ReaderError: its elements are nested too deep.
     """
     soup = BeautifulSoup(data, "html.parser")
     title = soup.title.get_text() if soup.title else ""
@@ -67,7 +67,7 @@ def _check_depth(main: Tag, source: str) -> None:
             depths[id(element)] = depth = depths[id(element.parent)] + 1
             if depth > MOST_NESTED:
                 reason = f"its elements are nested deeper than {MOST_NESTED}"
-                raise Unconvertible(source, reason=reason, fix="Save it as a simpler page.")
+                raise ReaderError(source, reason=reason, fix="Save it as a simpler page.")
 
 
 def _images(main: Tag) -> list[Tag]:

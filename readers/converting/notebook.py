@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from readers.converting.converted import Converted, losses
-from readers.errors import Unconvertible
+from readers.errors import ReaderError
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
@@ -19,15 +19,15 @@ def convert_notebook(text: str, *, source: str) -> Converted:
     """A notebook of version 3 or 4; its outputs and attached images are left out, and counted.
 
     Raises:
-        Unconvertible: it is no notebook.
+        ReaderError: it is no notebook.
     """
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unconvertible(source, reason="not a Jupyter notebook: it is not JSON", fix=_FIX) from error
+        raise ReaderError(source, reason="not a Jupyter notebook: it is not JSON", fix=_FIX) from error
     cells = list(_cells(notebook))
     if not isinstance(notebook, dict) or not ("cells" in notebook or "worksheets" in notebook):
-        raise Unconvertible(source, reason="not a Jupyter notebook: it has no cells", fix=_FIX)
+        raise ReaderError(source, reason="not a Jupyter notebook: it has no cells", fix=_FIX)
     language = _language(notebook)
     return Converted(
         text="\n\n".join(filter(str.strip, (_markdown(cell, language) for cell in cells))),

@@ -11,10 +11,10 @@ from itertools import chain
 import pypdfium2
 import pypdfium2.raw as pdfium_c
 
+from readers.blocks import page_mark
 from readers.converting.converted import Converted, clean, escaped, escaped_line, losses
 from readers.converting.pdf_tables import WIDE, Cell, Line, as_markdown, table_at
-from readers.errors import Unconvertible
-from readers.pages import page_mark
+from readers.errors import ReaderError
 
 MOST_PAGES = 5_000
 LARGER = 1.12
@@ -54,12 +54,12 @@ def convert_pdf(data: bytes, *, source: str) -> Converted:
     """A document with a mark where each page begins; pages of which nothing can be read are counted.
 
     Raises:
-        Unconvertible: it is damaged, protected by a password, has no text or too many pages.
+        ReaderError: it is damaged, protected by a password, has no text or too many pages.
     """
     try:
         with pypdfium2.PdfDocument(data) as pdf:
             if len(pdf) > MOST_PAGES:
-                raise Unconvertible(source, reason=f"it has {len(pdf):,} pages", fix="Divide it.")
+                raise ReaderError(source, reason=f"it has {len(pdf):,} pages", fix="Divide it.")
             pages = [_page(pdf, index) for index in range(len(pdf))]
             title = pdf.get_metadata_value("Title")
     except pypdfium2.PdfiumError as error:
@@ -67,7 +67,7 @@ def convert_pdf(data: bytes, *, source: str) -> Converted:
     empty = [page.number for page in pages if not page.lines]
     if len(empty) == len(pages):
         reason = "none of its pages has text: it may be scanned"
-        raise Unconvertible(source, reason=reason, fix="Run it through a program that recognises text (OCR).")
+        raise ReaderError(source, reason=reason, fix="Run it through a program that recognises text (OCR).")
     repeated = _repeated(pages)
     body = [_without(page, repeated) for page in pages]
     entries = sum(bool(_LEADERS.search(line.text)) for page in pages for line in page.lines)
@@ -84,10 +84,10 @@ def convert_pdf(data: bytes, *, source: str) -> Converted:
     )
 
 
-def _refused(source: str, reason: str) -> Unconvertible:
+def _refused(source: str, reason: str) -> ReaderError:
     if "password" in reason.lower():
-        return Unconvertible(source, reason="a password protects it", fix="Save it without a password.")
-    return Unconvertible(source, reason="not a PDF, or damaged", fix="Save or download it again.")
+        return ReaderError(source, reason="a password protects it", fix="Save it without a password.")
+    return ReaderError(source, reason="not a PDF, or damaged", fix="Save or download it again.")
 
 
 def _without_text(empty: Sequence[int]) -> list[str]:

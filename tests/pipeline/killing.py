@@ -23,7 +23,7 @@ WORDS = ["pump", "valve", "tank", "pressure", "alarm", "loop", "fan", "sensor", 
 # Forks a process for every ingest that it is asked for; the process kills itself before step `kill_at`.
 FORKING = """
 import gc, json, os, signal, sys
-import llama_index.core.schema, readers.llamaindex.reader, readers.llamaindex.parser
+import llama_index.core.schema, readers.llamaindex
 import pipeline.ingesting.batches
 from tests.pipeline import ingest_runs
 pipeline.ingesting.batches.BATCH_TEXTS = 100  # many batches and many commits, to be killed between

@@ -13,8 +13,7 @@ from llama_index.core.schema import TextNode
 from markdown_it import MarkdownIt
 
 from readers.front_matter import read_front_matter
-from readers.llamaindex.parser import PunktSentenceParser
-from readers.llamaindex.reader import MarkdownReader
+from readers.llamaindex import MarkdownReader, PunktSentenceParser
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST_DATA = Path(os.environ.get("ATHENA_TEST_DATA", ROOT / ".." / "shared" / "data"))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from athena.web_pages import is_address
+from athena.reading import is_address
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile, UploadLimits
+from readers.files import FileLimits
 from readers.formats import FORMATS, INSTALL, format_of
 from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
 from ui.shared import process
@@ -35,8 +36,9 @@ def _limits() -> UploadLimits:
     return UploadLimits(
         max_files=settings.max_upload_files,
         max_total_bytes=int(settings.max_upload_mb * uploads.MEGABYTE),
-        max_file_bytes=int(settings.max_file_mb * uploads.MEGABYTE),
-        max_converted_bytes=int(settings.max_converted_mb * uploads.MEGABYTE),
+        of_a_file=FileLimits(
+            int(settings.max_file_mb * uploads.MEGABYTE), int(settings.max_converted_mb * uploads.MEGABYTE)
+        ),
         suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )
 

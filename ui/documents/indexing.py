@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.reading import UPLOADS
-from athena.web_pages import WEB
+from athena.reading import UPLOADS, WEB
 from ui.shared import messages, process
 from ui.shared.jobs import jobs
 from ui.shared.state import visit

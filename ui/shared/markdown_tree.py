@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from readers.pages import PAGE_MARK
+from readers.blocks import PAGE_MARK
 
 Tree = list[Any]  # strings and {"t": tag, "c": Tree, …}
 SpanKind = Literal["mark", "answer", "chip", "unsupported"]  # an answer is a mark, and stronger

@@ -14,7 +14,7 @@ from pipeline.ingesting.documents import (
     without_collisions,
 )
 from pipeline.stores.base import DocumentInfo
-from readers.errors import ReaderError, SourceCollision, UnreadableFile
+from readers.errors import ReaderError
 from readers.files import FoundFiles
 
 
@@ -90,12 +90,12 @@ class Finding:
 
 
 def test_a_root_that_cannot_be_listed_deletes_nothing(tmp_path: Path) -> None:
-    closed = UnreadableFile(tmp_path.name, reason="Permission denied", fix="Make it readable.")
+    closed = ReaderError(tmp_path.name, reason="Permission denied", fix="Make it readable.")
     assert find_documents([tmp_path], reader=Finding(closed, raises=False)).folders == frozenset()
 
 
 def test_an_error_of_finding_is_a_problem_and_deletes_nothing(tmp_path: Path) -> None:
-    twice = SourceCollision("a.md", reason="two of that name", fix="Rename one.")
+    twice = ReaderError("a.md", reason="two of that name", fix="Rename one.")
     found = find_documents([tmp_path], reader=Finding(twice, raises=True))
     assert found.problems == (Problem("a.md", "two of that name", "Rename one."),)
     assert found.folders == frozenset()

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.ingesting.run import OtherFormat
 from pipeline.stores.embedded import EmbeddedStore
-from readers.converting import files as converting_files
+from readers.converting import converter
 from readers.converting.converted import Conversion
 from readers.formats import EVERY
 from tests.made_files import notebook, pdf
@@ -97,16 +97,16 @@ def test_only_what_changed_is_converted(
 ) -> None:
     run_ingest(store, folder, formats=EVERY)
     converted: list[str] = []
-    original = converting_files.convert_notebook
+    original = converter.convert_notebook
 
     def counting(text: str, *, source: str) -> object:
         converted.append(source)
         return original(text, source=source)
 
-    monkeypatch.setattr(converting_files, "convert_notebook", counting)
+    monkeypatch.setattr(converter, "convert_notebook", counting)
     assert run_ingest(store, folder, formats=EVERY).unchanged == ("a.md", "b.ipynb", "robots.txt")
     assert converted == []
-    monkeypatch.setattr(converting_files, "recipe_hash", lambda data, kind: f"another recipe of {kind.name}")
+    monkeypatch.setattr(converter, "recipe_hash", lambda data, kind: f"another recipe of {kind.name}")
     assert run_ingest(store, folder, formats=EVERY).changed == ("b.ipynb", "robots.txt")
     assert converted == ["b.ipynb"]
 

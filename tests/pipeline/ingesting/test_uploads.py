@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from pipeline.errors import UploadRefused
 from pipeline.ingesting.uploads import Accepted, UploadedFile, UploadLimits, accept, inspect, remove, uploaded
+from readers.files import FileLimits
 
 pytestmark = pytest.mark.slow
 
-LIMITS = UploadLimits(max_files=4, max_total_bytes=2_000, max_file_bytes=1_000)
+LIMITS = UploadLimits(4, 2_000, FileLimits(1_000, 1_000))
 LINK = 0o120777 << 16
 
 
@@ -142,7 +143,7 @@ METHODS = {
     "bzip2": zipfile.ZIP_BZIP2,
     "LZMA": zipfile.ZIP_LZMA,
 }
-ROOMY = UploadLimits(max_files=400, max_total_bytes=10_000_000, max_file_bytes=1_000_000)
+ROOMY = UploadLimits(400, 10_000_000, FileLimits(10**6, 10**6))
 
 
 def packed_by(method: int, *members: tuple[str, bytes]) -> bytearray:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from readers.converting.converted import Conversion, Converted, address_of, as_document, conversion_of
+from readers.converting.converted import (
+    Conversion,
+    Converted,
+    address_of,
+    as_document,
+    conversion_of,
+    convert_text,
+)
 from readers.converting.notebook import convert_notebook
-from readers.converting.plain import convert_text
-from readers.errors import Unconvertible
+from readers.errors import ReaderError
 from readers.sections import read_sections
 from tests.made_files import notebook
 
@@ -50,7 +56,7 @@ def test_a_notebook_of_version_3_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"a": 1}', '"x"', "3"])
 def test_what_is_no_notebook_is_named(text: str) -> None:
-    with pytest.raises(Unconvertible, match=r"'a\.ipynb': not a Jupyter notebook"):
+    with pytest.raises(ReaderError, match=r"'a\.ipynb': not a Jupyter notebook"):
         convert_notebook(text, source="a.ipynb")
 
 

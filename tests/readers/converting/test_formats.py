@@ -8,7 +8,7 @@ import pytest
 
 from readers.converting.converted import as_document
 from readers.cutting import SentenceCutter
-from readers.errors import Unconvertible
+from readers.errors import ReaderError
 from readers.sections import read_sections
 from tests.made_files import TypedLine, docx, pdf
 from tests.readers.oracle import count_words
@@ -129,7 +129,7 @@ LOCKED = (
     ],
 )
 def test_a_hostile_or_damaged_pdf_is_named(data: bytes, reason: str) -> None:
-    with pytest.raises(Unconvertible, match=f"'bad.pdf': {reason}"):
+    with pytest.raises(ReaderError, match=f"'bad.pdf': {reason}"):
         convert_pdf(data, source="bad.pdf")
 
 
@@ -176,13 +176,13 @@ def _document(run: str, before: str = "") -> str:
     ],
 )
 def test_a_damaged_word_document_is_named(data: bytes, reason: str) -> None:
-    with pytest.raises(Unconvertible, match=f"'a.docx': {reason}"):
+    with pytest.raises(ReaderError, match=f"'a.docx': {reason}"):
         convert_docx(data, source="a.docx")
 
 
 def test_a_word_document_that_unpacks_to_too_much_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("readers.converting.docx.MOST_UNPACKED", 100_000)
-    with pytest.raises(Unconvertible, match="it unpacks to more than"):
+    with pytest.raises(ReaderError, match="it unpacks to more than"):
         convert_docx(docx("Hello.", parts={"word/media/a.bin": bytes(200_000)}), source="a.docx")
 
 
@@ -205,7 +205,7 @@ def test_links_of_a_fetched_page_lead_where_they_led() -> None:
 
 
 def test_elements_nested_without_end_are_refused() -> None:
-    with pytest.raises(Unconvertible, match="nested deeper than"):
+    with pytest.raises(ReaderError, match="nested deeper than"):
         convert_html("<div>" * (MOST_NESTED + 2), source="a.html")
 
 

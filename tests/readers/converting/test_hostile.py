@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from readers.converting.files import FileConverter
+from readers.converting.converter import FileConverter
 from readers.errors import ReaderError
 from readers.files import FileLimits
 from readers.formats import format_of

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from readers.converting.files import FileConverter
-from readers.converting.process import ConverterProcess
-from readers.errors import FileTooLarge, Unconvertible
+from readers.converting.converter import ConverterProcess, FileConverter
+from readers.errors import ReaderError
 from readers.files import FileLimits
 from readers.formats import format_of
 from tests.made_files import docx, pdf
@@ -35,16 +34,14 @@ def converted(process: ConverterProcess, data: bytes, name: str = "a.pdf", *, mo
 
 def test_one_process_converts_file_after_file(process: ConverterProcess) -> None:
     assert "The pump hums." in converted(process, GOOD)
-    with pytest.raises(Unconvertible, match=r"'bad\.pdf': not a PDF"):
+    with pytest.raises(ReaderError, match=r"'bad\.pdf': not a PDF"):
         converted(process, b"x", "bad.pdf")
     assert "Fans" in converted(process, docx(("Heading1", "Fans")), "a.docx")
 
 
 def test_a_file_that_takes_too_long_is_named_and_the_next_one_is_read() -> None:
     with closing(ConverterProcess(seconds=0.05)) as hurried:  # less than Python needs to start
-        with pytest.raises(
-            Unconvertible, match=r"'slow\.pdf': converting it takes longer than 0\.05 seconds"
-        ):
+        with pytest.raises(ReaderError, match=r"'slow\.pdf': converting it takes longer than 0\.05 seconds"):
             converted(hurried, GOOD, "slow.pdf")
         hurried._seconds = 30
         assert "The pump hums." in converted(hurried, GOOD)
@@ -54,13 +51,13 @@ def test_a_fault_ends_the_process_and_the_next_file_gets_another(process: Conver
     nested = "<w:p>" * 50_000 + "</w:p>" * 50_000
     namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     body = f'<w:document xmlns:w="{namespace}"><w:body>{nested}</w:body></w:document>'
-    with pytest.raises(Unconvertible, match=r"'deep\.docx': it is nested too deep"):
+    with pytest.raises(ReaderError, match=r"'deep\.docx': it is nested too deep"):
         converted(process, docx("x", parts={"word/document.xml": body}), "deep.docx")
     assert "The pump hums." in converted(process, GOOD)
 
 
 def test_more_text_than_is_allowed_is_refused(process: ConverterProcess) -> None:
-    with pytest.raises(Unconvertible, match="over the limit of 10"):
+    with pytest.raises(ReaderError, match="over the limit of 10"):
         converted(process, GOOD, most=10)
 
 
@@ -87,5 +84,5 @@ def test_a_file_is_not_converted_again_while_its_bytes_are_the_same(tmp_path: Pa
         (tmp_path / "a.pdf").write_bytes(pdf([(11, "Another text.")]))
         assert converter.read(tmp_path / "a.pdf", kind, source="a.pdf", known=first.hash) is not None
         (tmp_path / "a.pdf").write_bytes(bytes(10_001))
-        with pytest.raises(FileTooLarge):
+        with pytest.raises(ReaderError, match="over the limit"):
             converter.read(tmp_path / "a.pdf", kind, source="a.pdf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID, uuid5
 
-from readers.ids import NAMESPACE, document_id, section_id, sentence_id
+from readers.levels import NAMESPACE, document_id, section_id, sentence_id
 
 
 def test_ids_are_those_of_every_earlier_index() -> None:

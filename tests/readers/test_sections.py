@@ -9,8 +9,8 @@ import pytest
 from llama_index.core.schema import NodeRelationship, TextNode
 
 from readers.errors import ReaderError
-from readers.ids import document_id, section_id
-from readers.llamaindex.reader import MarkdownReader, SectionNode
+from readers.levels import document_id, section_id
+from readers.llamaindex import MarkdownReader, SectionNode
 from tests.readers.oracle import read
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from llama_index.core.schema import Document, NodeRelationship, TextNode
 
-from readers.ids import document_id, sentence_id
-from readers.llamaindex.parser import PunktSentenceParser
+from readers.levels import document_id, sentence_id
+from readers.llamaindex import PunktSentenceParser
 from readers.rules import MAX_DEPTH
 from tests.readers.oracle import check_cover, count_words, leaves_of, parser, prose_positions, read, texts
 

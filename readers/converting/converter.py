@@ -1,12 +1,14 @@
-"""Conversions in a process of their own, which is ended when a file takes too long.
+"""A file of another format as the text that is indexed: read, converted where it is new, and named.
 
 Converters read what anybody may have made: one that never ends, takes all memory or crashes must harm no more
-than its own file. The process lives from the first file to `close`, as starting it takes longer than most
-files; after a fault the next file gets a new one.
+than its own file. So most run in a process of their own, which is ended when a file takes too long. It lives
+from the first file to `close`, as starting it takes longer than most files; after a fault the next file gets
+a new one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -16,8 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from readers.converting.converted import Converted
-from readers.errors import Unconvertible
+from readers.converting.converted import Converted, as_document, convert_text
+from readers.converting.notebook import convert_notebook
+from readers.errors import ReaderError
+from readers.files import FileLimits, Source, decoded, read_bytes
+from readers.formats import INSTALL, Format
 
 COMMAND = ("-P", "-m", "readers.converting.child")
 ROOT = Path(__file__).parents[2]
@@ -25,6 +30,57 @@ INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_
 """What of the environment it gets: no keys and no passwords."""
 BYTES_A_CHARACTER = 12
 """Of a character as JSON escapes it, at most; what is longer than the limit ends as a fault."""
+
+
+class FileConverter:
+    """Converts files; `seconds` is what each may take. `close` ends the process that it may have started."""
+
+    def __init__(self, limits: FileLimits, *, seconds: float) -> None:
+        self._limits = limits
+        self._process = ConverterProcess(seconds=seconds)
+
+    def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
+        """The text of a file as it is indexed; None where its hash is `known`.
+
+        Raises:
+            ReaderError: it cannot be read or converted.
+        """
+        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source)
+        digest = recipe_hash(data, kind)
+        if digest == known:
+            return None
+        return Source(self.text(data, kind, source=source), digest)
+
+    def text(self, data: bytes, kind: Format, *, source: str, address: str = "") -> str:
+        """The text of some bytes of a format; raises `ReaderError`."""
+        given = {"address": address} if address and kind.name == "html" else {}
+        converted = self._converted(data, kind, source, given)
+        if not any(map(str.isalnum, converted.text)):
+            raise ReaderError(source, reason="it has no text", fix="Write something into it, or remove it.")
+        return as_document(converted, title=kind.title, address=address)
+
+    def _converted(self, data: bytes, kind: Format, source: str, given: Mapping[str, str]) -> Converted:
+        match kind.name:
+            case "txt":
+                return convert_text(decoded(data, source=source))
+            case "ipynb":
+                return convert_notebook(decoded(data, source=source), source=source)
+        if not kind.installed:
+            raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
+        return self._process.convert(
+            data, format_name=kind.name, source=source, most=self._limits.text, given=given
+        )
+
+    def close(self) -> None:
+        """End the process that converts."""
+        self._process.close()
+
+
+def recipe_hash(data: bytes, kind: Format) -> str:
+    """The SHA-256 of a file's bytes and of how its format is converted (hexadecimal)."""
+    digest = hashlib.sha256(data)
+    digest.update(f"\0{kind.name} {kind.recipe}".encode())
+    return digest.hexdigest()
 
 
 class ConverterProcess:
@@ -40,7 +96,7 @@ class ConverterProcess:
         """The Markdown of a file, of at most `most` characters.
 
         Raises:
-            Unconvertible: it cannot be converted, or not in time.
+            ReaderError: it cannot be converted, or not in time.
         """
         process = self._process = self._process or _started()
         order = {
@@ -103,14 +159,14 @@ def _asked(process: subprocess.Popen[bytes], order: bytes, *, most: int) -> dict
     return answer
 
 
-def _refusal(source: str, answer: Mapping[str, Any] | None, *, late: float) -> Unconvertible:
+def _refusal(source: str, answer: Mapping[str, Any] | None, *, late: float) -> ReaderError:
     if answer is not None:
-        return Unconvertible(source, reason=str(answer["reason"]), fix=str(answer["fix"]))
+        return ReaderError(source, reason=str(answer["reason"]), fix=str(answer["fix"]))
     if late:
         reason = f"converting it takes longer than {late:g} seconds"
-        return Unconvertible(source, reason=reason, fix="Divide it, or raise ATHENA_CONVERT_TIMEOUT_S.")
+        return ReaderError(source, reason=reason, fix="Divide it, or raise ATHENA_CONVERT_TIMEOUT_S.")
     fix = "Save it anew, or in another format."
-    return Unconvertible(source, reason="the converter crashed on it", fix=fix)
+    return ReaderError(source, reason="the converter crashed on it", fix=fix)
 
 
 def _close(stream: IO[bytes] | None) -> None:

@@ -1,1 +1,0 @@
-"""Reading as LlamaIndex's parts: `BaseReader` and `NodeParser`."""
