@@ -32,7 +32,7 @@ from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
-from pipeline.models.served import invocation_of
+from pipeline.models.llm import invocation_of
 from pipeline.redaction import redacted
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (

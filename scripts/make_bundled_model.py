@@ -69,7 +69,7 @@ def sha256(path: Path) -> str:
 
 
 def record(model: Path) -> None:
-    """Write the model's size and hash beside it, which `pipeline/models/fingerprint.py` reads."""
+    """Write the model's size and hash beside it, which `pipeline/models/onnx.py` reads."""
     known = {"bytes": model.stat().st_size, "sha256": sha256(model)}
     model.with_name(f"{model.name}.json").write_text(json.dumps(known) + "\n", encoding="utf-8")
 

@@ -85,7 +85,7 @@ LLAMA_ADAPTERS = (
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
     "pipeline/models/reader.py",
-    "pipeline/models/served.py",
+    "pipeline/models/llm.py",
     "pipeline/stores/neo4j/connecting.py",
     "readers/llamaindex.py",
     "readers/tokens.py",

@@ -39,7 +39,7 @@ def _pull_cross_encoder() -> None:
 
 def _pull_from_ollama(model: str) -> None:
     from athena.cli.progress import download
-    from pipeline.models.ollama_pull import pull_model
+    from pipeline.models.llm import pull_model
 
     with failing_clearly(), download(err) as on_progress:
         settings = settings_with(None)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ModelUnavailable
-from pipeline.models.onnx_export import OPSET, export, quantize, weights_hash
+from pipeline.models.onnx import send_nothing
 
 logger = logging.getLogger(__name__)
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 CONVERTED_MODEL, METADATA = "model-int8.onnx", "metadata.json"
 LONGEST = 512
+OPSET = 17
 
 
 def convert(name: str, target: Path) -> None:
@@ -41,15 +44,16 @@ def _convert(name: str, folder: Path) -> None:
     network, tokenizer = _load(name)
     logger.info("converting '%s' to int8 ONNX", name)
     max_tokens = _max_tokens(network, tokenizer)
-    export(network, folder / "model.onnx", inputs=_inputs(tokenizer), output=("logits", 1))
-    quantize(folder / "model.onnx", folder / CONVERTED_MODEL)
+    inputs = tuple(name for name in INPUTS if name in tokenizer.model_input_names)
+    _export(network, folder / "model.onnx", inputs=inputs)
+    _quantize(folder / "model.onnx", folder / CONVERTED_MODEL)
     (folder / "model.onnx").unlink()
     tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
     metadata = {
         "name": name,
         "max_tokens": max_tokens,
         "num_labels": int(network.config.num_labels),
-        "source_sha256": weights_hash(network),
+        "source_sha256": _weights_hash(network),
         "opset": OPSET,
     }
     (folder / METADATA).write_text(json.dumps(metadata, indent=2), encoding="utf-8")
@@ -70,10 +74,6 @@ def _load(name: str) -> tuple[Any, Any]:
     return network.eval(), tokenizer
 
 
-def _inputs(tokenizer: Any) -> tuple[str, ...]:
-    return tuple(name for name in INPUTS if name in tokenizer.model_input_names)
-
-
 def _max_tokens(network: Any, tokenizer: Any) -> int:
     positions = getattr(network.config, "max_position_embeddings", LONGEST)
     return min(LONGEST, int(positions), int(tokenizer.model_max_length))
@@ -86,3 +86,49 @@ def _move(source: Path, target: Path) -> None:
     except OSError:
         if not target.is_dir():
             raise
+
+
+def _export(network: Any, path: Path, *, inputs: tuple[str, ...]) -> None:
+    """Trace a network into an ONNX file, batch and length dynamic."""
+    import torch
+
+    class Plain(torch.nn.Module):  # type: ignore[misc]
+        """The network with positional inputs and one tensor as its output, as the exporter wants it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, *values: Any) -> Any:
+            return self.network(**dict(zip(inputs, values, strict=True))).logits
+
+    example = torch.ones((2, 8), dtype=torch.long)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tracing cannot do without what the exporter warns of
+        torch.onnx.export(
+            Plain().eval(),
+            (example,) * len(inputs),
+            str(path),
+            input_names=list(inputs),
+            output_names=["logits"],
+            dynamic_axes={name: {0: "batch", 1: "length"} for name in inputs} | {"logits": {0: "batch"}},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+
+
+def _quantize(source: Path, target: Path) -> None:
+    """Weights as signed 8-bit integers, a scale a channel; activations as it runs, one range a batch."""
+    send_nothing()
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True)
+
+
+def _weights_hash(network: Any) -> str:
+    """sha256 over all weights, by name."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()

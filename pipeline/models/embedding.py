@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import Encoder, ModelChoice
-from pipeline.models.fingerprint import file_fingerprint
 from pipeline.models.onnx import (
     BATCH_TOKENS,
     BUNDLED_FOLDER,
@@ -21,6 +20,7 @@ from pipeline.models.onnx import (
     TokenIds,
     core_count,
     equal_length_batches,
+    file_fingerprint,
     map_batches,
     open_session,
     open_tokenizer,

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import ModelError, ModelTimeout
 from pipeline.messages import Message
-from pipeline.models.characters import CharacterJoiner
 from pipeline.models.failures import interrupted, quoted, timed_out, translate, worth_retrying
-from pipeline.models.reader import AnswerReader, Delta
-from pipeline.models.served import longest_answer, server_of
+from pipeline.models.llm import longest_answer, server_of
+from pipeline.models.reader import AnswerReader, CharacterJoiner, Delta
 from pipeline.redaction import heard, redactor
 
 if TYPE_CHECKING:

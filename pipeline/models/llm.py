@@ -1,22 +1,32 @@
-"""Which language model there is: Ollama's, then OpenAI's, then a compatible server's, else none.
+"""Language models on servers: which there is, how LlamaIndex's is made, where it is, and how Ollama gets one.
 
-Nothing here imports LlamaIndex before a model is found, nor httpx before a server that may be there is
-asked: both take long to import, and without a model neither is needed.
+Ollama's come first, then OpenAI's, then a compatible server's. Nothing here imports LlamaIndex before a model
+is found, nor httpx before a server that may be there is asked: both take long to import, and without a model
+neither is needed. Only making a model imports its package: `openai` comes with the extra `[openai]`.
 """
 
 from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError
-from pipeline.models.base import ModelChoice
-from pipeline.models.failures import Misbehaviour, Server, quoted, translate, unreachable
-from pipeline.models.served import ollama_model, openai_model
-from pipeline.options import LanguageModelOptions
+from pipeline.models.base import ModelChoice, Pulling
+from pipeline.models.failures import (
+    Misbehaviour,
+    Provider,
+    Server,
+    quoted,
+    require_address,
+    translate,
+    unreachable,
+)
+from pipeline.options import OPENAI_URL, LanguageModelOptions
 from pipeline.redaction import without_password
 
 if TYPE_CHECKING:
@@ -28,7 +38,8 @@ HOW_TO_CONNECT = (
     "or ATHENA_OPENAI_BASE_URL."
 )
 THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
-LISTING_PATIENCE = 3  # a list may take so many times as long as a connection
+KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
+PULL_SILENCE_S = 300.0  # Ollama checks what it got, gigabytes, without a word
 MOST_MODELS = 1000
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 EMBEDDING_MODEL = re.compile(r"embed|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
@@ -152,19 +163,11 @@ def _list(server: Server, path: str, *, key: str, name: str, api_key: str) -> _L
         return _Listing(problem=unreachable(server, refusal))
     import httpx
 
-    from pipeline.models.connections import client_options, within
-    from pipeline.models.wire import document
+    from pipeline.models.wire import ask
 
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    patience = {"connect_timeout_s": server.timeout_s, "read_timeout_s": server.timeout_s}
     try:
-        with (
-            within(LISTING_PATIENCE * server.timeout_s),
-            httpx.Client(**client_options(**patience, protocol="whole")) as client,
-        ):
-            response = client.get(server.url.rstrip("/") + path, headers=headers)
-            response.raise_for_status()
-            return _Listing(_chat_models(document(response).get(key, ""), name))
+        rows = ask(server, path, key=api_key, connect_timeout_s=server.timeout_s).get(key, "")
+        return _Listing(_chat_models(rows, name))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, Misbehaviour) as error:
         return _Listing(problem=translate(error, server=server, begun=False))
 
@@ -192,3 +195,163 @@ def _refusal(server: Server) -> str:
     except (OSError, ValueError):
         return ""
     return ""
+
+
+# -- a model of LlamaIndex's that can be hung up -------------------------------------------------------------
+
+
+def ollama_model(model: str, options: LanguageModelOptions) -> LLM:
+    """A model of an Ollama server; asks nothing before it is used.
+
+    `context_window` is given, so that `num_ctx` is always sent and metadata never asks the server.
+    """
+    from llama_index.llms.ollama import Ollama
+    from ollama import Client
+
+    return Ollama(  # type: ignore[no-any-return]
+        model=model,
+        base_url=options.ollama_url,
+        temperature=options.temperature,
+        context_window=options.context_window,
+        request_timeout=options.request_timeout_s,
+        client=Client(options.ollama_url, **_client_options(options, "ollama")),
+        is_function_calling_model=False,
+        keep_alive=KEEP_ALIVE,
+        additional_kwargs={"num_predict": options.max_answer_tokens},
+    )
+
+
+def openai_model(model: str, options: LanguageModelOptions) -> LLM:
+    """A model of OpenAI or of a compatible server; asks nothing before it is used, and never retries."""
+    import httpx
+    from llama_index.llms.openai_like import OpenAILike
+    from openai import OpenAI
+
+    key = options.openai_api_key or "none"  # servers without keys ignore it, the client insists on one
+    http_client = httpx.Client(**_client_options(options, "openai"))
+    return OpenAILike(  # type: ignore[no-any-return]
+        model=model,
+        api_base=options.openai_url,
+        api_key=key,
+        context_window=options.context_window,
+        max_tokens=options.max_answer_tokens,
+        temperature=options.temperature,
+        timeout=options.request_timeout_s,
+        max_retries=0,
+        openai_client=OpenAI(
+            api_key=key, base_url=options.openai_url, max_retries=0, http_client=http_client
+        ),
+        is_chat_model=True,
+        additional_kwargs=_usage_wanted(options.openai_url),
+    )
+
+
+def server_of(llm: LLM) -> Server:
+    """Where a model is; one of any other class counts as in this process, with no limit to its silence."""
+    kinds = _kinds(llm)
+    served: Any = llm
+    if "Ollama" in kinds:
+        return Server("ollama", served.base_url, served.model, served.request_timeout or inf)
+    if "OpenAI" in kinds:
+        return Server("openai", str(served.api_base), served.model, served.timeout or inf)
+    return Server("local", "this process", llm.metadata.model_name, inf)
+
+
+def longest_answer(llm: LLM) -> int:
+    """Tokens that a model of a server was asked to write at most; 0 where that is not known."""
+    served: Any = llm
+    limits = (getattr(llm, "additional_kwargs", {}).get("num_predict"), getattr(served, "max_tokens", None))
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), 0)
+
+
+def invocation_of(llm: LLM) -> dict[str, float]:
+    """What a model of a server is asked with, by the names of Ollama and OpenAI."""
+    given: Any = llm
+    known = {
+        "temperature": getattr(given, "temperature", None),
+        "max_tokens": longest_answer(llm) or None,
+        "num_ctx": getattr(given, "context_window", None) if _kinds(llm) & {"Ollama"} else None,
+    }
+    return {name: value for name, value in known.items() if isinstance(value, int | float)}
+
+
+def _kinds(llm: LLM) -> set[str]:
+    return {kind.__name__ for kind in type(llm).__mro__}  # names: the packages may not be installed
+
+
+def _client_options(options: LanguageModelOptions, protocol: Provider) -> dict[str, Any]:
+    from pipeline.models.wire import client_options
+
+    assert protocol != "local"  # noqa: S101  (no client)
+    return client_options(
+        connect_timeout_s=options.connect_timeout_s,
+        read_timeout_s=options.request_timeout_s,
+        protocol=protocol,
+    )
+
+
+def _usage_wanted(url: str) -> dict[str, Any]:
+    """Ask OpenAI for token counts at the end of a stream; older compatible servers refuse the option."""
+    return {"stream_options": {"include_usage": True}} if url == OPENAI_URL else {}
+
+
+# -- getting one -------------------------------------------------------------------------------------------
+
+
+def pull_model(
+    model: str, *, url: str, connect_timeout_s: float, on_progress: Callable[[Pulling], None]
+) -> None:
+    """Have the Ollama at `url` download a model, and return when it can be used.
+
+    Ollama keeps what was downloaded before an error: the next call continues from there.
+
+    Raises:
+        ModelError: Ollama is not there, breaks off, or cannot get the model; it says which.
+    """
+    import httpx
+    import ollama
+
+    from pipeline.models.wire import client_options
+
+    server = Server("ollama", url, model, PULL_SILENCE_S)
+    require_address(server)
+    client = ollama.Client(
+        url,
+        **client_options(
+            connect_timeout_s=connect_timeout_s, read_timeout_s=PULL_SILENCE_S, protocol="progress"
+        ),
+    )
+    parts: dict[str, tuple[int, int]] = {}
+    try:
+        for progress in client.pull(model, stream=True):
+            if progress.digest:
+                parts[progress.digest] = (progress.completed or 0, progress.total or 0)
+            done, total = (sum(part[i] for part in parts.values()) for i in (0, 1))
+            on_progress(Pulling(quoted(progress.status or ""), done, total))
+            if progress.status == "success":
+                return
+    except (
+        ollama.ResponseError,
+        ConnectionError,
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        ValueError,
+        Misbehaviour,
+    ) as error:
+        raise _not_pulled(error, server) from error
+    raise ModelError(
+        f"Ollama at {without_password(url)} broke off while it got '{model}'.",
+        "Run this again: it continues from there.",
+    )
+
+
+def _not_pulled(error: Exception, server: Server) -> ModelError:
+    """An error in the stream has no HTTP status: it is about the model."""
+    import ollama
+
+    if isinstance(error, ollama.ResponseError) and error.status_code < 0:
+        return ModelError(
+            f"Ollama at {without_password(server.url)} cannot get '{server.model}': {quoted(error.error)}.",
+            "Look for the name in the library of models of Ollama, and check its network.",
+        )
+    return translate(error, server=server, begun=False)

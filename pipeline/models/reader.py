@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextvars
 import queue
 import threading
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.models.connections import Connections
+from pipeline.models.wire import Connections
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatResponse
@@ -131,3 +132,17 @@ def rested(
         if arrived - asked > AT_ONCE_S:
             rest(min(LONGEST_REST_S, REST_SHARE * (arrived - started)))
         asked = clock()
+
+
+class CharacterJoiner:
+    """Joins the halves of surrogate pairs across pieces; a half that stays alone becomes U+FFFD.
+
+    A string with half a pair in it can be neither stored, nor embedded, nor sent to a page.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-16-le")(errors="replace")
+
+    def join(self, piece: str) -> str:
+        """The piece, less a first half at its end, which comes with the next one."""
+        return self._decoder.decode(piece.encode("utf-16-le", "surrogatepass"))

@@ -6,7 +6,6 @@ A text that the server does not embed is a clear error; no vector is ever made u
 from __future__ import annotations
 
 import time
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -17,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
-from pipeline.models.connections import client_options, within
 from pipeline.models.failures import (
     Misbehaviour,
     Provider,
@@ -27,14 +25,13 @@ from pipeline.models.failures import (
     worth_retrying,
 )
 from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
-from pipeline.models.wire import Json, document
+from pipeline.models.wire import Json, ask
 from pipeline.options import EncoderOptions
 
 BATCH_TEXTS = 64
 RETRY_AFTER_S = 0.5
 OLLAMA_MAX_TOKENS = 512  # where the server does not say; the context of most BERT-like models
 OPENAI_MAX_TOKENS = 8191
-PATIENCE = 2  # a whole answer may take so many times as long as a silence in it
 MOST_TOKENS = 1_000_000
 CHARACTERS_A_TOKEN = 2  # few, so that a cut text is within the limit whatever its language
 
@@ -55,16 +52,8 @@ class RemoteEncoder(ABC):
         self._model = model
         self._server = Server(provider, url, model, options.request_timeout_s)
         require_address(self._server)
-        self._client = httpx.Client(
-            base_url=url,
-            **client_options(
-                connect_timeout_s=options.connect_timeout_s,
-                read_timeout_s=options.request_timeout_s,
-                protocol="whole",
-            ),
-        )
-        self._client.headers.update({"Authorization": f"Bearer {key}"} if key else {})
-        weakref.finalize(self, self._client.close)  # the encoder has no end of its own
+        self._key = key
+        self._connect_timeout_s = options.connect_timeout_s
 
     @cached_property
     def dimensions(self) -> int:
@@ -121,10 +110,7 @@ class RemoteEncoder(ABC):
         return self._answer(texts, retry=False)
 
     def _post(self, path: str, body: dict[str, Any]) -> Json:
-        with within(self._server.timeout_s * PATIENCE):
-            response = self._client.post(path, json=body)
-        response.raise_for_status()
-        return document(response)
+        return ask(self._server, path, key=self._key, body=body, connect_timeout_s=self._connect_timeout_s)
 
     def _normalised(self, rows: list[list[float]], *, count: int) -> NDArray[np.float32]:
         if len(rows) != count or len({len(row) for row in rows}) != 1:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.models.fingerprint import file_fingerprint
+from pipeline.models.onnx import file_fingerprint
 
 INSTALL = "Install it with: pip install 'athena-docs[hf]'"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")

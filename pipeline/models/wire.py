@@ -1,39 +1,42 @@
-"""What the server of a model may send: how much, and of what shape.
+"""The wire to a model's server: connections that can be hung up, and answers that are read before they count.
 
 The clients of Ollama and OpenAI read without a limit, and pass on whatever JSON can say. So every answer is
-read here first, before they see it: events that are none of their protocol, or too large, raise
-`Misbehaviour` with a reason in plain words.
+read here first: what is none of their protocol, or too large, raises `Misbehaviour` with a plain reason.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache, partial
 from typing import Any, Literal
 
 import httpx
 
-from pipeline.models.failures import Misbehaviour, SentElsewhere, TooLong, error_text
+from pipeline.models.failures import Misbehaviour, SentElsewhere, Server, TooLong, error_text
 from pipeline.redaction import without_password
 
 Protocol = Literal["ollama", "openai", "progress", "whole", "any"]
 """A stream of Ollama's lines, of OpenAI's events, of a download's progress; one JSON document; or an answer
 of which only the head is looked at."""
 
-MOST_BYTES: Mapping[str, int] = {
-    "ollama": 32_000_000,
-    "openai": 32_000_000,
-    "progress": 256_000_000,
-    "whole": 64_000_000,  # vectors of a batch as JSON need some 6 MB
-}
-MOST_EVENT_BYTES = 256_000  # one event has a token as a rule, and a whole answer at most
-MOST_ERROR_BYTES = 64_000  # of the body of an HTTP error: the rest is not read
-MOST_COUNT = 2**31
+MOST_BYTES = 16_000_000
+"""Of one JSON document: a whole answer (vectors of a batch need some 6 MB), or a line of a stream. Of an HTTP
+error the rest is not read. How many lines come is a matter of time."""
 
+PATIENCE = 3  # a whole answer may take so many times as long as a silence in it
+OPENED = ("connect_tcp.complete", "start_tls.complete")  # of a connection, also through a proxy
+
+LINES = ("application/x-ndjson", "application/json", "application/jsonl", "text/plain")
 CONTENT_TYPES: Mapping[str, tuple[str, ...]] = {
-    "ollama": ("application/x-ndjson", "application/json", "application/jsonl", "text/plain"),
+    "ollama": LINES,
     "openai": ("text/event-stream", "text/plain"),  # of a stream
-    "progress": ("application/x-ndjson", "application/json", "application/jsonl", "text/plain"),
+    "progress": LINES,
     "whole": ("application/json", "text/plain"),
 }
 KINDS = {
@@ -43,34 +46,165 @@ KINDS = {
 }
 
 Json = dict[str, Any]
+SAID = {"content": str, "role": str, "thinking": str, "tool_calls": None, "function_call": None}
+SHAPES: Mapping[str, Json] = {
+    "ollama": {
+        "done": bool,
+        "done_reason": str,
+        "prompt_eval_count": int,
+        "eval_count": int,
+        "message": SAID,
+    },
+    "openai": {
+        "choices": [{"delta": SAID, "finish_reason": str}],
+        "usage": {"prompt_tokens": int, "completion_tokens": int},
+    },
+    "progress": {"error": str, "status": str, "digest": str, "completed": int, "total": int},
+}
+"""What a line of `/api/chat`, an event of `/chat/completions` and a line of `/api/pull` hold: values by their
+type (a number is a count), which may be missing; objects and lists of them, which may not, but for `usage`.
+None: nothing, as no tool was offered."""
 
 
-def check_response(response: httpx.Response, protocol: Protocol) -> None:
+# -- connections -------------------------------------------------------------------------------------------
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """The certificates to trust, read once: each reading takes 30 ms."""
+    return httpx.create_ssl_context()
+
+
+def client_options(*, connect_timeout_s: float, read_timeout_s: float, protocol: Protocol) -> dict[str, Any]:
+    """How to make an `httpx.Client` whose answers are checked and can be hung up, whichever library makes it.
+
+    Each answer gets a connection of its own: hanging up one leaves the others alone. Nothing comes
+    compressed: a few bytes could become gigabytes.
+    """
+    return {
+        "timeout": httpx.Timeout(read_timeout_s, connect=connect_timeout_s),
+        "limits": httpx.Limits(max_keepalive_connections=0),
+        "verify": trusted(),
+        "headers": {"Accept-Encoding": "identity"},
+        "follow_redirects": True,  # `_check_response` refuses those to other places
+        "event_hooks": {"request": [_watch], "response": [partial(_check_response, protocol=protocol)]},
+    }
+
+
+def ask(
+    server: Server, path: str, *, connect_timeout_s: float, key: str = "", body: Json | None = None
+) -> Json:
+    """The JSON object that a server answers, whole; a body is posted.
+
+    Raises httpx's errors and `Misbehaviour`, also where the object is an error: `translate` knows them.
+    """
+    options = client_options(
+        connect_timeout_s=connect_timeout_s, read_timeout_s=server.timeout_s, protocol="whole"
+    )
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    method, url = "GET" if body is None else "POST", server.url.rstrip("/") + path
+    with within(PATIENCE * server.timeout_s), httpx.Client(**options) as client:
+        response = client.request(method, url, json=body, headers=headers)
+    response.raise_for_status()
+    found = _object(response.content)
+    _check_error(found)
+    return found
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Hang up what the block asks for where it takes longer, however busy the server is: raises `TooLong`."""
+    connections = Connections()
+    before = _current.set(connections)
+    timer = threading.Timer(seconds, connections.hang_up)
+    timer.daemon = True
+    timer.start()
+    too_long = TooLong(f"it was not done within {seconds:g} s")
+    try:
+        yield
+        if connections.hung_up:  # what had arrived by then reads as if it were all
+            raise too_long
+    except (httpx.HTTPError, Misbehaviour) as error:
+        if connections.hung_up and error is not too_long:
+            raise too_long from error
+        raise
+    finally:
+        timer.cancel()
+        _current.reset(before)
+
+
+class Connections:
+    """The connections that one context opens: any thread can hang them up, at once and for good.
+
+    Closing a client does not wake a thread that waits for the server's next byte; shutting its socket
+    down does. httpx's `trace` extension tells of each socket as it is opened, long before a response.
+    """
+
+    def __init__(self) -> None:
+        self.hung_up = False
+        self._streams: list[Any] = []
+
+    def watch(self) -> None:
+        """Take charge of what the current context opens from now on."""
+        _current.set(self)
+
+    def hang_up(self) -> None:
+        """End all connections now; later ones end as soon as they are open."""
+        self.hung_up = True  # before looking: `note` keeps before it looks, so that one of both sees it
+        for stream in self._streams:
+            _shut_down(stream)
+
+    def close(self) -> None:
+        """Close what is still open: to be called by the thread that read, when it is done.
+
+        An answer of `openai`'s that was left early would be closed by the garbage collector only.
+        """
+        for stream in self._streams:
+            stream.close()
+
+    def note(self, event: str, info: dict[str, Any]) -> None:
+        """Keep each socket that is opened; httpx calls this."""
+        if event.endswith(OPENED):
+            self._streams.append(info["return_value"])
+            if self.hung_up:
+                _shut_down(info["return_value"])
+
+
+_current: ContextVar[Connections | None] = ContextVar("connections", default=None)
+
+
+def _watch(request: httpx.Request) -> None:
+    if connections := _current.get():
+        request.extensions = {**request.extensions, "trace": connections.note}
+
+
+def _shut_down(stream: Any) -> None:
+    with contextlib.suppress(OSError):  # it may have ended by itself
+        # The plain socket's method also for TLS: the TLS one would touch state that the reader is using.
+        socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+
+
+# -- answers -----------------------------------------------------------------------------------------------
+
+
+def _check_response(response: httpx.Response, protocol: Protocol) -> None:
     """Refuse what is no answer by its head, and have its body looked at; httpx calls this for each answer."""
     if response.has_redirect_location:
         _check_redirect(response)
         return
-    if response.is_error:
-        response.stream = _Controlled(response, _Beginning(MOST_ERROR_BYTES))
-        return
-    if protocol == "any":
-        response.stream = _Controlled(response, _Beginning(MOST_ERROR_BYTES))
+    if response.is_error or protocol == "any":
+        response.stream = _Body(response, _beginning)
         return
     if response.status_code != httpx.codes.OK:
         raise Misbehaviour(f"HTTP {response.status_code}, which is no answer")
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise Misbehaviour("an answer that is compressed, which it was not asked for")
-    if protocol == "openai" and not _streams(response.request):
-        protocol = "whole"
+    if protocol == "openai" and not json.loads(response.request.content or b"{}").get("stream"):
+        protocol = "whole"  # what we asked says whether it comes in pieces
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind and kind not in CONTENT_TYPES[protocol]:
         raise Misbehaviour(f"{KINDS.get(kind, f'content of the type {kind[:60]}')}, not a model's answer")
-    response.stream = _Controlled(response, _reading(protocol))
-
-
-def _streams(request: httpx.Request) -> bool:
-    """Whether the answer was asked for in pieces: a question that we sent, so it is JSON."""
-    return bool(request.content and json.loads(request.content).get("stream"))
+    response.stream = _Body(response, _whole if protocol == "whole" else partial(_stream, protocol=protocol))
 
 
 def _check_redirect(response: httpx.Response) -> None:
@@ -88,135 +222,104 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
-class _Controlled(httpx.SyncByteStream):
-    """A body whose pieces are looked at before anybody else gets them."""
+class _Body(httpx.SyncByteStream):
+    """A body that is read by a function of ours before anybody else gets it."""
 
-    def __init__(self, response: httpx.Response, reading: _Reading) -> None:
+    def __init__(self, response: httpx.Response, read: Callable[[Iterable[bytes]], Iterator[bytes]]) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101  (our clients are not async)
         self._stream = response.stream
-        self._reading = reading
+        self._read = read
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self._stream:
-            yield self._reading.take(piece)
-            if self._reading.enough:
-                return
-        self._reading.end()
+        return self._read(self._stream)
 
     def close(self) -> None:
         self._stream.close()
 
 
-class _Reading:
+def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """A whole answer: only its length is limited here."""
-
-    enough = False
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._read = 0
-
-    def take(self, piece: bytes) -> bytes:
-        """The piece, if it may go on."""
-        self._read += len(piece)
-        if self._read > self._most:
-            raise TooLong(f"more than {_megabytes(self._most)} without an end")
-        return piece
-
-    def end(self) -> None:
-        """All has arrived."""
+    read = 0
+    for piece in pieces:
+        read += len(piece)
+        _check_size(read)
+        yield piece
 
 
-class _Beginning(_Reading):
-    """Only the beginning of an answer."""
+def _beginning(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """As much of an answer as is read at most."""
+    left = MOST_BYTES
+    for piece in pieces:
+        yield piece[:left]
+        left -= len(piece)
+        if left <= 0:
+            return
 
-    def take(self, piece: bytes) -> bytes:
-        kept = piece[: self._most - self._read]
-        self._read += len(kept)
-        self.enough = self._read >= self._most
-        return kept
 
-
-class _Lines(_Reading):
-    """A JSON object a line."""
-
-    def __init__(self, most: int, check: Callable[[Json], None]) -> None:
-        super().__init__(most)
-        self._check = check
-        self._line = bytearray()
-
-    def take(self, piece: bytes) -> bytes:
-        super().take(piece)
+def _stream(pieces: Iterable[bytes], *, protocol: Protocol) -> Iterator[bytes]:
+    """An answer line by line, up to the one that ends it: what follows is no part of the answer."""
+    line, take = bytearray(), _Events().take if protocol == "openai" else partial(_take_line, protocol)
+    for piece in pieces:
         *ended, rest = piece.split(b"\n")
-        for number, part in enumerate(ended, start=1):
-            self._line += part
-            self._end_line()
-            if self.enough:  # what follows the end is no part of the answer
-                return b"\n".join([*ended[:number], b""])
-        self._line += rest
-        if len(self._line) > MOST_EVENT_BYTES:
-            raise TooLong(f"one piece of more than {_megabytes(MOST_EVENT_BYTES)}")
-        return piece
-
-    def end(self) -> None:
-        if self._line.strip():
-            if not self._line.rstrip().endswith(b"}"):
-                raise Misbehaviour("half a line of JSON")
-            self._end_line()
-
-    def _end_line(self) -> None:
-        if len(self._line) > MOST_EVENT_BYTES:
-            raise TooLong(f"one piece of more than {_megabytes(MOST_EVENT_BYTES)}")
-        line = bytes(self._line).removesuffix(b"\r")
-        self._line.clear()
-        self._take_line(line)
-
-    def _take_line(self, line: bytes) -> None:
-        event = _object(line)
-        self._check(event)
-        self.enough = event.get("done") is True
+        for part in ended:
+            line += part
+            last = take(bytes(line.removesuffix(b"\r")))
+            yield bytes(line) + b"\n"
+            line.clear()
+            if last:
+                return
+        line += rest
+        _check_size(len(line))
+    if (
+        line.strip() and protocol != "openai"
+    ):  # half an event is none; that there is no end is noticed elsewhere
+        if not line.rstrip().endswith(b"}"):
+            raise Misbehaviour("half a line of JSON")
+        take(bytes(line))
+        yield bytes(line)
 
 
-class _Events(_Lines):
+def _take_line(protocol: Protocol, line: bytes) -> bool:
+    """True for the line that ends the answer; each is a JSON object."""
+    return _event(line, protocol).get("done") is True
+
+
+class _Events:
     """Server-sent events, each a JSON object; the last is `[DONE]`."""
 
-    def __init__(self, most: int, check: Callable[[Json], None]) -> None:
-        super().__init__(most, check)
+    def __init__(self) -> None:
         self._data: list[bytes] = []
 
-    def end(self) -> None:
-        """Half an event at the end is none; that the answer has no end is noticed elsewhere."""
-
-    def _take_line(self, line: bytes) -> None:
+    def take(self, line: bytes) -> bool:
+        """True for the line that ends the answer; an empty one ends an event."""
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
         elif not line and self._data:
             data = b"\n".join(self._data)
             self._data.clear()
-            if data.strip() != b"[DONE]":
-                self._check(_object(data))
+            if data.strip() == b"[DONE]":
+                return True
+            _event(data, "openai")
         elif line and name not in (b"", b"event", b"id", b"retry"):
             raise Misbehaviour("a line that is not an event")
+        return False
 
 
-def _reading(protocol: Protocol) -> _Reading:
-    most = MOST_BYTES[protocol]
-    match protocol:
-        case "ollama":
-            return _Lines(most, check_ollama)
-        case "progress":
-            return _Lines(most, check_progress)
-        case "openai":
-            return _Events(most, check_openai)
-        case _:
-            return _Reading(most)
+def _check_size(size: int) -> None:
+    if size > MOST_BYTES:
+        raise TooLong(f"more than {MOST_BYTES / 1_000_000:g} MB without an end")
 
 
-def document(response: httpx.Response) -> Json:
-    """The JSON object that is a whole answer; raises `Misbehaviour`, also where it is an error."""
-    found = _object(response.content)
-    _check_error(found)
+# -- what is in them ---------------------------------------------------------------------------------------
+
+
+def _event(data: bytes, protocol: Protocol) -> Json:
+    """An event of a stream; raises `Misbehaviour`. A download's errors are about the model: its client's."""
+    found = _object(data)
+    if protocol != "progress":
+        _check_error(found)
+    _check_shape(found, SHAPES[protocol])
     return found
 
 
@@ -243,77 +346,41 @@ def _no_json(data: bytes) -> str:
     return "an answer that is not JSON"
 
 
-# -- what the events of each protocol hold -----------------------------------------------------------------
-
-
-def check_ollama(event: Json) -> None:
-    """One line of `POST /api/chat`."""
-    _check_error(event)
-    _typed(event, "done", bool)
-    _typed(event, "done_reason", str)
-    for name in ("prompt_eval_count", "eval_count"):
-        _count(event, name)
-    message = event.get("message")
-    if not isinstance(message, dict):
-        raise Misbehaviour(f"a message that is {_named(message)}")
-    _check_said(message)
-    _typed(message, "thinking", str)
-
-
-def check_openai(event: Json) -> None:
-    """One event of `POST /chat/completions`."""
-    _check_error(event)
-    choices = event.get("choices")
-    if not isinstance(choices, list):
-        raise Misbehaviour(f"choices that are {_named(choices)}")
-    for choice in choices:
-        if not isinstance(choice, dict):
-            raise Misbehaviour(f"a choice that is {_named(choice)}")
-        delta = choice.get("delta")
-        if not isinstance(delta, dict):
-            raise Misbehaviour(f"a delta that is {_named(delta)}")
-        _typed(choice, "finish_reason", str)
-        _check_said(delta)
-    _typed(event, "usage", dict)
-    for name in ("prompt_tokens", "completion_tokens"):
-        _count(event.get("usage") or {}, name)
-
-
-def check_progress(event: Json) -> None:
-    """One line of `POST /api/pull`; its errors are about the model, and Ollama's client raises them."""
-    _typed(event, "error", str)
-    for name in ("status", "digest"):
-        _typed(event, name, str)
-    for name in ("completed", "total"):
-        _count(event, name, most=2**63)
-
-
 def _check_error(event: Json) -> None:
     if error := event.get("error"):
         said = error if isinstance(error, str) else error_text(json.dumps(event))
         raise Misbehaviour(said if isinstance(error, str | dict) and said else "an error without words")
 
 
-def _check_said(message: Json) -> None:
-    _typed(message, "content", str)
-    _typed(message, "role", str)
-    for name in ("tool_calls", "function_call"):
-        if message.get(name):
+def _check_shape(event: Json, shape: Json) -> None:
+    for name, kind in shape.items():
+        value = event.get(name)
+        if kind is None or isinstance(kind, type):
+            _check_value(name, value, kind)
+        elif isinstance(kind, list):
+            if not isinstance(value, list):
+                raise Misbehaviour(f"{name} that are {_named(value)}")
+            for item in value:
+                _check_object(name.removesuffix("s"), item, kind[0])
+        elif name != "usage" or value is not None:
+            _check_object(name, value, kind)
+
+
+def _check_object(name: str, value: object, shape: Json) -> None:
+    if not isinstance(value, dict):
+        raise Misbehaviour(f"a {name} that is {_named(value)}")
+    _check_shape(value, shape)
+
+
+def _check_value(name: str, value: object, kind: type | None) -> None:
+    if kind is None:
+        if value:
             raise Misbehaviour("a call of a tool, although it was offered none")
-
-
-def _typed(event: Json, name: str, kind: type) -> None:
-    value = event.get(name)
-    if value is not None and not isinstance(value, kind):
+    elif kind is int and value is not None:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+            raise Misbehaviour(f"a '{name}' that is not a count")
+    elif value is not None and not isinstance(value, kind):
         raise Misbehaviour(f"a '{name}' that is {_named(value)}")
-
-
-def _count(event: Json, name: str, *, most: int = MOST_COUNT) -> None:
-    value = event.get(name)
-    if value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < most:
-        raise Misbehaviour(f"a '{name}' that is not a count")
 
 
 def _named(value: object) -> str:
@@ -330,7 +397,3 @@ def _named(value: object) -> str:
             return "an object"
         case _:
             return "a number"
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:g} MB"

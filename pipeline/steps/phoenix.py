@@ -31,10 +31,10 @@ from opentelemetry.util.re import parse_env_headers
 
 from pipeline.answering.turn import FinishedTurn
 from pipeline.errors import ConfigurationError
-from pipeline.models.connections import client_options, within
 from pipeline.models.failures import Misbehaviour, quoted
+from pipeline.models.wire import client_options, within
 from pipeline.redaction import redacted, without_password
-from pipeline.steps.spans import SpanRecord, turn_spans
+from pipeline.steps.openinference import SpanRecord, turn_spans
 
 logger = logging.getLogger(__name__)
 

@@ -59,16 +59,12 @@ class Trace:
 
         Where `work` raises, the step is recorded as failed.
         """
-        step = RunningStep(begun)
-        yield StepStarted(begun.name, begun.working)
-        try:
-            with self._timed(step):
-                result = work(step, *args, **kwargs)
-        except AthenaError:
-            yield StepFinished(step.record)
-            raise
-        yield StepFinished(step.record)
-        return result
+
+        def without_events(step: RunningStep[AnyStep]) -> Events[Result]:
+            yield from ()
+            return work(step, *args, **kwargs)
+
+        return self.stream(begun, without_events)
 
     def stream(
         self,

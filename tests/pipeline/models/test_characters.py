@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.models.characters import CharacterJoiner
+from pipeline.models.reader import CharacterJoiner
 
 
 def joined(*pieces: str) -> list[str]:

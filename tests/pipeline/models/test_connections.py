@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pipeline.models.connections import Connections, client_options, trusted
 from pipeline.models.llm import list_language_models
+from pipeline.models.wire import Connections, client_options, trusted
 from pipeline.options import LanguageModelOptions
 from tests.servers import OllamaServer
 

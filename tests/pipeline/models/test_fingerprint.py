@@ -12,8 +12,7 @@ from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.errors import ModelUnavailable
 from pipeline.ingesting.batches import embedding_texts
 from pipeline.models.embedding import OnnxEncoder
-from pipeline.models.fingerprint import file_fingerprint
-from pipeline.models.onnx import BUNDLED_FOLDER
+from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 

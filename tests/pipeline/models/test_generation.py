@@ -13,8 +13,8 @@ from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUn
 from pipeline.messages import Message
 from pipeline.models import generation, reader
 from pipeline.models.generation import ChatStream, complete
+from pipeline.models.llm import ollama_model, openai_model
 from pipeline.models.reader import Delta
-from pipeline.models.served import ollama_model, openai_model
 from pipeline.options import LanguageModelOptions
 from tests.fake_llm import FakeLLM
 from tests.servers import ModelServer, OllamaServer, OpenAIServer, Reply

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from athena.cli import app
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import Pulling
-from pipeline.models.ollama_pull import pull_model
+from pipeline.models.llm import pull_model
 
 MANIFEST = {"status": "pulling manifest"}
 SUCCESS = {"status": "success"}

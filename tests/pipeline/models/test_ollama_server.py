@@ -15,8 +15,7 @@ from llama_index.core.llms import LLM
 from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
-from pipeline.models.llm import choose_language_model, list_language_models
-from pipeline.models.served import ollama_model
+from pipeline.models.llm import choose_language_model, list_language_models, ollama_model
 from pipeline.options import LanguageModelOptions
 from tests.server_processes import ServerProcess, executable, free_ports
 from tests.server_stores import REQUIRED, is_open

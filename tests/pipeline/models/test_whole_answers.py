@@ -115,7 +115,7 @@ OTHERS: dict[str, tuple[Callable[[Line], None], str]] = {
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(wire.MOST_BYTES, "whole", 1_000_000)
+    monkeypatch.setattr(wire, "MOST_BYTES", 1_000_000)
 
 
 def patience_s(serve: Callable[[Line], None]) -> float:

@@ -25,7 +25,7 @@ from pipeline.answering.turn import FinishedTurn
 from pipeline.chat import UNEXPECTED
 from pipeline.errors import ConfigurationError, ModelError, StoreError
 from pipeline.finding.hyde import Hypothesis
-from pipeline.models.served import invocation_of, ollama_model, openai_model
+from pipeline.models.llm import invocation_of, ollama_model, openai_model
 from pipeline.options import LanguageModelOptions
 from pipeline.steps.events import AnswerFinished, TokenArrived
 from pipeline.steps.openinference import LIMIT, inputs, outputs, step_attributes
