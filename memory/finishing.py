@@ -148,7 +148,9 @@ class Finishing:
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
         if self.memory.preset.tier == "short_term":
-            self.memory.migrate()
+            from memory.upkeep import on_request
+
+            on_request.migrate(self.memory)
 
     def _hearing(self, answer: Answer) -> Hearing:
         given = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from memory import changing, documents, forgetting, graph, recall
-from memory.counting import counts
-from memory.disputes import agreed, resolved, sides_of
+from memory import documents, forgetting, graph, recall
+from memory.disputes import sides_of
 from memory.extracting import normalised
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.indexes import Indexes
     from pipeline.steps.records import RememberStep
-    from pipeline.stores.conversations import Conversation
 
 SEARCHED = 10  # memories that a search shows
 LEAST = 0.5  # share of the threshold that a search which is asked for is content with
@@ -38,6 +37,7 @@ LEAST = 0.5  # share of the threshold that a search which is asked for is conten
 class UserMemory:
     """What is remembered of one user; safe to use from several threads.
 
+    Single memories are changed by `memory.edits`, and looked after by `memory.upkeep.on_request`.
     Every method that changes something raises `AthenaError` with what to do, and then nothing has changed.
     """
 
@@ -210,8 +210,31 @@ class UserMemory:
         return self.indexes.memories.events(self.user, self.get(memory_id).id)
 
     def stats(self) -> Mapping[str, Any]:
-        """Counts of what is kept."""
-        return counts(self)
+        """Counts of what is kept, by tier, kind and category, and of the graph."""
+        index = self.index
+        with index.lock:
+            kept = list(index.memories.values())
+            moment = self.moment()
+            live = [item for item in kept if moment.sees(item)]
+            return {
+                "user": self.user,
+                "preset": self.preset.name,
+                "memories": len(live),
+                "history": len(kept) - len(live),
+                "static": len(self.static) + sum(item.tier == "static" for item in live),
+                "by_tier": dict(Counter(item.tier for item in live)),
+                "by_kind": dict(Counter(item.kind for item in live)),
+                "by_category": dict(Counter(item.category for item in live)),
+                "pinned": sum(item.pinned for item in live),
+                "disputed": sum(bool(item.disputed) for item in live),
+                "stale": sum(item.stale for item in live),
+                "untrusted": sum(not item.trusted for item in live),
+                "entities": len(index.entities),
+                "mentions": len(index.mentions),
+                "relations": len(index.relations),
+                "themes": dict(graph.themes(live)),
+                "threshold": self.threshold,
+            }
 
     # -- changing -----------------------------------------------------------------------------------
 
@@ -226,29 +249,6 @@ class UserMemory:
                 left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."
             )
         return step
-
-    def edit(self, memory_id: str, text: str) -> Memory:
-        """Say it otherwise; its id stays, its old words are gone.
-
-        Raises for secrets, static memory, and what another memory says already.
-        """
-        return changing.reworded(self, memory_id, text)
-
-    def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
-        """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
-        return changing.with_pin(self, memory_id, pinned=pinned)
-
-    def resolve(self, memory_id: str, *, believe: bool = True) -> None:
-        """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
-        changing.settled(self, memory_id, partial(resolved, now=self.clock(), believe=believe))
-
-    def keep_both(self, memory_id: str) -> None:
-        """Decide a dispute: all its sides are right."""
-        changing.settled(self, memory_id, partial(agreed, now=self.clock()))
-
-    def keep_stale(self, memory_id: str) -> Memory:
-        """Keep what its document no longer says: it stands for itself from now on, without that source."""
-        return changing.without_its_document(self, memory_id)
 
     # -- forgetting ---------------------------------------------------------------------------------
 
@@ -314,44 +314,6 @@ class UserMemory:
         from memory import transfer
 
         return transfer.imported(data, indexes=self.indexes, user=self.user, now=self.clock())
-
-    # -- upkeep -------------------------------------------------------------------------------------
-
-    def rate(self, ids: Iterable[str] = ()) -> Sequence[Memory]:
-        """Rate memories 1 to 10, all of them or some; those whose rating changed."""
-        from memory.upkeep import running
-
-        return running.rate(self, ids)
-
-    def migrate(self) -> Sequence[Memory]:
-        """Move what matters of too many short-term memories to long-term; what moved."""
-        from memory.upkeep import running
-
-        return running.migrate(self)
-
-    def reflect(self) -> Sequence[Memory]:
-        """Reflect on the latest memories; what came of it."""
-        from memory.upkeep import running
-
-        return running.reflect(self)
-
-    def plan(self) -> Sequence[Memory]:
-        """Plan the rest of the day; the plan takes the place of the one before. Raises without a model."""
-        from memory.upkeep import running
-
-        return running.plan(self)
-
-    def summarize(self) -> Sequence[Memory]:
-        """Put two lines in the place of the five memories that matter least; the summary, if there is one."""
-        from memory.upkeep import running
-
-        return running.summarize(self)
-
-    def summarize_conversation(self, conversation: Conversation) -> Sequence[Memory]:
-        """Keep a past conversation in at most 50 words, its topics as tags; longer again, it is replaced."""
-        from memory.upkeep import running
-
-        return running.summarize_conversation(self, conversation)
 
     # -- documents and turns ------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory import edits
 from memory.graph import changes, entity_knowledge, neighbourhood, sentence, stream, themes
 from memory.index import UserIndex
 from memory.user_memory import UserMemory
@@ -96,7 +97,7 @@ def test_entities_are_found_by_alias_and_forgotten_with_the_last_that_names_them
 def test_an_edit_changes_whom_it_names(mine: UserMemory) -> None:
     mine = with_preset(mine, "graph")
     (memory_id,) = mine.add("My sister Clara lives in Bonn.").added
-    mine.edit(memory_id, "My brother Dario lives in Bonn.")
+    edits.edit(mine, memory_id, "My brother Dario lives in Bonn.")
     names = {entity.name for entity in mine.index.entities.values()}
     assert any("Dario" in name for name in names)
     assert not any("Clara" in name for name in names)

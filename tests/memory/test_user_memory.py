@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from memory import edits
 from memory.indexes import Indexes
 from memory.times import local_day
 from memory.user_memory import UserMemory
@@ -90,13 +91,13 @@ def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine
     assert all(memory.disputed for memory in mine.list())
     found, _ = mine.read("Which port is the staging server of the team on?")
     assert len(found) == 2
-    mine.resolve(step.disputed[0])
+    edits.resolve(mine, step.disputed[0])
     (left,) = mine.list()
     assert left.text.endswith("9443.")
     assert not left.disputed
     assert len(mine.list(history=True)) == 2
     with pytest.raises(AthenaError, match="not disputed"):
-        mine.resolve(left.id)
+        edits.resolve(mine, left.id)
 
 
 def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, memories: FakeMemories) -> None:
@@ -105,10 +106,10 @@ def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, mem
     step = mine.add("The staging server of the team listens on port 9443.")
     elsewhere = replace(mine, indexes=Indexes(memories, encoder=lambda: mine.indexes.encoder))
     assert len(elsewhere.list()) == 3
-    mine.resolve(step.disputed[0])
-    for settle in (elsewhere.resolve, elsewhere.keep_both):
+    edits.resolve(mine, step.disputed[0])
+    for settle in (edits.resolve, edits.keep_both):
         with pytest.raises(AthenaError, match="not disputed"):
-            settle(step.disputed[0])
+            settle(elsewhere, step.disputed[0])
     assert len(mine.list()) == len(elsewhere.list()) == 2
 
 
@@ -116,20 +117,20 @@ def test_one_wrong_side_of_three_leaves_the_others_disputed(mine: UserMemory) ->
     for port in (8443, 9443, 7443):
         mine.add(f"The staging server of the team listens on port {port}.")
     first, second, third = sorted(mine.list(), key=lambda memory: memory.created_at)
-    mine.resolve(second.id, believe=False)
+    edits.resolve(mine, second.id, believe=False)
     assert {memory.id for memory in mine.list() if memory.disputed} == {first.id, third.id}
-    mine.resolve(third.id, believe=False)
+    edits.resolve(mine, third.id, believe=False)
     assert [memory.disputed for memory in mine.list()] == [""]
 
 
 def test_both_sides_of_a_dispute_may_be_right(mine: UserMemory) -> None:
     mine.add("The staging server of the team listens on port 8443.")
     step = mine.add("The staging server of the team listens on port 9443.")
-    mine.keep_both(step.disputed[0])
+    edits.keep_both(mine, step.disputed[0])
     assert [memory.disputed for memory in mine.list()] == ["", ""]
     assert [event.action for event in mine.history()][-2:] == ["RESOLVE", "RESOLVE"]
     with pytest.raises(AthenaError, match="not disputed"):
-        mine.keep_both(step.disputed[0])
+        edits.keep_both(mine, step.disputed[0])
 
 
 def test_what_a_document_no_longer_says_can_be_kept_without_it(
@@ -138,10 +139,10 @@ def test_what_a_document_no_longer_says_can_be_kept_without_it(
     source = MemorySource(source="a.md", quote="It hums.", file_hash="old")
     stale = Memory(id="stale", user="local", text="It hums.", stale=True, sources=(source,))
     memories.apply("local", MemoryChanges(memories=(stale,)))
-    kept = mine.keep_stale("stale")
+    kept = edits.keep_stale(mine, "stale")
     assert (kept.stale, kept.sources) == (False, ())
     with pytest.raises(AthenaError, match="not stale"):
-        mine.keep_stale("stale")
+        edits.keep_stale(mine, "stale")
 
 
 def test_an_import_says_what_it_would_add_and_adds_nothing_yet(mine: UserMemory) -> None:
@@ -157,27 +158,27 @@ def test_an_import_says_what_it_would_add_and_adds_nothing_yet(mine: UserMemory)
 
 def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: FakeMemories) -> None:
     (memory_id,) = mine.add("Clara plays the cello.").added
-    edited = mine.edit(memory_id, "Clara plays the viola.")
+    edited = edits.edit(mine, memory_id, "Clara plays the viola.")
     assert edited.id == memory_id
     assert texts(mine, "viola") == ["Clara plays the viola."]
     assert texts(mine, "cello") == []
     assert "cello" not in repr(memories.of)
     with pytest.raises(AthenaError, match="empty"):
-        mine.edit(memory_id, " ")
+        edits.edit(mine, memory_id, " ")
     with pytest.raises(AthenaError, match="No memory 'nobody'"):
-        mine.edit("nobody", "x")
+        edits.edit(mine, "nobody", "x")
 
 
 def test_an_edit_to_what_is_remembered_already_names_that(mine: UserMemory, memories: FakeMemories) -> None:
     (cello,) = mine.add("Clara plays the cello.").added
     (viola,) = mine.add("Ben plays the viola.").added
     with pytest.raises(AthenaError, match=f"remembered already: {cello}"):
-        mine.edit(viola, "Clara plays the cello.")
+        edits.edit(mine, viola, "Clara plays the cello.")
     assert mine.get(viola).text == "Ben plays the viola."
     memories.before_apply = adding(another_process(mine), "Dora plays the flute.")
     with pytest.raises(AthenaError, match="remembered already"):  # it came between
-        mine.edit(viola, "Dora plays the flute.")
-    assert mine.edit(cello, "clara plays the cello").text == "clara plays the cello"
+        edits.edit(mine, viola, "Dora plays the flute.")
+    assert edits.edit(mine, cello, "clara plays the cello").text == "clara plays the cello"
 
 
 def test_an_edit_asks_a_language_model_once_and_holds_up_nobody(
@@ -199,7 +200,7 @@ def test_an_edit_asks_a_language_model_once_and_holds_up_nobody(
         return "{}"
 
     memories.before_apply = adding(another_process(mine), "Ben plays the viola.")
-    replace(mine, find_model=lambda: model).edit(memory_id, "Clara plays the flute.")
+    edits.edit(replace(mine, find_model=lambda: model), memory_id, "Clara plays the flute.")
     assert asked == [True]
 
 
@@ -262,10 +263,10 @@ def test_forgetting_by_search_age_and_all(mine: UserMemory, clock: Clock) -> Non
 
 def test_pinned_memories_are_not_forgotten_by_age(mine: UserMemory, clock: Clock) -> None:
     (memory_id,) = mine.add("Clara plays the cello.").added
-    mine.pin(memory_id)
+    edits.pin(mine, memory_id)
     clock.at += 10 * DAY
     assert mine.forgetting(older_than=5).memories == ()
-    mine.pin(memory_id, pinned=False)
+    edits.pin(mine, memory_id, pinned=False)
     assert len(mine.forgetting(older_than=5).memories) == 1
 
 
@@ -307,7 +308,7 @@ def test_the_json_of_a_vector_store_becomes_static_memory(mine: UserMemory) -> N
     (memory,) = mine.list()
     assert (memory.tier, memory.importance) == ("static", 0.8)
     with pytest.raises(AthenaError, match="static"):
-        mine.edit(memory.id, "The ship is another.")
+        edits.edit(mine, memory.id, "The ship is another.")
     assert mine.import_(json.dumps(data)) == 0
 
 
@@ -363,7 +364,7 @@ def test_what_is_imported_is_guarded_like_what_is_said(mine: UserMemory) -> None
 def test_half_a_surrogate_pair_is_no_obstacle(mine: UserMemory) -> None:
     half = "Rex \udcff is a dog."
     (memory_id,) = mine.add(half).added
-    mine.edit(memory_id, half + " Still.")
+    edits.edit(mine, memory_id, half + " Still.")
     mine.search(half)
     mine.import_(json.dumps({"documents": [half]}))
     assert sorted(item.text for item in mine.list()) == ["Rex ? is a dog.", "Rex ? is a dog. Still."]
@@ -372,7 +373,7 @@ def test_half_a_surrogate_pair_is_no_obstacle(mine: UserMemory) -> None:
 def test_an_import_leaves_what_is_there_as_it_is(mine: UserMemory) -> None:
     (memory_id,) = mine.add("My sister Clara Weber lives in Bonn.").added
     before = mine.export()
-    mine.edit(memory_id, "My sister Clara Weber lives in Berlin.")
+    edits.edit(mine, memory_id, "My sister Clara Weber lives in Berlin.")
     entities = dict(mine.index.entities)
     mine.import_(before)
     assert mine.get(memory_id).text == "My sister Clara Weber lives in Berlin."
@@ -415,7 +416,7 @@ def test_an_edit_brings_nothing_back_that_another_process_forgets(
     other = another_process(mine)
     memories.before_apply = lambda: other.forget(other.forgetting([known]))
     with pytest.raises(AthenaError, match="No memory"):
-        mine.edit(known, "My sister Clara plays the viola.")
+        edits.edit(mine, known, "My sister Clara plays the viola.")
     assert mine.list() == []
     assert (memories.of["local"].memories, memories.of["local"].mentions) == ((), ())
 
@@ -425,7 +426,7 @@ def test_what_another_process_edits_is_forgotten_as_it_is_then(
 ) -> None:
     (known,) = mine.add("My sister Clara plays the cello.").added
     other = another_process(mine)
-    memories.before_apply = lambda: other.edit(known, "Paolo plays the viola.") and None
+    memories.before_apply = lambda: edits.edit(other, known, "Paolo plays the viola.") and None
     mine.forget(mine.forgetting([known]))
     assert mine.list() == []
     assert memories.of["local"].entities == ()
@@ -442,7 +443,7 @@ def test_no_upkeep_brings_back_what_another_process_forgets(
     with suppress(AthenaError):
         match write:
             case "pin":
-                mine.pin(known)
+                edits.pin(mine, known)
             case "used":
                 mine.used([known])
     assert mine.list() == []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from memory import edits
 from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.memory.rows import source_label, when
 from ui.memory.source import ask_for_source
@@ -63,7 +64,7 @@ def _dispute(sides: Sequence[Memory]) -> None:
                     "This is right",
                     key=f"right-{side.id}",
                     on_click=_decide,
-                    args=(lambda side=side: user_memory().resolve(side.id),),
+                    args=(lambda side=side: edits.resolve(user_memory(), side.id),),
                 )
         with st.container(horizontal=True):
             st.button(
@@ -72,7 +73,7 @@ def _dispute(sides: Sequence[Memory]) -> None:
                 type="tertiary",
                 on_click=_decide,
                 icon=":material/join_inner:",
-                args=(lambda: user_memory().keep_both(sides[0].id),),
+                args=(lambda: edits.keep_both(user_memory(), sides[0].id),),
             )
             st.button(
                 "Neither: forget them" if len(sides) == 2 else "None: forget them",
@@ -92,7 +93,7 @@ def _stale(memory: Memory) -> None:
                 "Still true",
                 key=f"still-{memory.id}",
                 on_click=_decide,
-                args=(lambda: user_memory().keep_stale(memory.id),),
+                args=(lambda: edits.keep_stale(user_memory(), memory.id),),
             )
         with st.container(horizontal=True):
             st.button("What it rested on", key=f"rested-{memory.id}", type="tertiary",

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from memory import edits
 from pipeline.errors import AthenaError
 from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.memory.rows import Row
@@ -51,7 +52,7 @@ def _forget(key: str) -> None:
 @messages.noticed
 def _pin(key: str) -> None:
     if wanted := sent(key, "pin"):
-        user_memory().pin(str(wanted["id"]), pinned=bool(wanted["pinned"]))
+        edits.pin(user_memory(), str(wanted["id"]), pinned=bool(wanted["pinned"]))
 
 
 def edit(memory_id: str) -> None:
@@ -66,7 +67,7 @@ def edit(memory_id: str) -> None:
     st.caption("Its old words are gone from the memory. What you said in the conversation stays as it is.")
     if messages.confirmed(no="Cancel", yes="Save", key="edit"):
         try:
-            memory.edit(memory_id, text)
+            edits.edit(memory, memory_id, text)
         except AthenaError as error:
             messages.show_error(error.problem, error.fix)
             return

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import typer
 
-from athena.cli.memory import changing, reading, transfer, upkeep
+from athena.cli.memory import edit_commands, read_commands, transfer_commands, upkeep_commands
 
 app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_args_is_help=True)
 for command in (
-    reading.list_,
-    reading.search,
-    changing.add,
-    changing.edit,
-    changing.pin,
-    changing.resolve,
-    changing.forget,
-    reading.history,
-    transfer.export,
-    transfer.import_,
-    reading.stats,
-    upkeep.rate,
-    upkeep.reflect,
-    upkeep.plan,
-    upkeep.summarize,
-    upkeep.migrate,
+    read_commands.list_,
+    read_commands.search,
+    edit_commands.add,
+    edit_commands.edit,
+    edit_commands.pin,
+    edit_commands.resolve,
+    edit_commands.forget,
+    read_commands.history,
+    transfer_commands.export,
+    transfer_commands.import_,
+    read_commands.stats,
+    upkeep_commands.rate,
+    upkeep_commands.reflect,
+    upkeep_commands.plan,
+    upkeep_commands.summarize,
+    upkeep_commands.migrate,
 ):
     app.command(command.__name__.rstrip("_"))(command)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from memory.upkeep import on_request
 from memory.upkeep.evicting import STAYING, evict
 from memory.upkeep.rating import UNUSABLE, rate
 from memory.user_memory import UserMemory
@@ -65,24 +66,24 @@ def keep(memories: FakeMemories) -> Keep:
 def test_above_ten_short_term_memories_the_oldest_that_matter_move(mine: UserMemory, keep: Keep) -> None:
     importance = {0: 0.2, 1: 0.3, 2: 0.9}
     keep(*(memory(n, tier="short_term", importance=importance.get(n, 0.5)) for n in range(13)))
-    moved = mine.migrate()
+    moved = on_request.migrate(mine)
     assert [item.id for item in moved] == ["m01", "m02"]
     tiers = {item.id: item.tier for item in mine.list()}
     assert "m00" not in tiers  # expired
     assert sum(tier == "short_term" for tier in tiers.values()) == 10
     assert [event.action for event in mine.history("m00")] == ["EVICT"]
-    assert mine.migrate() == []
+    assert on_request.migrate(mine) == []
 
 
 def test_ten_short_term_memories_stay(mine: UserMemory, keep: Keep) -> None:
     keep(*(memory(n, tier="short_term") for n in range(10)))
-    assert mine.migrate() == []
+    assert on_request.migrate(mine) == []
 
 
 def test_what_is_long_known_is_not_kept_twice(mine: UserMemory, keep: Keep) -> None:
     keep(memory(99, text="Fact number 0 is about thing0."))
     keep(*(memory(n, tier="short_term") for n in range(11)))
-    assert mine.migrate() == []
+    assert on_request.migrate(mine) == []
     assert len(mine.list()) == 11
 
 
@@ -91,20 +92,20 @@ def test_what_is_long_known_is_not_kept_twice(mine: UserMemory, keep: Keep) -> N
 
 def test_the_five_that_matter_least_become_two_lines_with_their_mean(mine: UserMemory, keep: Keep) -> None:
     keep(*(memory(n, importance=n / 10) for n in range(1, 8)), memory(0, importance=0.0, pinned=True))
-    [made] = mine.summarize()
+    [made] = on_request.summarize(mine)
     assert made.kind == "summary"
     assert len(made.text.splitlines()) == 2
     assert made.importance == pytest.approx((0.1 + 0.2 + 0.3 + 0.4 + 0.5) / 5)
     assert [source.memory_id for source in made.sources] == ["m01", "m02", "m03", "m04", "m05"]
     assert {item.id for item in mine.list()} == {"m00", "m06", "m07", made.id}
-    assert mine.summarize() == []
+    assert on_request.summarize(mine) == []
     assert {item.id for item in mine.forgetting(["m03"]).derived} == {made.id}
 
 
 def test_a_model_writes_the_two_lines(mine: UserMemory, keep: Keep) -> None:
     keep(*(memory(n) for n in range(6)))
     written, model = with_model(mine, "- One.\n\n- Two.\n- Three.")
-    assert written.summarize()[0].text == "One.\nTwo."
+    assert on_request.summarize(written)[0].text == "One.\nTwo."
     assert "thing0" in model.prompts[0]
 
 
@@ -148,7 +149,7 @@ def test_rules_rate_where_no_model_does() -> None:
 def test_a_rating_is_kept_with_its_reason(mine: UserMemory, keep: Keep) -> None:
     keep(memory(1))
     rated, _ = with_model(mine, '{"rating": 9, "explanation": "It is about health."}')
-    [after] = rated.rate()
+    [after] = on_request.rate(rated)
     assert (after.importance, after.why) == (0.9, "It is about health.")
     assert [event.action for event in mine.history("m01")] == ["UPDATE"]
 
@@ -161,7 +162,7 @@ def test_a_reflection_rests_on_what_it_was_made_of(mine: UserMemory, keep: Keep)
     reflecting, model = with_model(
         mine, '{"insight": "Facts abound.", "question": "What is thing11?"}', "It is a fact."
     )
-    [made] = reflecting.reflect()
+    [made] = on_request.reflect(reflecting)
     assert made.text == "Facts abound. What is thing11? It is a fact."
     assert len({source.memory_id for source in made.sources}) >= 10
     assert "thing1." not in model.prompts[0]  # the latest ten alone
@@ -172,12 +173,12 @@ def test_without_a_model_a_reflection_is_a_digest_and_takes_the_last_ones_place(
     mine: UserMemory, clock: Clock
 ) -> None:
     mine.add("My sister Clara lives in Bonn.")
-    [first] = mine.reflect()
+    [first] = on_request.reflect(mine)
     assert first.kind == "reflection"
-    assert mine.reflect() == []
+    assert on_request.reflect(mine) == []
     clock.at += DAY
     mine.add("I work at Acme.")
-    mine.reflect()
+    on_request.reflect(mine)
     assert sum(item.kind == "reflection" for item in mine.list()) == 1
 
 
@@ -188,7 +189,7 @@ def test_nothing_is_made_of_what_was_forgotten_meanwhile(mine: UserMemory, keep:
         mine.forget(mine.forgetting(["m11"]))
         return '{"insight": "Fact number 11 is about thing11.", "question": ""}'
 
-    assert replace(mine, find_model=lambda: forgets).reflect() == []
+    assert on_request.reflect(replace(mine, find_model=lambda: forgets)) == []
     assert all("thing11" not in item.text for item in mine.list())
 
 
@@ -205,20 +206,20 @@ def test_a_plan_is_for_later_today_and_the_only_one(mine: UserMemory, keep: Keep
     keep(*(memory(n, importance=n / 10) for n in range(3, 9)))
     planning, model = with_model(mine, PLAN, PLAN)
     clock.at = MARCH + 3600
-    [plan] = planning.plan()
+    [plan] = on_request.plan(planning)
     assert plan.text == "09:15 Calm: Read\n18:30 Health: Go for a run (park)"
     assert "thing4" not in model.prompts[0]  # not above .4
     clock.at += 60
-    planning.plan()
+    on_request.plan(planning)
     assert sum(item.kind == "plan" for item in mine.list()) <= 1
 
 
 def test_a_plan_needs_a_model_and_says_so(mine: UserMemory, keep: Keep) -> None:
     with pytest.raises(AthenaError, match="nothing to plan from"):
-        mine.plan()
+        on_request.plan(mine)
     keep(memory(1, importance=0.9))
     with pytest.raises(AthenaError, match="needs a language model"):
-        mine.plan()
+        on_request.plan(mine)
     useless, _ = with_model(mine, "I cannot.")
     with pytest.raises(AthenaError, match="no plan"):
-        useless.plan()
+        on_request.plan(useless)

@@ -43,10 +43,11 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Let a memory say something else; its id stays, its old words are gone."""
+    from memory import edits
     from memory.shapes import memory_shape
 
     with memory_of(user, data_dir) as memory:
-        edited = memory.edit(memory_id, text)
+        edited = edits.edit(memory, memory_id, text)
         show(as_json, memory_shape(edited), lambda: memories_text([edited], whole=True))
 
 
@@ -58,10 +59,11 @@ def pin(
     as_json: AsJson = False,
 ) -> None:
     """Keep a memory from being summarised or forgotten by age."""
+    from memory import edits
     from memory.shapes import memory_shape
 
     with memory_of(user, data_dir) as memory:
-        pinned = memory.pin(memory_id, pinned=not unpin)
+        pinned = edits.pin(memory, memory_id, pinned=not unpin)
         show(as_json, memory_shape(pinned), lambda: memories_text([pinned], whole=True))
 
 
@@ -74,6 +76,7 @@ def resolve(
     as_json: AsJson = False,
 ) -> None:
     """Decide a dispute: this memory is right, and what contradicts it is not."""
+    from memory import edits
     from memory.shapes import memory_shape
 
     if both and wrong:
@@ -81,9 +84,9 @@ def resolve(
     with memory_of(user, data_dir) as memory:
         memory_id = memory.get(memory_id).id
         if both:
-            memory.keep_both(memory_id)
+            edits.keep_both(memory, memory_id)
         else:
-            memory.resolve(memory_id, believe=not wrong)
+            edits.resolve(memory, memory_id, believe=not wrong)
         decided = memory.get(memory_id)
         show(as_json, memory_shape(decided), lambda: memories_text([decided], whole=True))
 

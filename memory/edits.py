@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memory import forgetting
+from memory.disputes import agreed, resolved
 from memory.extracting import secrets_in
 from memory.forgetting import known_memory
 from memory.guard import left_out
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
 
 
-def reworded(of: UserMemory, memory_id: str, text: str) -> Memory:
+def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
     """Say it otherwise; its id stays, its old words are gone.
 
     Raises `AthenaError` for no words, secrets, static memory, and what another memory says already.
@@ -51,13 +53,16 @@ def reworded(of: UserMemory, memory_id: str, text: str) -> Memory:
     return of.indexes.erase(of.user, decide).memories[0]
 
 
-def with_pin(of: UserMemory, memory_id: str, *, pinned: bool) -> Memory:
+def pin(of: UserMemory, memory_id: str, *, pinned: bool = True) -> Memory:
     """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
     return _replaced(of, memory_id, "PIN", lambda memory: replace(memory, pinned=pinned))
 
 
-def without_its_document(of: UserMemory, memory_id: str) -> Memory:
-    """What a document no longer says, standing for itself; raises `AthenaError` where it is not stale."""
+def keep_stale(of: UserMemory, memory_id: str) -> Memory:
+    """Keep what its document no longer says: it stands for itself from now on, without that source.
+
+    Raises `AthenaError` where it is not stale.
+    """
 
     def kept(memory: Memory) -> Memory:
         if not memory.stale:
@@ -68,7 +73,17 @@ def without_its_document(of: UserMemory, memory_id: str) -> Memory:
     return _replaced(of, memory_id, "RESOLVE", kept)
 
 
-def settled(of: UserMemory, memory_id: str, decided: Callable[[UserIndex, Memory], MemoryChanges]) -> None:
+def resolve(of: UserMemory, memory_id: str, *, believe: bool = True) -> None:
+    """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
+    _settle(of, memory_id, partial(resolved, now=of.clock(), believe=believe))
+
+
+def keep_both(of: UserMemory, memory_id: str) -> None:
+    """Decide a dispute: all its sides are right."""
+    _settle(of, memory_id, partial(agreed, now=of.clock()))
+
+
+def _settle(of: UserMemory, memory_id: str, decided: Callable[[UserIndex, Memory], MemoryChanges]) -> None:
     """Write what `decided` makes of the dispute that a memory is a side of."""
     memory = of.get(memory_id)
     of.indexes.change(of.user, lambda index: decided(index, known_memory(index, memory.id)))

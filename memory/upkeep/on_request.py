@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.changing import changeable
 from memory.comparing import Candidate
 from memory.deciding import Deciding
+from memory.edits import changeable
 from memory.upkeep import migrating, planning, rating, reflecting, summarizing
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
 
 
-def rate(user: UserMemory, ids: Iterable[str]) -> Sequence[Memory]:
+def rate(user: UserMemory, ids: Iterable[str] = ()) -> Sequence[Memory]:
     """Rate memories 1 to 10, all of them or some; those whose rating changed."""
     chosen = [changeable(user, given) for given in ids] or [
         memory for memory in user.list() if memory.tier != "static"
