@@ -20,7 +20,7 @@ from pipeline.stores.manifest import check_manifest
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from athena.assistant import Athena
+    from athena.parts import Parts
     from pipeline.stores.embedded.examining import Examination
     from pipeline.stores.neo4j.memories import MemoriesWithGraph
 
@@ -55,24 +55,24 @@ class Diagnosis:
     checks: tuple[Check, ...]
 
 
-def diagnose(athena: Athena) -> Diagnosis:
+def diagnose(parts: Parts) -> Diagnosis:
     """Run every check; one that fails does not keep the others from running."""
-    checks = [_run("python", _python), _run("data folder", lambda: _folder(athena))]
-    if athena.settings.store == "server":
-        checks += _servers(athena)
-    checks += _stored(athena)
-    if athena.settings.neo4j_url:
-        checks.append(_run("graph", lambda: _graph(athena)))
+    checks = [_run("python", _python), _run("data folder", lambda: _folder(parts))]
+    if parts.settings.store == "server":
+        checks += _servers(parts)
+    checks += _stored(parts)
+    if parts.settings.neo4j_url:
+        checks.append(_run("graph", lambda: _graph(parts)))
     checks += [
-        _run("embedding works", lambda: _embeds(athena)),
-        _run("model", lambda: _model(athena.encoder_choice)),
-        _run("model", lambda: _model(athena.cross_encoder()[1])),
-        _run("model", lambda: _model(athena.language_model()[1])),
+        _run("embedding works", lambda: _embeds(parts)),
+        _run("model", lambda: _model(parts.models.encoder[1])),
+        _run("model", lambda: _model(parts.models.cross_encoder()[1])),
+        _run("model", lambda: _model(parts.models.language_model()[1])),
     ]
-    if weak := Redactor(secrets_in(dict(athena.settings))).weak:
+    if weak := Redactor(secrets_in(dict(parts.settings))).weak:
         checks.append(_keys(weak))
-    if athena.settings.phoenix_url:
-        checks.append(_run("tracing", lambda: _tracing(athena)))
+    if parts.settings.phoenix_url:
+        checks.append(_run("tracing", lambda: _tracing(parts)))
     return Diagnosis(all(check.ok for check in checks), tuple(checks))
 
 
@@ -87,12 +87,12 @@ def _python() -> Check:
     return Check("python", True, ".".join(map(str, sys.version_info[:3])))
 
 
-def _folder(athena: Athena) -> Check:
-    data_dir = athena.settings.data_dir
+def _folder(parts: Parts) -> Check:
+    data_dir = parts.settings.data_dir
     existing = next(folder for folder in (data_dir, *data_dir.resolve().parents) if _is_there(folder))
     free = shutil.disk_usage(existing).free // 1_000_000
     fix = "" if free >= LOW_DISK_MB else "Free some space, or set ATHENA_DATA_DIR to another disk."
-    read_only = "" if keeps_conversations(athena.settings) else ", read-only: conversations are not stored"
+    read_only = "" if keeps_conversations(parts.settings) else ", read-only: conversations are not stored"
     detail = f"{data_dir.resolve()}, {free:,} MB free{read_only}"
     return Check("data folder", free >= LOW_DISK_MB, detail, fix)
 
@@ -104,40 +104,40 @@ def _is_there(folder: Path) -> bool:
         return False
 
 
-def _servers(athena: Athena) -> list[Check]:
-    answering = _run("servers", lambda: _versions(athena))
-    return [answering, _run("orphans", lambda: _orphans(athena))] if answering.ok else [answering]
+def _servers(parts: Parts) -> list[Check]:
+    answering = _run("servers", lambda: _versions(parts))
+    return [answering, _run("orphans", lambda: _orphans(parts))] if answering.ok else [answering]
 
 
-def _versions(athena: Athena) -> Check:
-    versions = athena.server_store.versions()
+def _versions(parts: Parts) -> Check:
+    versions = parts.server_store.versions()
     return Check("servers", True, f"MongoDB {versions.mongodb}, Weaviate {versions.weaviate}")
 
 
-def _orphans(athena: Athena) -> Check:
-    found = athena.server_store.find_orphans()
+def _orphans(parts: Parts) -> Check:
+    found = parts.server_store.find_orphans()
     detail = "; ".join(found.lines()) or "none: MongoDB and Weaviate agree"
     fix = "" if found.is_clean else "Remove them with `athena repair`, then run `athena ingest`."
     return Check("orphans", found.is_clean, detail, fix)
 
 
-def _stored(athena: Athena) -> list[Check]:
+def _stored(parts: Parts) -> list[Check]:
     """The index; of the embedded one also whether all is as it was written, and what is made of it again."""
-    index = _run("index", lambda: _index(athena))
-    if not index.ok or athena.settings.store == "server":
+    index = _run("index", lambda: _index(parts))
+    if not index.ok or parts.settings.store == "server":
         return [index]
     try:
-        found = athena.embedded_store.examine()
+        found = parts.embedded_store.examine()
     except AthenaError as error:
         return [index, Check("text", False, error.problem, error.fix)]
     return [
         index,
         _text(found),
-        _run("conversations", lambda: _conversations(athena)),
-        _run("memories", lambda: _memories(athena)),
-        _run("vectors", lambda: _vectors(athena, found.vectors)),
-        _run("words", lambda: _words(athena)),
-        _run("search", lambda: _searches(athena)),
+        _run("conversations", lambda: _conversations(parts)),
+        _run("memories", lambda: _memories(parts)),
+        _run("vectors", lambda: _vectors(parts, found.vectors)),
+        _run("words", lambda: _words(parts)),
+        _run("search", lambda: _searches(parts)),
     ]
 
 
@@ -148,8 +148,8 @@ def _text(found: Examination) -> Check:
     return Check("text", False, "; ".join(filter(None, [lost, *found.problems])), SALVAGE)
 
 
-def _conversations(athena: Athena) -> Check:
-    conversations = athena.conversations
+def _conversations(parts: Parts) -> Check:
+    conversations = parts.conversations
     unreadable = []
     for info in conversations.list():
         try:
@@ -160,12 +160,12 @@ def _conversations(athena: Athena) -> Check:
     return Check("conversations", not unreadable, detail, SALVAGE if unreadable else "")
 
 
-def _memories(athena: Athena) -> Check:
+def _memories(parts: Parts) -> Check:
     unreadable, damaged = [], []
-    for user in athena.memories.users():
+    for user in parts.memories.users():
         try:
-            rows = athena.memories.load(user).damaged
-            athena.memories.events(user)
+            rows = parts.memories.load(user).damaged
+            parts.memories.events(user)
         except StoreDamaged:
             unreadable.append(user)
         else:
@@ -177,30 +177,30 @@ def _memories(athena: Athena) -> Check:
     return Check("memories", True, "as they were written")
 
 
-def _graph(athena: Athena) -> Check:
+def _graph(parts: Parts) -> Check:
     """The graph in Neo4j; one that is behind the store is written anew on the way."""
-    memories = cast("MemoriesWithGraph", athena.memories)
+    memories = cast("MemoriesWithGraph", parts.memories)
     found = memories.examine()
     behind = f"; behind was that of {', '.join(found.behind)}: written anew" if found.behind else ""
     entities, relations = counted(found.entities, "entity"), counted(found.relations, "relation")
     return Check("graph", True, f"{found.server}: {entities}, {relations}, in step with the store{behind}")
 
 
-def _vectors(athena: Athena, damaged: int) -> Check:
+def _vectors(parts: Parts, damaged: int) -> Check:
     """Those that are damaged are made again by the search that reads them."""
     if not damaged:
         return Check("vectors", True, "as they were written")
-    _sample(athena)
+    _sample(parts)
     found = f"those of {counted(damaged, 'section')} were damaged"
-    if athena.embedded_store.examine().vectors:
+    if parts.embedded_store.examine().vectors:
         fix = "Search again when nothing else writes there, as a user who may."
         return Check("vectors", False, f"{found}, and could not be stored again", fix)
     return Check("vectors", True, f"{found}: embedded again from the text")
 
 
-def _words(athena: Athena) -> Check:
+def _words(parts: Parts) -> Check:
     """An index of words that is damaged is made again on the way."""
-    store = athena.embedded_store
+    store = parts.embedded_store
     indexed = store.indexed_words()
     stored = {
         "section": sum(info.sections for info in store.sections.documents()),
@@ -212,19 +212,19 @@ def _words(athena: Athena) -> Check:
     return Check("words", True, f"{counted(sum(indexed.values()), 'text')} can be searched for")
 
 
-def _searches(athena: Athena) -> Check:
-    words, response = _sample(athena)
+def _searches(parts: Parts) -> Check:
+    words, response = _sample(parts)
     if not words:
         return Check("search", True, "there are no words to search for")
     lists = (response.bm25_sections, response.dense_sections)
-    found = all(lists) and athena.store.sections.get_many([hit.node_id for hits in lists for hit in hits])
+    found = all(lists) and parts.store.sections.get_many([hit.node_id for hits in lists for hit in hits])
     detail = f"“{words}” was {'found' if found else 'not found'}"
     return Check("search", bool(found), detail, "" if found else SALVAGE)
 
 
-def _sample(athena: Athena) -> tuple[str, SearchResponse]:
+def _sample(parts: Parts) -> tuple[str, SearchResponse]:
     """Search for words that are there, by words and by vector."""
-    store = athena.store
+    store = parts.store
     texts = (
         section.text
         for info in store.sections.documents()
@@ -232,26 +232,26 @@ def _sample(athena: Athena) -> tuple[str, SearchResponse]:
     )
     found = (_WORDS.findall(text)[:SAMPLE_WORDS] for text in texts)
     words = next((" ".join(some) for some in found if some), "")
-    vector = athena.encoder.encode_query(words)
+    vector = parts.encoder.encode_query(words)
     return words, store.sentences.search(SearchRequest(words, vector, top_k=5))
 
 
-def _index(athena: Athena) -> Check:
-    store = athena.store
+def _index(parts: Parts) -> Check:
+    store = parts.store
     stored = store.sections.manifest()
     documents = store.sections.documents()
     if stored is None or not documents:
         return Check("index", False, "nothing is indexed", "Index a folder with `athena ingest FOLDER`.")
-    check_manifest(stored, athena.manifest)
+    check_manifest(stored, parts.manifest)
     sections = sum(info.sections for info in documents)
     counts = {"document": len(documents), "section": sections, "sentence": store.sentences.count()}
     detail = ", ".join(counted(number, noun) for noun, number in counts.items())
     return Check("index", True, f"{detail}, embedded with {stored.embedding_model}")
 
 
-def _embeds(athena: Athena) -> Check:
-    vector = athena.encoder.encode_query("Does it work?")
-    return Check("embedding works", True, f"{athena.encoder.name} gave {len(vector)} dimensions")
+def _embeds(parts: Parts) -> Check:
+    vector = parts.encoder.encode_query("Does it work?")
+    return Check("embedding works", True, f"{parts.encoder.name} gave {len(vector)} dimensions")
 
 
 def _model(choice: ModelChoice) -> Check:
@@ -265,5 +265,5 @@ def _keys(weak: int) -> Check:
     return Check("keys", True, detail, "Use long ones with digits: short ones and words may be shown.")
 
 
-def _tracing(athena: Athena) -> Check:
-    return Check("tracing", True, check_tracing(athena.settings.phoenix_url))
+def _tracing(parts: Parts) -> Check:
+    return Check("tracing", True, check_tracing(parts.settings.phoenix_url))

@@ -11,7 +11,7 @@ from athena.settings import MANUALS, Settings
 from pipeline.given_files import read_given
 
 if TYPE_CHECKING:
-    from athena.assistant import Athena
+    from athena.models import Models
     from mission.radio import Ground
     from pipeline.answering.persona import Persona
 
@@ -53,7 +53,7 @@ def mission_persona(telemetry: str = "") -> Persona:
     return persona.model_copy(update={"system_header": header})
 
 
-def ground_control(athena: Athena, model: str | None = None) -> Ground:
+def ground_control(models: Models, model: str | None = None) -> Ground:
     """Harbour's words by a language model, of a name or the settings'; "" where there is none or it fails."""
 
     def speak(message: str, ruled: str) -> str:
@@ -61,7 +61,7 @@ def ground_control(athena: Athena, model: str | None = None) -> Ground:
         from pipeline.models.generation import complete
 
         try:
-            llm, _ = athena.language_model(model)
+            llm, _ = models.language_model(model)
             if llm is None:
                 return ""
             return complete(llm, GROUND.format(message=message, ruled=ruled), timeout_s=GROUND_TIMEOUT_S)

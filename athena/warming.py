@@ -7,12 +7,8 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from pipeline.errors import ModelError, StoreError
-
-if TYPE_CHECKING:
-    from athena.assistant import Athena
 
 GARBAGE_THRESHOLD = 50_000
 """New objects between two searches for garbage. At Python's 700 they take a tenth of all imports, and 8 % of
@@ -32,20 +28,6 @@ def serve_many() -> None:
     """Set Python for many threads at once, in the whole process."""
     look_for_garbage_rarely()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-
-
-def warm_up(athena: Athena, *, embeds_here: bool, serving: bool) -> None:
-    """Begin what is needed soon: the embedding model, and where it is `serving` what all questions need."""
-    jobs: list[Callable[[], object]] = []
-    if embeds_here:
-        jobs.append(lambda: athena.encoder.encode_query(""))
-    if serving:
-        serve_many()
-    if serving and athena.settings.store == "server":
-        jobs.append(lambda: athena.server_store.sections.warm_up())
-    if serving and athena.settings.spelling:
-        jobs.append(lambda: athena.store.sentences.vocabulary())
-    run_ahead(jobs)
 
 
 def run_ahead(jobs: list[Callable[[], object]]) -> None:

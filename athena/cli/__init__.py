@@ -11,8 +11,7 @@ import typer
 from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
 from athena.cli.memory import app as memory
-from athena.cli.streams import standard_streams
-from athena.cli.terminal import HarmlessLines
+from athena.cli.terminal import HarmlessLines, standard_streams
 from athena.warming import look_for_garbage_rarely
 from pipeline.notices import NOTICES
 from pipeline.redaction import guard_tracebacks

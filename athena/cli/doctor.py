@@ -31,16 +31,20 @@ def doctor(
     if salvage:
         _salvage(data_dir, salvage, as_json=as_json)
         return
+    from athena.diagnosis import diagnose
+
     with opened(data_dir) as athena:
-        diagnosis = athena.diagnose()
+        diagnosis = diagnose(athena)
     show(as_json, asdict(diagnosis), lambda: doctor_text(diagnosis))
     if not diagnosis.ok:
         raise typer.Exit(1)
 
 
 def _salvage(data_dir: Path | None, into: Path, *, as_json: bool) -> None:
+    from pipeline.stores.embedded.salvage import salvage
+
     with opened(data_dir) as athena:
-        saved = athena.salvage(into)
+        saved = salvage(athena.settings.data_dir, into)
     show(as_json, asdict(saved), lambda: salvage_text(saved, into))
 
 

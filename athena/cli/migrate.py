@@ -26,9 +26,10 @@ def migrate(
 ) -> None:
     """Copy the index, all conversations and memories to the other store; nothing is embedded again."""
     from athena.cli.progress import counter
+    from athena.stores import copy_to
 
     with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
-        done = athena.migrate(to, force=force, report=report)
+        done = copy_to(to, athena.settings, athena.manifest, force=force, report=report)
     show(as_json, asdict(done), lambda: migration_text(done, to))
 
 

@@ -96,7 +96,7 @@ def _play(
             wanted,
             ask=assistant.ask,
             more=assistant.more,
-            ground=ground_control(athena),
+            ground=ground_control(athena.models),
             write=sys.stdout.write,
             script=_commands(script) if script else None,
             seed=seed,

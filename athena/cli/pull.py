@@ -31,7 +31,7 @@ def _pull_cross_encoder() -> None:
     from athena.cli.progress import download
 
     with opened(None) as athena, download(err) as on_progress:
-        found, choice = athena.fetch_cross_encoder(on_progress)
+        found, choice = athena.models.fetch_cross_encoder(on_progress)
         if found is None:
             raise ModelUnavailable(choice.detail, choice.fix)
     out.print(f"{choice.name} is there: {choice.detail}. Searches rerank with it from now on.")

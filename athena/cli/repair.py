@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def repair(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Remove from MongoDB and Weaviate what one of them has without the other."""
     with opened(data_dir) as athena:
-        removed = athena.repair()
+        on_servers = athena.settings.store == "server"
+        removed = athena.server_store.remove_orphans() if on_servers else None
     shape = {"repaired": False} if removed is None else {"repaired": not removed.is_clean, **asdict(removed)}
     show(as_json, shape, lambda: repair_text(removed))
 

@@ -113,7 +113,7 @@ class Recorder:
             assistant,
             main_method=assistant.answer,
             app_name=f"Athena on {self._dataset}",
-            app_version=version_of(athena.language_model()[1].name, settings),
+            app_version=version_of(athena.models.language_model()[1].name, settings),
             metadata=settings,
         )
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from athena import load_settings
-from athena.changing import drafted
 from athena.chosen import CHANGEABLE, FILE_NAME, can_be_written, chosen_file, read_chosen, write_chosen
 from athena.loading import changeable, with_chosen
 from athena.settings import Settings
+from athena.settings_changes import drafted
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.redaction import MARK
 from ui.settings.fields import SERVERS, origin_of

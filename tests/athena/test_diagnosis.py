@@ -32,7 +32,7 @@ class FakeAthena:
 
     def __init__(self, folder: Path, *, store: Any, encoder: Any = ENCODER, **given: Any) -> None:
         self.settings = Settings(data_dir=folder, **given.pop("settings", {}))
-        known = {"encoder": encoder, "encoder_choice": GOOD, "conversations": SimpleNamespace(list=list)}
+        known = {"encoder": encoder, "choice": GOOD, "conversations": SimpleNamespace(list=list)}
         known["memories"] = SimpleNamespace(users=list)
         self._given = known | {"store": store, "embedded_store": store} | given
 
@@ -45,6 +45,19 @@ class FakeAthena:
     @property
     def manifest(self) -> Manifest:
         return manifest_of(self.encoder)
+
+    @property
+    def models(self) -> FakeModels:
+        return FakeModels(self)
+
+
+class FakeModels:
+    def __init__(self, athena: FakeAthena) -> None:
+        self._athena = athena
+
+    @property
+    def encoder(self) -> tuple[Any, ModelChoice]:
+        return None, self._athena.choice
 
     def cross_encoder(self) -> tuple[None, ModelChoice]:
         return None, CROSS
@@ -107,7 +120,7 @@ def test_one_failing_check_keeps_none_from_running(tmp_path: Path) -> None:
         StoreError("The file is damaged.", "Delete it."),
         tmp_path,
         encoder=ModelUnavailable("No Ollama at 'x'.", "Start it."),
-        encoder_choice=ModelUnavailable("No key.", "Set one."),
+        choice=ModelUnavailable("No key.", "Set one."),
     )
     assert [(item.name, item.ok, item.detail, item.fix) for item in diagnosis.checks[2:5]] == [
         ("index", False, "The file is damaged.", "Delete it."),
@@ -185,7 +198,7 @@ def diagnosed(prepared: Path, folder: Path, damage: str = "") -> Diagnosis:
 
 def again(folder: Path) -> Diagnosis:
     with closing(open_data(folder)) as athena:
-        return athena.diagnose()
+        return diagnose(athena)
 
 
 def test_half_a_vector_is_made_again(prepared: Path, tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_with_space_again_all_is_there_and_goes_on(story: dict[str, Any]) -> Non
 def _live_through_it(disk: Path, manual: Path) -> dict[str, Any]:
     """Use Athena on a disk that fills and is emptied; what came of it."""
     from athena import load_settings, open_athena
+    from athena.diagnosis import diagnose
     from pipeline.errors import AthenaError
     from pipeline.steps.events import AnswerFinished
 
@@ -116,13 +117,13 @@ def _live_through_it(disk: Path, manual: Path) -> dict[str, Any]:
     told["found"] = [passage.section.metadata["source"] for passage in athena.search("cabin fan").passages]
     told["ingest"] = refused(lambda: athena.ingest([pump()]))
     told["rebuild"] = refused(lambda: athena.ingest([manual], rebuild=True))
-    told["doctor"] = repr(athena.diagnose())
+    told["doctor"] = repr(diagnose(athena))
     filling.unlink()
     told["kept"] = [turn.question for turn in _turns(athena)]
     told["asked later"] = ask(athena)
     told["ingested later"] = athena.ingest([pump()]).added
     told["remembered later"] = ask(athena, "Remember that my call sign is Echo.")["status"]
-    faults = [check for check in athena.diagnose().checks if not check.ok]
+    faults = [check for check in diagnose(athena).checks if not check.ok]
     told["faults later"] = [repr(check) for check in faults if check.name != "data folder"]  # it is small
     athena.close()
     return told

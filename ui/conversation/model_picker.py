@@ -28,7 +28,7 @@ class PickedModel:
 
 @st.cache_resource(ttl=MODELS_KEPT, show_spinner=False)
 def _models(_athena: Athena, key: int) -> tuple[ModelChoice, list[str]]:  # noqa: ARG001
-    return _athena.language_model()[1], _athena.language_models()
+    return _athena.models.language_model()[1], _athena.models.language_models()
 
 
 def models() -> tuple[ModelChoice, list[str]]:

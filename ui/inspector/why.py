@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownDocument
+from pipeline.finding.why import why_answered
 from ui.inspector import flow
 from ui.inspector.what_if import options_of
 from ui.shared import process
@@ -32,7 +33,13 @@ def why_not(turn: Turn) -> None:
         return
     source, heading = sections[label]
     try:
-        why = process.athena().why_answered(turn.answer, source, heading, options=options_of(turn.answer))
+        why = why_answered(
+            turn.answer,
+            hybrid_search=process.athena().hybrid_search,
+            options=options_of(turn.answer),
+            source=source,
+            heading=heading,
+        )
     except AthenaError as error:
         st.error(plain(str(error)))
         return

@@ -120,7 +120,7 @@ def run(level: str, line: str) -> None:
     game = games.load(level, ask=put)
     if game is None:
         return
-    game.ground = ground_control(process.athena(), picked_model())
+    game.ground = ground_control(process.athena().models, picked_model())
     game.run(line)
     games.save(game)
     for question in questions:

@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from athena.changing import drafted, try_connection
 from athena.chosen import can_be_written, read_chosen
+from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
 from pipeline.models.cross_encoder_files import ABOUT_MB
 from ui.conversation.model_picker import look_for_models, models
@@ -102,7 +102,7 @@ def _connection(changes: Mapping[str, Any]) -> None:
 def _cross_encoder() -> None:
     """Draw whether the cross-encoder is there, or the button that fetches it."""
     athena = process.athena()
-    name, (found, choice) = athena.settings.cross_encoder, athena.cross_encoder()
+    name, (found, choice) = athena.settings.cross_encoder, athena.models.cross_encoder()
     with st.container(key="cross-encoder", gap="xsmall"):
         if found is not None:
             size = f", {ABOUT_MB[name]} MB" if name in ABOUT_MB else ""

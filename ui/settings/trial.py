@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.changing import drafted
+from athena.settings_changes import drafted, try_out
 from pipeline.answering.replies import without_model_note
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import scope_of
@@ -69,7 +69,7 @@ def _answered(turn: Turn, changes: Mapping[str, Any]) -> Answer:
     athena, answer = process.athena(), turn.answer
     settings = drafted(athena.settings, changes)
     question = answer.condensed_question or answer.question
-    return athena.try_out(settings, question, paths=as_globs(scope_of(answer)))
+    return try_out(athena, settings, question, paths=as_globs(scope_of(answer)))
 
 
 def last_turn() -> Turn | None:

@@ -14,7 +14,7 @@ from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from athena import Athena
-    from athena.changing import Changes
+    from athena.settings_changes import Changes
 
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with
 
@@ -36,7 +36,7 @@ def change_settings(changes: Changes) -> None:
 
     Raises `ConfigurationError`.
     """
-    from athena.changing import change
+    from athena.settings_changes import change
 
     changed = change(athena(), changes)
     if _served_with:

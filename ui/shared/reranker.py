@@ -34,7 +34,7 @@ class Fetch:
     def _run(self) -> None:
         choice = ModelChoice("cross-encoder", "", "none", "The download ended unexpectedly.", "Try again.")
         try:
-            _, choice = self._athena.fetch_cross_encoder(self._note)
+            _, choice = self._athena.models.fetch_cross_encoder(self._note)
         finally:
             self.choice = choice
 
@@ -52,7 +52,7 @@ def offer() -> None:
     """Draw the button, or how far the download is; nothing where the cross-encoder is there, or unwanted."""
     athena = process.athena()
     name = athena.settings.cross_encoder
-    if name in ("", "none") or athena.cross_encoder()[0] is not None:
+    if name in ("", "none") or athena.models.cross_encoder()[0] is not None:
         return
     fetch = next(iter(_fetches()), None)
     working = fetch is not None and fetch.choice is None

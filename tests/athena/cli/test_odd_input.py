@@ -15,6 +15,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from athena import Athena, cli, load_settings
+from athena.models import Models
 from athena.settings import Settings
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, ConfigurationError
@@ -47,8 +48,7 @@ def athena(folder: Path) -> Iterator[Athena]:
 def data_dir(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The index, for commands in this process: with the fake encoder."""
     fake = open_data(folder)
-    monkeypatch.setattr(Athena, "encoder", fake.encoder)
-    monkeypatch.setattr(Athena, "encoder_choice", fake.encoder_choice)
+    monkeypatch.setattr(Models, "encoder", fake.models.encoder)
     return str(folder / "data")
 
 
@@ -75,10 +75,11 @@ def process(*arguments: str | bytes, data_dir: str, **given: Any) -> subprocess.
 AS_SOMEONE = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
 AS_SOMEONE += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
 PROGRAM = """
-from athena import Athena, cli
+from athena import cli
+from athena.models import Models
 from tests.fakes import FakeEncoder
 from tests.pipeline.stores.embedded.damage import GOOD
-Athena.encoder, Athena.encoder_choice = FakeEncoder(), GOOD
+Models.encoder = FakeEncoder(), GOOD
 cli.main()
 """
 

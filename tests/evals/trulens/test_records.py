@@ -15,7 +15,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from athena import Athena, cli
+from athena import cli
+from athena.models import Models
 from evals.datasets import Question
 from evals.trulens.database import database_url, without_password
 from evals.trulens.records import Assistant, open_recorder, version_of
@@ -218,7 +219,7 @@ def test_with_a_language_model_its_sentences_are_judged(
     reply = "A broken fan shows OFFLINE [1]. Its blades are painted in a bright shade of yellow [1]."
     choice = ModelChoice("language model", "fake/llm", "fake", "for this test")
     model = FakeLLM([reply], repeat=True)
-    monkeypatch.setattr(Athena, "language_model", lambda self, name=None: (model, choice))
+    monkeypatch.setattr(Models, "language_model", lambda self, name=None: (model, choice))
     Path("fan").mkdir()
     Path("fan/corpus.jsonl").write_bytes((beir / "corpus.jsonl").read_bytes())
     first = (beir / "queries.jsonl").read_text(encoding="utf-8").splitlines()[0]

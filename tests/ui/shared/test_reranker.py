@@ -45,7 +45,7 @@ def test_the_button_says_how_many_megabytes_and_shows_how_far_it_is(
         go_on.wait(60)
         return None, ModelChoice("cross-encoder", "", "none", "The hub is away.", "Try again.")
 
-    monkeypatch.setattr(without_reranker, "fetch_cross_encoder", fetch)
+    monkeypatch.setattr(without_reranker.models, "fetch_cross_encoder", fetch)
     app = run_app(without_reranker, page="inspector")
     button = app.button(key=BUTTON)
     assert button.label == "Fetch the cross-encoder from huggingface.co (24\u00a0MB)"

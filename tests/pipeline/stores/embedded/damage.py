@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from athena import Athena
+from athena.diagnosis import diagnose
 from athena.settings import Settings
 from pipeline.errors import AthenaError
 from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, RunFailed
+from pipeline.stores.embedded.salvage import salvage
 from tests.fakes import FakeEncoder
 from tests.pipeline.searching import FILES
 
@@ -33,7 +35,7 @@ def open_data(folder: Path, **given: Any) -> Athena:
     """Athena over a data folder, with an encoder that costs nothing; settings may be given."""
     known = {"data_dir": folder / "data", "llm": "none", "cross_encoder": "none", "merge_up": False}
     athena = Athena(Settings(**known | given))
-    athena._models.__dict__["encoder"] = (FakeEncoder(), GOOD)
+    athena.models.__dict__["encoder"] = (FakeEncoder(), GOOD)
     return athena
 
 
@@ -146,7 +148,7 @@ def _tried(folder: Path, expected: list[object]) -> list[str]:
 
 def _doctor_says_ok(folder: Path) -> bool:
     with closing(open_data(folder)) as athena:
-        return athena.diagnose().ok
+        return diagnose(athena).ok
 
 
 def _searched(folder: Path, question: str) -> object:
@@ -187,13 +189,13 @@ def _salvaged(folder: Path) -> None:
     shutil.rmtree(folder / "saved", ignore_errors=True)
     with closing(open_data(folder)) as athena:
         try:
-            athena.salvage(folder / "saved" / "data")
+            salvage(athena.settings.data_dir, folder / "saved" / "data")
         except AthenaError as error:
             _clear(error)
             return
     with closing(open_data(folder / "saved")) as athena:
         athena.ingest([folder / "manual"])
-        assert athena.diagnose().ok, [check for check in athena.diagnose().checks if not check.ok]
+        assert diagnose(athena).ok, [check for check in diagnose(athena).checks if not check.ok]
 
 
 def _clear(error: AthenaError) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from athena.diagnosis import diagnose
 from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreError
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
@@ -316,12 +317,12 @@ def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path)
     prepare(tmp_path)
     with closing(open_data(tmp_path)) as athena:
         bad, good = (athena.memory.add(text).added[0] for text in ("The fan hums.", "Clara plays the cello."))
-        assert athena.diagnose().ok
+        assert diagnose(athena).ok
     sql(tmp_path / "data", f"UPDATE memory SET text = 'The fan sings.' WHERE id = '{bad}'")
     with closing(open_data(tmp_path)) as athena:
         assert [item.id for item in athena.memory.list()] == [good]
         assert [item.memory.id for item in athena.memory.search("cello")] == [good]
-        [check] = [check for check in athena.diagnose().checks if check.name == "memories"]
+        [check] = [check for check in diagnose(athena).checks if check.name == "memories"]
         assert (check.ok, check.detail) == (False, f"damaged, and left out: {bad} of local")
         assert "memory forget" in check.fix
         with pytest.raises(AthenaError, match="damaged"):
@@ -329,7 +330,7 @@ def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path)
         (tmp_path / "manual" / "new.md").write_text("# New\n\nIt is new.\n")
         assert athena.ingest([tmp_path / "manual"]).added == ("new.md",)
         athena.memory.forget(athena.memory.forgetting([bad]))
-        assert athena.diagnose().ok
+        assert diagnose(athena).ok
         assert [item.id for item in athena.memory.list()] == [good]
 
 

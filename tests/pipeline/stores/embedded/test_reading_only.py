@@ -27,6 +27,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 sys.path.insert(0, {root!r})
+from athena.diagnosis import diagnose
 from pipeline.errors import AthenaError
 from tests.pipeline.stores.embedded.damage import QUESTIONS, open_data
 folder = Path(sys.argv[1])
@@ -37,7 +38,7 @@ with closing(open_data(folder)) as athena:
         *_, last = chat.run(QUESTIONS[0])
         print("asked", last.answer.mode, *[note for note in last.answer.notices if "not stored" in note])
     print("kept", len(athena.conversations.get(chat.conversation_id).turns))
-    print("doctor", athena.diagnose().ok)
+    print("doctor", diagnose(athena).ok)
     try:
         athena.ingest([folder / "manual"])
     except AthenaError as error:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from athena.assistant import Athena
-from athena.remembering import Remembering
+from athena.memory_assembly import MemoryAssembly
 from athena.settings import Settings
 from memory import remember
 from memory.chat import RememberingChat
@@ -28,7 +28,7 @@ def athena(tmp_path: Path) -> Iterator[Athena]:
     """One that a killed process left a turn to remember; no model is loaded."""
     athena = Athena(Settings(data_dir=tmp_path, memory="agent"))
     encoder = FakeEncoder()
-    athena._models = SimpleNamespace(  # type: ignore[assignment]
+    athena.models = SimpleNamespace(  # type: ignore[assignment]
         encoder=(encoder, None), language_model=lambda *_: (None, None)
     )
     id_ = athena.conversations.create(user=USER).info.id
@@ -101,12 +101,12 @@ def test_closing_releases_everything_although_something_fails(
 ) -> None:
     closed: list[object] = []
 
-    def broken(_: Remembering) -> None:
+    def broken(_: MemoryAssembly) -> None:
         raise ZeroDivisionError
 
     assert athena.memories is not None
     with monkeypatch.context() as patch:
-        patch.setattr(Remembering, "finish", broken)
+        patch.setattr(MemoryAssembly, "finish", broken)
         patch.setattr(EmbeddedMemories, "close", lambda memories: closed.append(memories))
         with pytest.raises(ZeroDivisionError):
             athena.close()

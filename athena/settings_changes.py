@@ -23,9 +23,8 @@ from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
-    from athena.assistant import Athena
+    from athena.parts import Parts
     from pipeline.answer import Answer
-    from pipeline.finding.admission import Admission
     from pipeline.stores.globs import Globs
 
 Changes = Mapping[str, Any]
@@ -46,16 +45,16 @@ def drafted(settings: Settings, changes: Changes) -> Settings:
     return _drafted(settings, _chosen_after(settings, changes))
 
 
-def change(athena: Athena, changes: Changes) -> Settings:
+def change(parts: Parts, changes: Changes) -> Settings:
     """Keep changed choices in the data folder, and use them from the next question on.
 
     Raises `ConfigurationError`, also where the data folder can only be read; then nothing has changed.
     """
     with _one_at_a_time:
-        chosen = _chosen_after(athena.settings, changes)
-        settings = _drafted(athena.settings, chosen)
+        chosen = _chosen_after(parts.settings, changes)
+        settings = _drafted(parts.settings, chosen)
         write_chosen(settings.data_dir, chosen)
-        athena.use(settings)
+        parts.use(settings)
     return settings
 
 
@@ -75,15 +74,8 @@ def _drafted(settings: Settings, chosen: Chosen) -> Settings:
     return made
 
 
-def try_out(
-    athena: Athena,
-    settings: Settings,
-    question: str,
-    *,
-    admission: Admission,
-    paths: Globs | None = None,
-) -> Answer:
-    """The answer over the index of an `athena`, without memory or history; nothing of it is kept.
+def try_out(parts: Parts, settings: Settings, question: str, *, paths: Globs | None = None) -> Answer:
+    """The answer with other settings over the same index, without memory or history; nothing of it is kept.
 
     Raises what ends an answer.
     """
@@ -93,13 +85,13 @@ def try_out(
     llm, choice = Models(settings).language_model()
     search = searching.make_search(
         settings,
-        store=athena.store,
-        encoder=athena.encoder,
-        cross_encoder=athena.cross_encoder()[0] if settings.rerank else None,
+        store=parts.store,
+        encoder=parts.encoder,
+        cross_encoder=parts.models.cross_encoder()[0] if settings.rerank else None,
         llm=llm,
-        admission=admission,
+        admission=parts.admission,
     )
-    parts = ChatParts(
+    chat = ChatParts(
         hybrid_search=search,
         options=searching.retrieval_options(settings).but(paths=paths),
         llm=llm,
@@ -108,7 +100,7 @@ def try_out(
         persona=load_persona(settings.persona),
         limits=part(settings, ChatOptions),
     )
-    for event in ChatRecipe(parts).run(question):
+    for event in ChatRecipe(chat).run(question):
         if isinstance(event, AnswerFinished):
             return event.answer
         if isinstance(event, RunFailed):

@@ -15,7 +15,7 @@ from memory.options import MemoryOptions
 from pipeline.errors import AthenaError, UnknownDocument
 
 if TYPE_CHECKING:
-    from athena.assistant import Athena
+    from athena.parts import Parts
     from memory.after import AfterAnswers
     from memory.chat import RememberingChat
     from memory.in_hand import TurnsInHand
@@ -29,12 +29,12 @@ MODEL_TIMEOUT_S = 60.0
 logger = logging.getLogger(__name__)
 
 
-class Remembering:
+class MemoryAssembly:
     """What one Athena remembers of its users; safe to use from several threads."""
 
-    def __init__(self, athena: Athena) -> None:
-        self._athena = athena
-        self.lock = athena.lock
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.lock = parts.lock
         self._caught_up: set[str] = set()  # users whose unremembered turns were looked for
 
     def memory_of(self, user: str, *, persona: Persona | None = None) -> UserMemory:
@@ -44,35 +44,35 @@ class Remembering:
         from memory.times import UserZone
         from memory.user_memory import UserMemory
 
-        athena = self._athena
+        parts = self._parts
         return UserMemory(
             self._indexes,
             user,
-            options=part(athena.settings, MemoryOptions),
-            static=static_of(persona or athena.persona, user=user),
+            options=part(parts.settings, MemoryOptions),
+            static=static_of(persona or parts.persona, user=user),
             find_model=self._model,
             documents=Documents(hashes=self._hashes, text=self._text),
             zone=UserZone(),
-            unread=lambda: [turn.id for turn in athena.conversations.unremembered(user)],
+            unread=lambda: [turn.id for turn in parts.conversations.unremembered(user)],
         )
 
     def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
         """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
         from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
 
-        athena = self._athena
+        parts = self._parts
         chat = RememberingChat(
             self.memory_of(user, persona=persona),
-            athena.conversations,
+            parts.conversations,
             self._after_answers,
             in_hand=self._turns_in_hand,
             left_undone=partial(self._again, user),
-            elsewhere_s=athena.settings.answer_timeout_s if athena.settings.store == "server" else 0,
+            elsewhere_s=parts.settings.answer_timeout_s if parts.settings.store == "server" else 0,
         )
         if private:
-            chat = replace(chat, private=athena.private_conversations, why_private=PRIVATE)
-        elif not stores.keeps_conversations(athena.settings):
-            chat = replace(chat, private=athena.conversations, why_private=UNWRITABLE)
+            chat = replace(chat, private=parts.private_conversations, why_private=PRIVATE)
+        elif not stores.keeps_conversations(parts.settings):
+            chat = replace(chat, private=parts.conversations, why_private=UNWRITABLE)
         if not private and self._is_first(user):
             self._catch_up(chat)
         return chat
@@ -83,7 +83,7 @@ class Remembering:
         What cannot be marked now is looked at again before it is recalled.
         """
         try:
-            for user in self._athena.memories.users_citing(sources):
+            for user in self._parts.memories.users_citing(sources):
                 self.memory_of(user).check_documents()
         except AthenaError as error:
             logger.warning("memories of documents are not checked yet: %s", error)
@@ -98,21 +98,21 @@ class Remembering:
         """The users' memories in this process."""
         from memory.indexes import Indexes
 
-        return Indexes(self._athena.memories, encoder=lambda: self._athena.encoder)
+        return Indexes(self._parts.memories, encoder=lambda: self._parts.encoder)
 
     @made_once
     def _after_answers(self) -> AfterAnswers:
         """What is done after answers: while the process goes on where it serves, else when it closes."""
         from memory.after import AfterAnswers
 
-        return AfterAnswers(background=self._athena.serving)
+        return AfterAnswers(background=self._parts.serving)
 
     @made_once
     def _turns_in_hand(self) -> TurnsInHand:
         """The turns that this process answers and remembers, as others in the same data folder see them."""
         from memory.in_hand import TurnsInHand
 
-        return TurnsInHand(self._athena.settings.data_dir / "in_hand")
+        return TurnsInHand(self._parts.settings.data_dir / "in_hand")
 
     def _is_first(self, user: str) -> bool:
         """Whether nobody has caught up for a user yet; who asks does it now."""
@@ -135,7 +135,7 @@ class Remembering:
             logger.warning("earlier turns are not remembered yet: %s", error)
 
     def _model(self) -> Complete | None:
-        llm, _ = self._athena.language_model()
+        llm, _ = self._parts.models.language_model()
         if llm is None:
             return None
         from pipeline.models.generation import complete
@@ -143,10 +143,10 @@ class Remembering:
         return partial(complete, llm, timeout_s=MODEL_TIMEOUT_S)
 
     def _hashes(self) -> Mapping[str, str]:
-        return {info.source: info.hash for info in self._athena.store.sections.documents()}
+        return {info.source: info.hash for info in self._parts.store.sections.documents()}
 
     def _text(self, source: str) -> str | None:
         try:
-            return self._athena.store.sections.document(source).text
+            return self._parts.store.sections.document(source).text
         except UnknownDocument:
             return None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from athena import Athena, load_settings, open_athena
-from athena.changing import change, drafted, try_connection
 from athena.chosen import read_chosen
+from athena.settings_changes import change, drafted, try_connection, try_out
 from pipeline.errors import ConfigurationError, ModelError
 from tests.servers import OllamaServer, OpenAIServer, Reply
 from tests.ui.conftest import VALVES
@@ -63,23 +63,23 @@ def test_a_bad_value_changes_nothing(athena: Athena) -> None:
 
 
 def test_a_model_is_connected_and_its_key_used_without_a_restart(athena: Athena) -> None:
-    assert athena.language_model()[0] is None
+    assert athena.models.language_model()[0] is None
     with OpenAIServer(key="sk-1234567") as server:
         address = {"openai_base_url": server.base_url, "llm": "openai/small-chat"}
         change(athena, {**address, "openai_api_key": "sk-1234567"})
-        assert athena.language_model()[1].name == "openai/small-chat"
+        assert athena.models.language_model()[1].name == "openai/small-chat"
         change(athena, {"openai_api_key": None})
         assert athena.settings.openai_api_key == ""
 
 
 def test_what_would_be_answered_is_kept_nowhere(athena: Athena) -> None:
     other = drafted(athena.settings, {"quotes": 1})
-    answer = athena.try_out(other, QUESTION)
+    answer = try_out(athena, other, QUESTION)
     assert len(answer.citations) == 1
     assert athena.settings.quotes == 8
     assert athena.conversations.list() == []
     assert athena.private_conversations.list() == []
-    within = athena.try_out(other, QUESTION, paths="tanks.md")
+    within = try_out(athena, other, QUESTION, paths="tanks.md")
     assert {citation.source for citation in (*within.citations, *within.nearest)} <= {"tanks.md"}
 
 

@@ -1,0 +1,163 @@
+"""The parts that the settings ask for, each made at its first use: what the rest of `athena` is made of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from athena import reading, searching, stores, watching
+from athena.models import Models
+from athena.once import made_once
+from athena.settings import Settings
+from pipeline.models.base import Encoder
+from pipeline.stores.base import Manifest
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from pipeline.answering.persona import Persona
+    from pipeline.finding.admission import Admission
+    from pipeline.nodes import Node
+    from pipeline.options import RetrievalOptions
+    from pipeline.retrieve import HybridSearch
+    from pipeline.steps.phoenix import PhoenixTracer
+    from pipeline.stores.base import DocumentStore, Vector
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.embedded import EmbeddedStore
+    from pipeline.stores.memories import Memories
+    from pipeline.stores.private import PrivateConversations
+    from pipeline.stores.server import ServerStore
+    from readers.corpus import MarkdownCorpus
+    from readers.cutting import SentenceCutter
+
+
+class Parts:
+    """What one process has one of; safe to use from several threads.
+
+    A command pays only for what it needs: an ingest that has nothing to do imports neither LlamaIndex nor a
+    model.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.lock = threading.RLock()
+        self.serving = False  # whether the process goes on for many answers
+        self.models = Models(settings)
+
+    def use(self, settings: Settings) -> None:
+        """Go on with other settings for models, search and persona, from the next question on.
+
+        The index stays open, and answers that are being written end as they began. Where the data is, and
+        with which model it is embedded, stays as it was.
+        """
+        with self.lock:
+            self.settings = settings
+            self.models.use(settings)
+            self.__dict__.pop("persona", None)
+
+    # -- what is indexed ----------------------------------------------------------------------------
+
+    @made_once
+    def store(self) -> DocumentStore:
+        """The documents, sections and sentences."""
+        return stores.open_store(self.settings, self.manifest, embed=self._embed)
+
+    @property
+    def embedded_store(self) -> EmbeddedStore:
+        """The same store where it is files in the data folder, for what only that one can do."""
+        return cast("EmbeddedStore", self.store)
+
+    @property
+    def server_store(self) -> ServerStore:
+        """The same store where the settings choose the servers, for what only that one can do."""
+        return cast("ServerStore", self.store)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What an index made now would be made with."""
+        return stores.manifest_of(self.encoder)
+
+    def _embed(self, sections: Sequence[Node], sentences: Sequence[Node]) -> dict[str, Vector]:
+        from pipeline.ingesting.batches import embed_nodes
+
+        return embed_nodes(sections, sentences, encoder=self.encoder)
+
+    def sentence_cutter(self) -> SentenceCutter:
+        """Cuts sections into sentences no longer than the embedding model reads."""
+        return reading.make_cutter(self.encoder)
+
+    @property
+    def reader(self) -> MarkdownCorpus:
+        """Finds documents, reads or converts them, and cuts them as the embedding model needs it."""
+        return reading.make_reader(self.settings, self.sentence_cutter)
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self.models.encoder[0]
+
+    # -- finding ------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> RetrievalOptions:
+        """The options of a search, as the settings have them."""
+        return searching.retrieval_options(self.settings)
+
+    @property
+    def hybrid_search(self) -> HybridSearch:
+        """The search over the index, with the settings' language model for hypotheses."""
+        return self.hybrid_search_over(self.store, self.models.language_model()[0])
+
+    @made_once
+    def admission(self) -> Admission:
+        """One for all searches."""
+        from pipeline.finding.admission import Admission
+
+        return Admission()
+
+    def hybrid_search_over(self, store: DocumentStore, llm: LLM | None) -> HybridSearch:
+        """A search over any store, with this language model (or none) for hypotheses."""
+        return searching.make_search(
+            self.settings,
+            store=store,
+            encoder=self.encoder,
+            cross_encoder=self.models.cross_encoder()[0] if self.settings.rerank else None,
+            llm=llm,
+            admission=self.admission,
+        )
+
+    # -- chatting and remembering ---------------------------------------------------------------------
+
+    @made_once
+    def conversations(self) -> Conversations:
+        """The stored conversations; where nothing can be stored, those of this process."""
+        if not stores.keeps_conversations(self.settings):
+            from pipeline.stores.private import PrivateConversations
+
+            return PrivateConversations()
+        return stores.open_conversations(self.settings)
+
+    @made_once
+    def persona(self) -> Persona:
+        """Who answers, and in what tone."""
+        from pipeline.answering.persona import load_persona
+
+        return load_persona(self.settings.persona)
+
+    @made_once
+    def tracer(self) -> PhoenixTracer | None:
+        """What sends each turn to Phoenix; None where the settings have no address of one."""
+        return watching.open_tracer(self.settings.phoenix_url)
+
+    @made_once
+    def private_conversations(self) -> PrivateConversations:
+        """The conversations that are kept in this process alone."""
+        from pipeline.stores.private import PrivateConversations
+
+        return PrivateConversations()
+
+    @made_once
+    def memories(self) -> Memories:
+        """The stored memories of all users."""
+        return stores.open_memories(self.settings)
