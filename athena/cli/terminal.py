@@ -1,4 +1,4 @@
-"""The terminal: streams that take everything, and texts of others, whose orders to it are shown, not obeyed."""
+"""The terminal: streams that take everything, and others' texts, whose orders are shown, not obeyed."""
 
 from __future__ import annotations
 
