@@ -189,7 +189,7 @@ def test_this_test_sees_imports() -> None:
     tree = ast.parse("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g\n")
     assert [name for name, _ in imports(tree, "x.y")] == ["a.b", "c.d", "x.y.e", "x.f.g"]
     assert "pipeline.finding.fusion" in imported_modules("pipeline/retrieve.py")
-    assert "athena.diagnosis" in imported_modules("athena/assistant.py")  # within a function
+    assert "athena.diagnosis" in imported_modules("athena/cli/doctor.py")  # within a function
     assert part_of("athena.cli.search") == "athena.cli"
     assert part_of("athena.settings") == "athena"
 
