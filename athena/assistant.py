@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from athena import searching, stores, warming
+from athena import reading, searching, stores, warming
 from athena.loading import part
 from athena.memory_assembly import MemoryAssembly
 from athena.parts import Parts
