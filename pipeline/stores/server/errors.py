@@ -22,7 +22,6 @@ from pipeline.stores.server.addresses import (
 
 # MongoDB's error codes.
 _NO_AUTHENTICATION = frozenset({11, 13, 18, 8000})  # UserNotFound, Unauthorized, AuthenticationFailed, Atlas
-_READ_ONLY = frozenset({10107, 13435, 11600, 11602, 10058, 20})  # not the primary, or stepping down
 _DISK_FULL = frozenset({14031})
 _DISK_FULL_WORDS = ("no space left", "disk is full")
 
@@ -73,7 +72,7 @@ def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddres
             f"{server} does not let us in: wrong user or password, or no right to this database.",
             f"Mend them in {MONGODB_SETTING}.",
         )
-    if code in _READ_ONLY or isinstance(error, pymongo.errors.NotPrimaryError):
+    if isinstance(error, pymongo.errors.NotPrimaryError):
         return StoreUnavailable(
             f"{server} cannot be written: it is a read-only replica.",
             f"Name the primary, or the whole replica set, in {MONGODB_SETTING}.",

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import pymongo
 from pymongo import ReadPreference
 from pymongo.collection import Collection
 from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from pipeline.errors import ConfigurationError
+from pipeline.errors import ConfigurationError, StoreError
 from pipeline.stores.server.addresses import MONGODB_SETTING, ServerAddresses
 from pipeline.stores.server.errors import mongodb_errors, unusable_mongodb
-from pipeline.stores.server.indexes import ensure_indexes
 
 Document = dict[str, Any]
 Item = TypeVar("Item")
@@ -35,6 +35,23 @@ HEARTBEAT_MS = 1000  # how often we look whether it is there: calls to one that 
 SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection for a filter
 CLOSE_S = 1.0  # closing ends the sessions there, and would wait for a dead server to come back
 IDS_A_QUERY = 1000
+
+LAYOUT = 2
+"""Of all records; rises when an older program could not read them, or this one not those of an older one."""
+
+INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
+    "documents": (("build", "_id"),),
+    "pending": (("build",),),
+    "sections": (("build", "node"), ("version", "order")),
+    "texts": (("build",),),
+    "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
+    "turns": (("remembered",),),
+    "memories": (("user", "gone"), ("user", "live"), ("turns",)),
+    "memory_events": (("user", "memory_id"),),
+    "memory_changes": (("settled",),),
+    "memory_parts": (("user", "version"),),
+}
+UNIQUE_INDEXES: Mapping[str, Sequence[str]] = {"turns": ("conversation", "position")}
 
 READ = ReadConcern("majority")
 WRITE = WriteConcern("majority", wtimeout=5000)  # ms; a majority that is away is an error, not a wait
@@ -47,6 +64,7 @@ class MongoServer:
         self._addresses = addresses
         self._lock = threading.Lock()
         self._client: pymongo.MongoClient[Document] | None = None
+        self._has_layout = False
         self._has_indexes = False
         self.state_written_at = 0.0  # when this process last changed what is visible, by its monotonic clock
 
@@ -54,15 +72,19 @@ class MongoServer:
     def database(self) -> Iterator[Database[Document]]:
         """The database for the block, with concerns that take the place of the URL's.
 
-        pymongo's errors leave it as our own.
+        pymongo's errors leave it as our own; raises `StoreError` for another layout than ours.
         """
         with mongodb_errors(self._addresses):
-            yield self._opened().get_database(
+            database = self._opened().get_database(
                 self._addresses.mongodb_database,
                 read_preference=ReadPreference.PRIMARY,
                 read_concern=READ,
                 write_concern=WRITE,
             )
+            if not self._has_layout:
+                _check_layout(database)
+                self._has_layout = True
+            yield database
 
     @contextmanager
     def collection(self, name: str) -> Iterator[Collection[Document]]:
@@ -75,7 +97,11 @@ class MongoServer:
         if self._has_indexes:
             return
         with self.database() as database:
-            ensure_indexes(database)
+            for name, indexes in INDEXES.items():
+                for keys in indexes:
+                    database[name].create_index([*keys])
+            for name, keys in UNIQUE_INDEXES.items():
+                database[name].create_index([*keys], unique=True)
         self._has_indexes = True
 
     def now(self) -> float:
@@ -126,8 +152,40 @@ def _make_client(addresses: ServerAddresses) -> pymongo.MongoClient[Document]:
     return client
 
 
+def _check_layout(database: Database[Document]) -> None:
+    """Note our layout in an empty database; raise `StoreError` where another has a different one."""
+    kept, ours = database["layout"], {"_id": "layout", "number": LAYOUT}
+    found = kept.find_one({"_id": "layout"})
+    if found is None and not {*database.list_collection_names()} - {"layout"}:  # noted before all else
+        with suppress(DuplicateKeyError):  # another process notes it at the same moment
+            kept.insert_one(ours)
+    found = found or kept.find_one({"_id": "layout"})
+    if found != ours:
+        raise StoreError(
+            f"The database '{database.name}' in MongoDB was filled by another version of Athena, which has "
+            "another layout.",
+            "Export conversations and memories with that version, name another database in "
+            "ATHENA_MONGODB_DATABASE, ingest again and import them.",
+        )
+
+
 def chunks(items: Iterable[Item], size: int = IDS_A_QUERY) -> Iterator[list[Item]]:
     """The items in lists of at most `size`."""
     everything = list(items)
     for start in range(0, len(everything), size):
         yield everything[start : start + size]
+
+
+def in_groups(items: Iterable[Item], *, size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """The items in lists of at most this size together; a larger item has a list of its own."""
+    group: list[Item] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if group and total + size > most:
+            yield group
+            group, total = [], 0
+        group.append(item)
+        total += size
+    if group:
+        yield group

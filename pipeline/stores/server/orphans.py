@@ -7,11 +7,10 @@ log of its vector index in memory; killed, or without power, it starts without t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.stores.base import LEVELS, Level
-from pipeline.stores.server.builds import Builds
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.objects import NodeObjects
 from pipeline.stores.server.records import (
@@ -25,9 +24,7 @@ from pipeline.stores.server.records import (
 from pipeline.stores.server.schema import collection_name, store_prefix
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import State
-
-NEWEST_NODES = 500
-"""Nodes that are looked at before writing: 64 KB are the links of some hundred."""
+from pipeline.stores.server.writing import Builds, unsearchable
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,34 +103,6 @@ def remove_orphans(servers: Servers, builds: Builds) -> OrphanReport:
     objects.delete_versions(found.versions)
     delete_versions(servers.mongo, found.versions)
     return found
-
-
-def newest(records: Collection[Record]) -> list[Record]:
-    """The records that were written last."""
-    found: list[Record] = []
-    nodes = 0
-    for record in sorted(records, key=lambda record: -record.number):
-        if nodes >= NEWEST_NODES:
-            break
-        found.append(record)
-        nodes += record.info.sections + record.info.sentences if record.info else 0
-    return found
-
-
-def unsearchable(objects: NodeObjects, records: Collection[Record], *, dimensions: int) -> set[str]:
-    """The sources of visible documents of which a search by vector would not find every node."""
-    expected: Mapping[Level, dict[str, int]] = {"section": {}, "sentence": {}}
-    sources: dict[str, str] = {}
-    for record in records:
-        if record.version is not None and record.info is not None:
-            sources[record.version] = record.source
-            expected["section"][record.version] = record.info.sections
-            expected["sentence"][record.version] = record.info.sentences
-    lacking: set[str] = set()
-    for level, numbers in expected.items():
-        found = objects.searchable(level, numbers, dimensions)
-        lacking.update(sources[version] for version, number in numbers.items() if found[version] < number)
-    return lacking
 
 
 def _lacks(record: Record, stored: Mapping[Level, Mapping[str, int]], rows: Mapping[str, int]) -> bool:

@@ -11,20 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from pymongo.errors import BulkWriteError
 
-from pipeline.errors import StoreDamaged, StoreError
-from pipeline.nodes import StoredNode
+from pipeline.errors import StoreError
 from pipeline.stores.base import DocumentInfo, NewDocument
-from pipeline.stores.metadata import document_metadata, read_section, section_metadata
+from pipeline.stores.metadata import document_metadata, section_metadata
 from pipeline.stores.server.mongo import Document, MongoServer, chunks
 
 ROWS_AN_INSERT = 500
 DUPLICATE = 11000  # MongoDB's error code
-SHARED = "shared"
-"""In a section's record: some of its metadata stand with the text of its document (older ones have all)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,51 +132,26 @@ def known_builds(mongo: MongoServer) -> list[str]:
         return [str(record["_id"]) for record in builds.find({}, {"_id": 1})]
 
 
-def read_text(mongo: MongoServer, version: str) -> str | None:
-    """The text of a version; None where it is gone."""
+def read_texts(mongo: MongoServer, where: Document) -> Iterator[Document]:
+    """The texts that a filter means, each with what stands once for its document."""
     with mongo.collection("texts") as texts:
-        stored = texts.find_one({"_id": version})
-    return None if stored is None else str(stored["text"])
+        yield from texts.find(where)
 
 
-def read_texts(mongo: MongoServer, where: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The texts that a filter means, each after its version."""
-    with mongo.collection("texts") as texts:
-        for stored in texts.find(where):
-            yield str(stored["_id"]), str(stored["text"])
-
-
-def read_sections(mongo: MongoServer, where: Mapping[str, Any]) -> Iterator[Document]:
-    """The section records that a filter means, in the order of their documents."""
+def read_sections(mongo: MongoServer, where: Document) -> Iterator[Document]:
+    """The sections that a filter means, in the order of their documents."""
     with mongo.collection("sections") as sections:
         yield from sections.find(where).sort("order", 1)
 
 
-def with_shared(mongo: MongoServer, records: Iterable[Document]) -> list[Document]:
-    """Section records, each with what stands once for its document as `shared`; raises `StoreDamaged`."""
-    found = list(records)
-    versions = {str(record["version"]) for record in found if SHARED in record}
+def read_shared(mongo: MongoServer, versions: Collection[str]) -> dict[str, str]:
+    """What stands once for the sections of some versions, by version."""
     shared: dict[str, str] = {}
     with mongo.collection("texts") as texts:
         for some in chunks(versions):
             where = {"_id": {"$in": some} if len(some) > 1 else some[0]}
-            shared |= {str(text["_id"]): text["metadata"] for text in texts.find(where, {"metadata": 1})}
-    if shared.keys() < versions:
-        raise StoreDamaged("MongoDB has sections of a document whose text it has not.", "`athena repair`.")
-    return [{**record, SHARED: shared[record["version"]]} if SHARED in record else record for record in found]
-
-
-def section_of(stored: Document, document_id: str) -> StoredNode:
-    """The node of a section's record, from `with_shared`."""
-    return StoredNode(
-        node_id=stored["node"],
-        text=stored["text"],
-        metadata=read_section(stored.get(SHARED, "{}"), stored["metadata"]),
-        start_char_idx=stored["start"],
-        end_char_idx=stored["end"],
-        document_id=document_id,
-        sentence_ids=tuple(stored["children"]),
-    )
+            shared |= {row["_id"]: row["metadata"] for row in texts.find(where, {"metadata": 1})}
+    return shared
 
 
 def info_of(document: NewDocument, indexed_at: float) -> DocumentInfo:
@@ -210,7 +181,6 @@ def _sections(document: NewDocument, build: str, version: str) -> Iterator[Docum
             "node": node.node_id,
             "start": node.start_char_idx,
             "end": node.end_char_idx,
-            SHARED: True,
             "metadata": section_metadata(node, shared),
             "text": node.text,
             "children": [child.node_id for child in children[node.node_id]],

@@ -1,4 +1,4 @@
-"""The collections in Weaviate: two a build, with a schema of our own and vectors that we bring.
+"""The collections in Weaviate: two a build, an object for each section or sentence, with vectors of our own.
 
 The words of a node come analysed (`pipeline.analysis`) and are only split at blanks, so that every backend
 finds the same. Ids are single terms. Nothing else is indexed.
@@ -6,8 +6,8 @@ finds the same. Ids are single terms. Nothing else is indexed.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from weaviate.classes.config import (
@@ -18,12 +18,16 @@ from weaviate.classes.config import (
     Tokenization,
     VectorDistances,
 )
+from weaviate.classes.data import DataObject
 from weaviate.client import WeaviateClient
 from weaviate.collections import Collection
 from weaviate.exceptions import UnexpectedStatusCodeError
 
+from pipeline.analysis import lexical_text
+from pipeline.nodes import Node
 from pipeline.options import ServerOptions
-from pipeline.stores.base import Level
+from pipeline.stores.base import Level, NewDocument
+from pipeline.stores.metadata import sentence_metadata
 
 SEARCHED = "lexical"
 
@@ -36,6 +40,11 @@ HNSW_EF = 200
 HNSW_EF_CONSTRUCTION = 128
 HNSW_CONNECTIONS = 32
 
+_NAMESPACE = uuid.UUID("5b0d3a8e-95f4-4f0d-8f0b-0f6b5f2e9a11")
+
+Properties = Mapping[str, Any]
+NodeObject = DataObject[Properties, None]
+
 
 def collection_name(prefix: str, store: str, build: str, level: Level) -> str:
     """The name of a build's collection; `store` tells several databases on one server apart."""
@@ -47,41 +56,71 @@ def store_prefix(prefix: str, store: str) -> str:
     return f"{prefix}_{store}_"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A collection, and the tenant of it that is ours where it has tenants."""
-
-    name: str
-    tenant: str = ""
-
-    def of(self, client: WeaviateClient) -> Collection[Any, Any]:
-        """The collection, to be read or written."""
-        opened = client.collections.use(self.name, skip_argument_validation=True)
-        return opened.with_tenant(self.tenant) if self.tenant else opened
+def opened(client: WeaviateClient, name: str, tenant: str) -> Collection[Any, Any]:
+    """A collection, or our tenant of it where it has tenants, to be read or written."""
+    collection = client.collections.use(name, skip_argument_validation=True)
+    return collection.with_tenant(tenant) if tenant else collection
 
 
-def create_collection(client: WeaviateClient, place: Place, level: Level, options: ServerOptions) -> None:
+def create_collection(client: WeaviateClient, name: str, level: Level, options: ServerOptions) -> None:
     """Make a collection, unless it is there, and our tenant of it."""
-    if not client.collections.exists(place.name):
+    if not client.collections.exists(name):
         try:
-            _create(client, place, level, options)
+            _create(client, name, level, options)
         except UnexpectedStatusCodeError:  # whoever was killed had asked for it: it came to be meanwhile
-            if not client.collections.exists(place.name):
+            if not client.collections.exists(name):
                 raise
-    if place.tenant:  # whoever was interrupted may have made the collection only
-        tenants = client.collections.use(place.name).tenants
-        if not tenants.exists(place.tenant):
-            tenants.create(place.tenant)
+    if tenant := options.weaviate_tenant:  # whoever was interrupted may have made the collection only
+        tenants = client.collections.use(name).tenants
+        if not tenants.exists(tenant):
+            tenants.create(tenant)
 
 
-def _create(client: WeaviateClient, place: Place, level: Level, options: ServerOptions) -> None:
+def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
+    """The objects of a document's version; raises `StoreError` where a node has no section or no vector."""
+    by_section = document.sentences_by_section()
+    return {
+        "section": [_object(document, version, node) for node in document.sections],
+        "sentence": [
+            _object(document, version, node, **_of_sentence(node, section, position))
+            for section in document.sections
+            for position, node in enumerate(by_section[section.node_id])
+        ],
+    }
+
+
+def object_id(version: str, node_id: str) -> uuid.UUID:
+    """The id of an object: written again, it takes the place of itself."""
+    return uuid.uuid5(_NAMESPACE, f"{version}/{node_id}")
+
+
+def _object(document: NewDocument, version: str, node: Node, **properties: Any) -> NodeObject:
+    return DataObject(
+        uuid=object_id(version, node.node_id),
+        properties={"node": node.node_id, "version": version, SEARCHED: lexical_text(node), **properties},
+        vector=document.vector(node).tolist(),
+    )
+
+
+def _of_sentence(node: Node, section: Node, position: int) -> dict[str, Any]:
+    return {
+        "section": section.node_id,
+        "position": position,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
+        "metadata": sentence_metadata(node, section),
+        "text": node.text,
+    }
+
+
+def _create(client: WeaviateClient, name: str, level: Level, options: ServerOptions) -> None:
     client.collections.create(
-        place.name,
+        name,
         replication_config=Configure.replication(factor=options.weaviate_replicas),
         sharding_config=(
             Configure.sharding(desired_count=options.weaviate_shards) if options.weaviate_shards else None
         ),
-        multi_tenancy_config=Configure.multi_tenancy(enabled=True) if place.tenant else None,
+        multi_tenancy_config=Configure.multi_tenancy(enabled=True) if options.weaviate_tenant else None,
         properties=_PROPERTIES[level],
         inverted_index_config=Configure.inverted_index(
             bm25_k1=BM25_K1, bm25_b=BM25_B, stopwords_preset=StopwordsPreset.NONE

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
-from cachetools import LRUCache
-
-from pipeline.errors import UnknownDocument
+from pipeline.errors import StoreDamaged, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
+from pipeline.stores.metadata import read_section
 from pipeline.stores.server.mongo import Document, chunks
-from pipeline.stores.server.records import (
-    read_sections,
-    read_text,
-    read_texts,
-    section_of,
-    with_shared,
-)
+from pipeline.stores.server.records import read_sections, read_shared, read_texts
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.snapshot import Snapshot, Snapshots
-from pipeline.stores.server.version_cache import MAX_CHARACTERS, section_cache
+from pipeline.stores.server.snapshot import Kept, Snapshot, Snapshots, Versioned
 
+MAX_CHARACTERS = 32_000_000  # of all sections: 40 to 130 MB; most collections of documents are smaller
 MAX_CHARACTERS_AT_ONCE = MAX_CHARACTERS // 2
 """Of the documents that are read before anybody asks for them: headings make some of it twice."""
 
@@ -36,55 +26,32 @@ class ServerSections:
     def __init__(self, servers: Servers, snapshots: Snapshots) -> None:
         self._servers = servers
         self._snapshots = snapshots
-        self._cache = section_cache()
-        self._lock = threading.Lock()
-        # By version, which never changes: every search reads the documents of its first passages.
-        self._read: LRUCache[str, StoredDocument] = LRUCache(MAX_CHARACTERS, getsizeof=_characters)
+        self._kept: Kept[StoredNode] = Kept(MAX_CHARACTERS)
+        # By source: every search reads the documents of its first passages.
+        self._whole: Kept[StoredDocument] = Kept(MAX_CHARACTERS)
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
-        return list(self._snapshots.recall(_documents, _documents))
+        return list(self._snapshots.known(lambda snapshot: snapshot.by_source))
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
-
-        def remember(snapshot: Snapshot) -> StoredDocument | None:
-            with self._lock:
-                return self._read.get(snapshot.versions.get(source, ""))
-
-        def read(snapshot: Snapshot) -> StoredDocument | None:
-            if (version := snapshot.versions.get(source)) is None:
-                return None
-            if (kept := remember(snapshot)) is not None:
-                return kept
-            text = read_text(self._servers.mongo, version) or ""
-            mongo = self._servers.mongo
-            sections = with_shared(mongo, read_sections(mongo, {"version": version}))
-            return self._keep(snapshot.documents[version], version, text, sections)
-
-        document = self._snapshots.recall(remember, read)
-        if document is None:
+        found = self._snapshots.get_many(self._whole, [source], self._read_documents)
+        if source not in found:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-        return document
+        return found[source]
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
-
-        def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
-            records = self._cache.get_many(node_ids, snapshot.documents)
-            return _nodes(records, snapshot) if len(records) == len(set(node_ids)) else None
-
-        return self._snapshots.recall(remember, lambda snapshot: self.of(snapshot, node_ids))
+        return self._snapshots.get_many(self._kept, node_ids, self._read)
 
     def of(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, of the versions that a snapshot shows; only while it is read."""
-        records = self._cache.get_many(node_ids, snapshot.documents)
-        missing = [node_id for node_id in node_ids if node_id not in records]
-        read: dict[str, Document] = {}
-        for ids in chunks(missing):
-            read |= self._visible({"build": snapshot.build, "node": {"$in": ids}}, snapshot)
-        self._cache.put(read)
-        return _nodes(records | read, snapshot)
+        return snapshot.get_many(self._kept, node_ids, self._read)
+
+    def kept(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
+        """Those of some sections that are known without asking."""
+        return self._kept.get_many(node_ids, snapshot.documents)
 
     def warm_up(self) -> None:
         """Read all documents in two queries and keep them with their sections, where there is room for all.
@@ -95,56 +62,78 @@ class ServerSections:
 
         def read(snapshot: Snapshot) -> None:
             characters = sum(info.characters for info in snapshot.documents.values())
-            if not 0 < characters <= MAX_CHARACTERS_AT_ONCE:
-                return
-            where = {"build": snapshot.build}
-            records = self._visible(where, snapshot)
-            self._cache.put(records)
-            sections: defaultdict[str, list[Document]] = defaultdict(list)
-            for record in records.values():
-                sections[record["version"]].append(record)
-            for version, text in read_texts(self._servers.mongo, where):
-                if version in snapshot.documents:
-                    self._keep(snapshot.documents[version], version, text, sections[version])
+            if 0 < characters <= MAX_CHARACTERS_AT_ONCE:
+                of_build = {"build": snapshot.build}
+                self._whole.put(self._documents_of(snapshot, texts=of_build, sections=of_build))
 
         self._snapshots.read(read)
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
-        return self._snapshots.recall(_manifest, _manifest)
+        return self._snapshots.known(_manifest)
 
-    def _keep(
-        self, info: DocumentInfo, version: str, text: str, sections: Iterable[Document]
-    ) -> StoredDocument:
-        """A document of its records, kept until others need its room."""
-        found = StoredDocument(info, text, tuple(section_of(item, info.id) for item in sections))
-        with self._lock, suppress(ValueError):  # too large to be kept
-            self._read[version] = found
+    def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Versioned[StoredNode]]:
+        mongo = self._servers.mongo
+        rows: list[Document] = []
+        for ids in chunks(node_ids):
+            found = read_sections(mongo, {"build": snapshot.build, "node": {"$in": ids}})
+            rows += [row for row in found if row["version"] in snapshot.documents]
+        return _nodes(rows, read_shared(mongo, {row["version"] for row in rows}), snapshot)
+
+    def _read_documents(
+        self, snapshot: Snapshot, sources: Iterable[str]
+    ) -> dict[str, Versioned[StoredDocument]]:
+        versions = [snapshot.versions[source] for source in sources if source in snapshot.versions]
+        found: dict[str, Versioned[StoredDocument]] = {}
+        for version in versions:
+            found |= self._documents_of(snapshot, texts={"_id": version}, sections={"version": version})
         return found
 
-    def _visible(self, where: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Document]:
-        """The records that a filter means, of visible versions, by id."""
+    def _documents_of(
+        self, snapshot: Snapshot, *, texts: Document, sections: Document
+    ) -> dict[str, Versioned[StoredDocument]]:
+        """The visible documents that two filters mean, by source; their sections are kept."""
         mongo = self._servers.mongo
-        records = read_sections(mongo, where)
-        visible = (record for record in records if record["version"] in snapshot.documents)
-        return {record["node"]: record for record in with_shared(mongo, visible)}
+        whole = {row["_id"]: row for row in read_texts(mongo, texts) if row["_id"] in snapshot.documents}
+        rows = [row for row in read_sections(mongo, sections) if row["version"] in snapshot.documents]
+        nodes = _nodes(rows, {version: row["metadata"] for version, row in whole.items()}, snapshot)
+        self._kept.put(nodes)
+        by_version: defaultdict[str, list[StoredNode]] = defaultdict(list)
+        for node in nodes.values():
+            by_version[node.version].append(node.item)
+        found: dict[str, Versioned[StoredDocument]] = {}
+        for version, row in whole.items():
+            info = snapshot.documents[version]
+            document = StoredDocument(info, row["text"], tuple(by_version[version]))
+            found[info.source] = Versioned(version, document, len(row["text"]))
+        return found
 
 
-def _nodes(records: Mapping[str, Document], snapshot: Snapshot) -> dict[str, StoredNode]:
-    return {
-        node_id: section_of(record, snapshot.documents[record["version"]].id)
-        for node_id, record in records.items()
-    }
-
-
-def _documents(snapshot: Snapshot) -> tuple[DocumentInfo, ...]:
-    return snapshot.by_source
+def _nodes(
+    rows: Iterable[Document], shared: Mapping[str, str], snapshot: Snapshot
+) -> dict[str, Versioned[StoredNode]]:
+    """The sections of some rows, by id; `shared` has what stands once for each document, by version."""
+    found: dict[str, Versioned[StoredNode]] = {}
+    for row in rows:
+        version, of_document = row["version"], shared.get(row["version"])
+        if of_document is None:
+            raise StoreDamaged(
+                "MongoDB has sections of a document whose text it has not.", "`athena repair`."
+            )
+        node = StoredNode(
+            node_id=row["node"],
+            text=row["text"],
+            metadata=read_section(of_document, row["metadata"]),
+            start_char_idx=row["start"],
+            end_char_idx=row["end"],
+            document_id=snapshot.documents[version].id,
+            sentence_ids=tuple(row["children"]),
+        )
+        names = len(row["metadata"]) + len(of_document) + sum(map(len, node.sentence_ids))
+        found[node.node_id] = Versioned(version, node, len(node.text) + names)
+    return found
 
 
 def _manifest(snapshot: Snapshot) -> Manifest | None:
     made_as = snapshot.manifest
     return None if made_as is None else replace(made_as, generation=snapshot.state.generation)
-
-
-def _characters(document: StoredDocument) -> int:
-    return 2 * len(document.text)  # once whole, once in sections

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from pipeline.analysis import analyse
 from pipeline.errors import StoreDamaged
@@ -24,21 +26,28 @@ from pipeline.stores.base import (
 from pipeline.stores.globs import Globs, matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.metadata import read_sentence
-from pipeline.stores.server.objects import NodeObjects, Wanted
-from pipeline.stores.server.queries import Fetched, Found
+from pipeline.stores.server.objects import Fetched, Found, NodeObjects, Query, Wanted, of_versions
 from pipeline.stores.server.records import read_sections
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.snapshot import Snapshot, Snapshots
-from pipeline.stores.server.version_cache import LeafCache, Leaves
+from pipeline.stores.server.snapshot import Kept, Snapshot, Snapshots, Versioned
 from pipeline.stores.vocabulary import KeptVocabulary
 
 SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
+
+MAX_LEAVES = 20_000  # some 60 MB, most of it vectors
 
 FRESH_S = 90.0
 """Weaviate keeps what is new in memory for up to 60 seconds, unless it is told to write it sooner."""
 
 _EMPTY = SearchResponse((), (), (), ())
+
+
+class Leaf(NamedTuple):
+    """A sentence with its vector: whoever wants sentences compares them."""
+
+    node: StoredNode
+    vector: Vector
 
 
 class ServerSentences:
@@ -56,7 +65,7 @@ class ServerSentences:
         self._sections = sections
         self._snapshots = snapshots
         self._manifest = manifest
-        self._leaves = LeafCache()
+        self._kept: Kept[Leaf] = Kept(MAX_LEAVES)
         self._vocabulary = KeptVocabulary()
         self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
@@ -65,36 +74,25 @@ class ServerSentences:
         return self._snapshots.read(lambda snapshot: self._search(snapshot, request))
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections, in one call.
-
-        The vectors of whole sections are fetched and
-        kept with them: whoever wants all sentences compares them.
-        """
-
-        def nodes(found: Iterable[Fetched], snapshot: Snapshot) -> dict[str, StoredNode]:
-            return {str(item.properties["node"]): _sentence(item, snapshot) for item in found}
+        """Sentences by id, and all those of some sections, in one call; kept with their vectors."""
 
         def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
-            kept = self._leaves.get_many(node_ids, snapshot.documents)
-            whole = self._leaves.of_sections(sections, snapshot.documents)
-            if len(kept) < len(set(node_ids)) or len(whole) < len(set(sections)):
+            whole = self._sections.kept(snapshot, sections)
+            wanted = [*node_ids, *_leaves(whole.values())]
+            kept = self._kept.get_many(wanted, snapshot.documents)
+            if len(whole) < len(set(sections)) or len(kept) < len(set(wanted)):
                 return None
-            return nodes([*kept.values(), *_all(whole)], snapshot)
+            return {node_id: kept[node_id].node for node_id in wanted}
 
         def read(snapshot: Snapshot) -> dict[str, StoredNode]:
-            kept = self._leaves.get_many(node_ids, snapshot.documents)
-            whole = self._leaves.of_sections(sections, snapshot.documents)
-            missing = [node_id for node_id in node_ids if node_id not in kept]
-            unread = [section_id for section_id in sections if section_id not in whole]
-            found, leaves = self._fetch(
-                snapshot,
-                Wanted("sentence", "node", missing, SENTENCE_PROPERTIES),
-                Wanted("sentence", "section", unread, SENTENCE_PROPERTIES, with_vectors=True),
-            )
-            fetched = _by_section(self._named(snapshot, leaves))
-            self._leaves.put(fetched)
-            found = self._named(snapshot, found)
-            return nodes([*kept.values(), *found, *_all(whole), *_all(fetched)], snapshot)
+            whole = self._sections.of(snapshot, sections)
+            wanted = [*node_ids, *_leaves(whole.values())]
+            found = self._kept.get_many(wanted, snapshot.documents)
+            unread = [id_ for id_, section in whole.items() if not found.keys() >= {*section.sentence_ids}]
+            coming = {*found, *_leaves(whole[id_] for id_ in unread)}
+            missing = [node_id for node_id in node_ids if node_id not in coming]
+            found |= self._read(snapshot, leaves=missing, sections=unread)
+            return {node_id: found[node_id].node for node_id in wanted if node_id in found}
 
         return self._snapshots.recall(remember, read)
 
@@ -106,22 +104,20 @@ class ServerSentences:
         """Vectors of sections and sentences by id, in one call."""
 
         def remember(snapshot: Snapshot) -> dict[str, Vector] | None:
-            kept = self._leaves.get_many(node_ids, snapshot.documents)
-            return _vectors(kept.values()) if len(kept) == len(set(node_ids)) else None
+            kept = self._kept.get_many(node_ids, snapshot.documents)
+            return _vectors(kept) if len(kept) == len(set(node_ids)) else None
 
         def read(snapshot: Snapshot) -> dict[str, Vector]:
-            kept = self._leaves.get_many(node_ids, snapshot.documents)
+            kept = _vectors(self._kept.get_many(node_ids, snapshot.documents))
             missing = [node_id for node_id in node_ids if node_id not in kept]
-            wanted = (
-                Wanted(level, "node", missing, ("node", "version"), with_vectors=True) for level in LEVELS
-            )
-            return _vectors([*kept.values(), *chain.from_iterable(self._fetch(snapshot, *wanted))])
+            wanted = [Wanted(level, "node", missing, ("node", "version")) for level in LEVELS]
+            return kept | {item.properties["node"]: item.vector for item in self._fetch(snapshot, wanted)}
 
         return self._snapshots.recall(remember, read)
 
     def count(self) -> int:
         """How many sentences are indexed."""
-        return self._snapshots.recall(_count, _count)
+        return self._snapshots.known(lambda snapshot: snapshot.sentences)
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """Those of some analysed terms that no node has: told by the vocabulary where it is known."""
@@ -138,8 +134,13 @@ class ServerSentences:
             objects = self._objects(snapshot)
             if objects is None:
                 return frozenset()
-            fresh = time.time() - snapshot.newest < FRESH_S
-            return objects.lacking(terms, visible=snapshot.documents, fresh=fresh)
+            looks = [
+                Query(level, 1, snapshot.documents, words=term, fresh=_is_fresh(snapshot))
+                for term in terms
+                for level in LEVELS
+            ]
+            found = zip(looks, objects.search(looks), strict=True)
+            return frozenset(terms) - {look.words for look, nodes in found if nodes}
 
         return self._snapshots.recall(remember, read)
 
@@ -161,20 +162,25 @@ class ServerSentences:
                 headings = " ".join(json.loads(record["metadata"])["heading_path"])
                 yield f"{headings} {record['text']}"
 
-    def _fetch(self, snapshot: Snapshot, *wanted: Wanted) -> list[list[Fetched]]:
-        """For each wish the visible objects that it means."""
+    def _read(self, snapshot: Snapshot, *, leaves: Sequence[str], sections: Sequence[str]) -> dict[str, Leaf]:
+        """Sentences by id and of whole sections, which are kept from now on."""
+        wanted = [
+            Wanted("sentence", "node", leaves, SENTENCE_PROPERTIES),
+            Wanted("sentence", "section", sections, SENTENCE_PROPERTIES),
+        ]
+        found = self._fetch(snapshot, wanted)
+        # What stands once for the sentences of a section is looked up there.
+        of = self._sections.of(snapshot, {item.properties["section"] for item in found})
+        read = {item.properties["node"]: _leaf(item, of.get(item.properties["section"])) for item in found}
+        self._kept.put(read)
+        return {node_id: versioned.item for node_id, versioned in read.items()}
+
+    def _fetch(self, snapshot: Snapshot, wanted: Sequence[Wanted]) -> list[Fetched]:
+        """The visible objects that are meant."""
         objects = self._objects(snapshot)
         if objects is None or not any(wish.ids for wish in wanted):
-            return [[] for _ in wanted]
-        return [
-            [item for item in found if item.properties["version"] in snapshot.documents]
-            for found in objects.fetch(wanted)
-        ]
-
-    def _named(self, snapshot: Snapshot, found: Collection[Fetched]) -> list[Fetched]:
-        """Sentences with all of their metadata: what stands once for their section is looked up there."""
-        sections = self._sections.of(snapshot, {str(item.properties["section"]) for item in found})
-        return [_with_metadata(item, sections) for item in found]
+            return []
+        return [item for item in objects.fetch(wanted) if item.properties["version"] in snapshot.documents]
 
     def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
         """The objects of the visible build; None while it has no document."""
@@ -190,19 +196,26 @@ class ServerSentences:
         versions = _versions(snapshot, request.paths)
         if versions is not None and not versions:
             return _EMPTY
-        found = objects.search(
-            terms=analyse(request.text or ""),
-            vector=request.vector,
-            limits={"section": request.top_k, "sentence": request.top_k * SENTENCES_PER_SECTION},
+        query = partial(
+            Query,
             visible=snapshot.documents,
-            versions=versions,
-            fresh=time.time() - snapshot.newest < FRESH_S,
+            where=None if versions is None else of_versions(versions),
+            fresh=_is_fresh(snapshot),
         )
+        words = " ".join(analyse(request.text or ""))
+        limits = {"section": request.top_k, "sentence": request.top_k * SENTENCES_PER_SECTION}
+        asked: dict[tuple[str, Level], Query] = {}
+        for level in LEVELS:
+            if words:
+                asked["bm25", level] = query(level, limits[level], words=words)
+            if request.vector is not None:
+                asked["dense", level] = query(level, limits[level], vector=request.vector)
+        found = dict(zip(asked, objects.search([*asked.values()]), strict=True))
         return SearchResponse(
-            bm25_sections=_ranking(found, "bm25", "section"),
-            bm25_sentences=_ranking(found, "bm25", "sentence"),
-            dense_sections=_ranking(found, "dense", "section"),
-            dense_sentences=_ranking(found, "dense", "sentence"),
+            bm25_sections=_ranking(found.get(("bm25", "section"), ())),
+            bm25_sentences=_ranking(found.get(("bm25", "sentence"), ())),
+            dense_sections=_ranking(found.get(("dense", "section"), ())),
+            dense_sentences=_ranking(found.get(("dense", "sentence"), ())),
         )
 
 
@@ -214,8 +227,8 @@ def _versions(snapshot: Snapshot, globs: Globs | None) -> list[str] | None:
     return None if len(meant) == len(snapshot.documents) else meant
 
 
-def _ranking(found: Mapping[tuple[str, Level], Sequence[Found]], way: str, level: Level) -> Ranking:
-    return tuple(Hit(item.node_id, item.section_id, item.score) for item in found.get((way, level), ()))
+def _ranking(found: Iterable[Found]) -> Ranking:
+    return tuple(Hit(item.node_id, item.section_id, item.score) for item in found)
 
 
 def _state(snapshot: Snapshot) -> tuple[str, str | None, int]:
@@ -223,49 +236,34 @@ def _state(snapshot: Snapshot) -> tuple[str, str | None, int]:
     return snapshot.state.store, snapshot.build, snapshot.state.generation
 
 
-def _count(snapshot: Snapshot) -> int:
-    return snapshot.sentences
+def _is_fresh(snapshot: Snapshot) -> bool:
+    """True where something may still be in Weaviate's memory only."""
+    return time.time() - snapshot.newest < FRESH_S
 
 
-def _vectors(found: Iterable[Fetched]) -> dict[str, Vector]:
-    return {str(item.properties["node"]): item.vector for item in found if item.vector is not None}
+def _leaves(sections: Iterable[StoredNode]) -> list[str]:
+    return [node_id for section in sections for node_id in section.sentence_ids]
 
 
-def _all(sections: Mapping[str, Leaves]) -> Iterator[Fetched]:
-    return (item for leaves in sections.values() for item in leaves.by_id.values())
+def _vectors(leaves: Mapping[str, Leaf]) -> dict[str, Vector]:
+    return {node_id: leaf.vector for node_id, leaf in leaves.items()}
 
 
-def _by_section(found: Iterable[Fetched]) -> dict[str, Leaves]:
-    """Leaves by their section, in reading order."""
-    groups: dict[str, dict[str, Fetched]] = {}
-    for item in sorted(found, key=lambda item: int(item.properties["position"])):
-        groups.setdefault(str(item.properties["section"]), {})[str(item.properties["node"])] = item
-    return {
-        section_id: Leaves(str(next(iter(by_id.values())).properties["version"]), by_id)
-        for section_id, by_id in groups.items()
-    }
-
-
-def _with_metadata(item: Fetched, sections: Mapping[str, StoredNode]) -> Fetched:
-    section = sections.get(str(item.properties["section"]))
+def _leaf(item: Fetched, section: StoredNode | None) -> Versioned[Leaf]:
     if section is None:
         raise StoreDamaged("Weaviate has a sentence whose section MongoDB has not.", "`athena repair`.")
-    metadata = read_sentence(section.metadata, str(item.properties["metadata"]))
-    return Fetched({**item.properties, "metadata": metadata}, item.vector)
-
-
-def _sentence(item: Fetched, snapshot: Snapshot) -> StoredNode:
     properties = item.properties
     start, end = properties.get("start"), properties.get("end")
-    return StoredNode(
-        node_id=str(properties["node"]),
-        text=str(properties["text"]),
-        metadata=dict(properties["metadata"]),
+    node = StoredNode(
+        node_id=properties["node"],
+        text=properties["text"],
+        metadata=read_sentence(section.metadata, properties["metadata"]),
         start_char_idx=None if start is None else int(start),
         end_char_idx=None if end is None else int(end),
-        document_id=snapshot.documents[str(properties["version"])].id,
-        section_id=str(properties["section"]),
+        document_id=section.document_id,
+        section_id=section.node_id,
     )
+    return Versioned(properties["version"], Leaf(node, item.vector))
 
 
 def _has_digit(term: str) -> bool:

@@ -1,20 +1,25 @@
-"""What a reader sees: one build, and of each document in it one version.
+"""What a reader sees: one build, and of each document in it one version; and what he keeps of them.
 
 Readers keep what they saw last and learn from the state, one small read, whether it still holds. Nothing
 of a version is deleted while a reader's snapshot may name it, unless the state says so: then he reads again.
 
 What is answered from memory rests on a look at the state that is .2 s old at most, and younger than what
-this process wrote: an answer asks eleven times, and each look is two changes of threads.
+this process wrote: an answer asks eleven times, and each look is two changes of threads. A version never
+changes: what is kept of a visible one is current.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from operator import attrgetter
+from typing import Generic, NamedTuple, TypeVar
+
+from cachetools import LRUCache
 
 from pipeline.errors import StoreError
 from pipeline.stores.base import DocumentInfo, Manifest
@@ -23,10 +28,41 @@ from pipeline.stores.server.records import Record, read_records
 from pipeline.stores.server.state import State, read_state
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 ATTEMPTS = 20  # far more than a writer, who deletes at most once a second, can spoil
 IN_FLUX_S = 2.0  # after a change, the state is also read before
 LOOK_HOLDS_S = 0.2
+
+
+class Versioned(NamedTuple, Generic[Item]):
+    """Something of one version, and the room that it takes where it is kept."""
+
+    version: str
+    item: Item
+    size: int = 1
+
+
+class Kept(Generic[Item]):
+    """What was read lately, by key, the least recently used dropped first; safe for several threads."""
+
+    def __init__(self, max_size: int) -> None:
+        self._items: LRUCache[str, Versioned[Item]] = LRUCache(max_size, getsizeof=attrgetter("size"))
+        self._lock = threading.Lock()
+
+    def get_many(self, keys: Iterable[str], versions: Collection[str]) -> dict[str, Item]:
+        """Those that are kept, of one of the versions."""
+        with self._lock:
+            found = {key: kept for key in keys if (kept := self._items.get(key)) is not None}
+        return {key: kept.item for key, kept in found.items() if kept.version in versions}
+
+    def put(self, items: Mapping[str, Versioned[Item]]) -> None:
+        """Keep some more, in the place of those with their keys; not one that is too large alone."""
+        with self._lock:
+            for key, item in items.items():
+                self._items.pop(key, None)
+                with suppress(ValueError):  # too large
+                    self._items[key] = item
 
 
 @dataclass(frozen=True)
@@ -70,6 +106,21 @@ class Snapshot:
         """True where nothing of it has been deleted by `state`."""
         return self.build == state.build and state.deleted <= self.state.generation
 
+    def get_many(
+        self,
+        kept: Kept[Item],
+        keys: Collection[str],
+        fetch: Callable[[Snapshot, list[str]], Mapping[str, Versioned[Item]]],
+    ) -> dict[str, Item]:
+        """What is kept by key, and what `fetch` finds of the others; to be called only while it is read."""
+        found = kept.get_many(keys, self.documents)
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        if missing:
+            fetched = fetch(self, missing)
+            kept.put(fetched)
+            found |= {key: versioned.item for key, versioned in fetched.items()}
+        return found
+
 
 class Snapshots:
     """The newest snapshot of a process; safe to use from several threads."""
@@ -97,6 +148,24 @@ class Snapshots:
         """What `remember` knows, or else what `read` finds."""
         known = self.remember(remember)
         return self.read(read) if known is None else known
+
+    def known(self, of: Callable[[Snapshot], Result]) -> Result:
+        """What a snapshot alone tells."""
+        return self.recall(of, of)
+
+    def get_many(
+        self,
+        kept: Kept[Item],
+        keys: Collection[str],
+        fetch: Callable[[Snapshot, list[str]], Mapping[str, Versioned[Item]]],
+    ) -> dict[str, Item]:
+        """What is kept of visible versions by key, and what `fetch` finds of the other keys."""
+
+        def remember(snapshot: Snapshot) -> dict[str, Item] | None:
+            found = kept.get_many(keys, snapshot.documents)
+            return found if len(found) == len(set(keys)) else None
+
+        return self.recall(remember, lambda snapshot: snapshot.get_many(kept, keys, fetch))
 
     def read(self, read: Callable[[Snapshot], Result]) -> Result:
         """What `read` makes of a snapshot of which nothing is deleted while it reads.

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pipeline.errors import StoreError, UnknownDocument
 from pipeline.stores.base import Manifest
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.builds import Builds
-from pipeline.stores.server.lease import WAIT_S, is_held, writer_lease
 from pipeline.stores.server.orphans import OrphanReport, find_orphans, remove_orphans
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.sentences import ServerSentences
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Snapshots
-from pipeline.stores.server.state import read_state
-from pipeline.stores.server.writing import ServerWriting
+from pipeline.stores.server.state import WAIT_S, is_held, read_state, writer_lease
+from pipeline.stores.server.writing import Builds, ServerWriting
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,20 @@
-"""What MongoDB is asked for: the primary and a majority, whatever the URL says."""
+"""What MongoDB is asked for, whatever the URL says; and a database that another version has filled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
+import pymongo
 import pytest
-from pymongo import ReadPreference, monitoring
+from pymongo import monitoring
 
-from pipeline.errors import ConfigurationError
+from pipeline.errors import ConfigurationError, StoreError
 from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server.conversations import ServerConversations
+from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import MongoServer
 from tests.contracts.documents import MANIFEST, make_document
 
@@ -51,15 +55,6 @@ def test_unconfirmed_writes_are_refused() -> None:
         pass
 
 
-def test_the_primary_and_a_majority_are_asked_whatever_the_url_says() -> None:
-    url = f"mongodb://127.0.0.1:9/?{WEAK}"
-    mongo = MongoServer(ServerAddresses(mongodb_url=url, weaviate_url="http://x:1"))
-    with closing(mongo), mongo.collection("state") as states:
-        assert states.read_preference == ReadPreference.PRIMARY
-        assert states.read_concern.document == {"level": "majority"}
-        assert states.write_concern.document["w"] == "majority"
-
-
 @pytest.mark.server
 def test_what_is_sent_has_these_concerns(addresses: ServerAddresses, commands: Commands) -> None:
     weak = addresses.but(mongodb_url=f"{addresses.mongodb_url}/?{WEAK}")
@@ -73,3 +68,29 @@ def test_what_is_sent_has_these_concerns(addresses: ServerAddresses, commands: C
     assert all("$readPreference" not in command for command in reads)  # the primary
     assert writes and all(command["writeConcern"]["w"] == "majority" for command in writes)
     assert not any("autocommit" in command for command in commands.sent)  # no transaction
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("number", [None, 1, 99])
+def test_a_database_of_another_layout_is_refused(addresses: ServerAddresses, number: int | None) -> None:
+    client: pymongo.MongoClient[dict[str, Any]]
+    with pymongo.MongoClient(addresses.mongodb_url) as client:
+        database = client[addresses.mongodb_database]
+        database["conversations"].insert_one({"_id": "old", "title": "Old"})
+        if number is not None:
+            database["layout"].insert_one({"_id": "layout", "number": number})
+        for opened in (ServerStore(addresses), ServerConversations(addresses), ServerMemories(addresses)):
+            read = opened.sections.documents if isinstance(opened, ServerStore) else opened.users
+            with closing(opened), pytest.raises(StoreError, match="another layout") as caught:
+                read()
+            assert "ATHENA_MONGODB_DATABASE" in caught.value.fix
+        client.drop_database(addresses.mongodb_database)  # what removes it afterwards would be refused, too
+
+
+@pytest.mark.server
+def test_an_empty_database_that_many_open_at_once_is_everybodys(addresses: ServerAddresses) -> None:
+    servers = [MongoServer(addresses) for _ in range(8)]
+    with ThreadPoolExecutor(len(servers)) as pool:
+        list(pool.map(MongoServer.ensure_indexes, servers))
+    for server in servers:
+        server.close()

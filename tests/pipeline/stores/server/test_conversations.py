@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 from pymongo.collection import Collection
-from pymongo.errors import DuplicateKeyError
 
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import answer_json
@@ -90,36 +89,6 @@ def test_conversations_from_before_users_are_the_default_users(addresses: Server
         assert list(conversations.users()) == ["ben", "local"]
         assert conversations.get(id_).turns[0].remembered
         assert conversations.unremembered("local") == []
-
-
-def test_conversations_of_earlier_versions_are_counted_and_put_in_order(addresses: ServerAddresses) -> None:
-    """They kept no number of turns, and their index let two turns have one place."""
-    with closing(Servers(addresses)) as servers, servers.mongo.database() as database:
-        kept = {"title": "Old", "created_at": 1.0, "updated_at": 1.0, "begun": 2}
-        database["conversations"].insert_many([{"_id": "old", **kept}, {"_id": "fine", **kept}])
-        turn = {
-            "status": "complete",
-            "question": "Why?",
-            "answer": answer_json(answer()),
-            "feedback_text": "",
-        }
-        placed = [("c", "old", 2, 3.0), ("b", "old", 1, 2.0), ("a", "old", 1, 1.0), ("x", "fine", 7, 1.0)]
-        database["turns"].insert_many(
-            [
-                {"_id": id_, "conversation": of, "position": position, "created_at": created, **turn}
-                for id_, of, position, created in placed
-            ]
-        )
-        database["turns"].create_index([("conversation", 1), ("position", 1)])
-    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
-        assert {info.id: info.turns for info in conversations.list()} == {"old": 3, "fine": 1}
-        conversations.create()
-        assert [turn.id for turn in conversations.get("old").turns] == ["a", "b", "c"]
-        with servers.mongo.database() as database:
-            assert database["turns"].find_one({"_id": "x"})["position"] == 7
-            assert database["conversations"].find_one({"_id": "old"})["turns"] == 3
-            with pytest.raises(DuplicateKeyError):
-                database["turns"].insert_one({"_id": "y", "conversation": "fine", "position": 7})
 
 
 def test_a_page_of_the_list_reads_no_turns(addresses: ServerAddresses) -> None:

@@ -38,7 +38,6 @@ BULK = {"writeErrors": [{"code": 14031, "errmsg": "out of disk"}]}
         (mongo.OperationFailure("Authentication failed.", 18), StoreUnavailable, "password"),
         (mongo.OperationFailure("not authorized", 13), StoreUnavailable, "password"),
         (mongo.NotPrimaryError("not primary"), StoreUnavailable, "read-only replica"),
-        (mongo.OperationFailure("not primary", 10107), StoreUnavailable, "read-only replica"),
         (mongo.BulkWriteError(BULK), StoreError, "disk is full"),
         (mongo.WriteError("No space left on device"), StoreError, "disk is full"),
         (mongo.DocumentTooLarge("too large"), StoreError, "16 MB"),

@@ -30,7 +30,7 @@ import pipeline.stores.server.writing as writing
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.fakes import FakeEncoder
 writing.GROUP_NODES = 60
-WATCHED = ("builds.py", "lease.py", "batches.py", "objects.py", "records.py", "writing.py", "mongo.py")
+WATCHED = ("objects.py", "schema.py", "records.py", "state.py", "writing.py", "mongo.py")
 
 def is_step(file_name, event):
     return event == "call" and "stores/server" in file_name and file_name.endswith(WATCHED)

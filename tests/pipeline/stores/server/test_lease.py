@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError, StoreUnavailable
-from pipeline.stores.server import ServerAddresses, ServerStore, lease
+from pipeline.stores.server import ServerAddresses, ServerStore, state
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.state import STATE_ID, read_state
+from pipeline.stores.server.state import STATE_ID, read_state, writer_lease
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import run_ingest
 from tests.pipeline.killing import write_folder
@@ -43,10 +43,10 @@ def test_a_renewal_takes_no_change_of_the_state_back(
     addresses: ServerAddresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it did where the server reads a record, changes it and writes it back, as FerretDB does."""
-    monkeypatch.setattr(lease, "RENEW_S", 0.0)
+    monkeypatch.setattr(state, "RENEW_S", 0.0)
     with closing(Servers(addresses)) as servers:
         mongo = servers.mongo
-        with lease.writer_lease(mongo, addresses.mongodb_url, wait_s=1) as (held, _):
+        with writer_lease(mongo, addresses.mongodb_url, wait_s=1) as (held, _):
             for number in range(300):
                 held.update_state({"generation": number})
                 assert read_state(mongo).generation == number
@@ -82,12 +82,12 @@ def test_a_mongodb_that_dies_or_hangs_while_texts_are_embedded_is_named_soon(
 def test_a_keeper_that_fails_once_and_then_succeeds_is_forgiven(addresses: ServerAddresses) -> None:
     with (
         closing(Servers(addresses)) as servers,
-        lease.writer_lease(servers.mongo, addresses.mongodb_url, wait_s=1) as (held, _),
+        writer_lease(servers.mongo, addresses.mongodb_url, wait_s=1) as (held, _),
     ):
         held._failure = StoreUnavailable("MongoDB does not answer.", "Start it.")
         with pytest.raises(StoreUnavailable, match="Start it"):
             held.check()
-        deadline = time.monotonic() + 3 * lease.RENEW_S
+        deadline = time.monotonic() + 3 * state.RENEW_S
         while held._failure is not None:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -98,7 +98,7 @@ def test_a_place_that_was_taken_is_told_as_that(addresses: ServerAddresses) -> N
     with (
         closing(Servers(addresses)) as servers,
         pytest.raises(StoreError, match="Another process has taken the writer's place"),
-        lease.writer_lease(servers.mongo, addresses.mongodb_url, wait_s=1) as (held, _),
+        writer_lease(servers.mongo, addresses.mongodb_url, wait_s=1) as (held, _),
     ):
         with servers.mongo.collection("state") as states:
             states.update_one({"_id": STATE_ID}, {"$set": {"writer.owner": "another"}})

@@ -16,8 +16,8 @@ import pytest
 from bench.attack.documents import size_of
 from pipeline.stores.base import NewDocument
 from pipeline.stores.server import ServerAddresses, ServerStore
-from pipeline.stores.server.batches import node_objects
-from pipeline.stores.server.records import SHARED, insert_versions
+from pipeline.stores.server.records import insert_versions
+from pipeline.stores.server.schema import node_objects
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from tests.contracts.documents import MANIFEST
@@ -135,20 +135,6 @@ class TestOnServers:
             warm.sections.warm_up()
             assert_whole(warm, new)
 
-    def test_what_was_stored_before_reads_the_same(
-        self, store: ServerStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The version before wrote all metadata with each node."""
-        new = document(TEXT)
-        with monkeypatch.context() as before:
-            before.setattr("pipeline.stores.server.records.section_metadata", whole)
-            before.setattr("pipeline.stores.server.batches.sentence_metadata", whole)
-            before.setattr("pipeline.stores.server.records.SHARED", "unknown to it")
-            with store.writing(MANIFEST) as writing:
-                writing.replace(new)
-        assert SHARED == "shared"
-        assert_whole(store, new)
-
 
 @pytest.mark.server
 @pytest.mark.slow
@@ -166,10 +152,6 @@ def test_the_disks_of_both_servers_take_no_more_than_is_promised(name: str, tmp_
             writing.replace(new)
     nodes = len(new.sections) + len(new.sentences)
     assert size_of(tmp_path) - before < 10 * len(text) + DISK_BYTES * nodes
-
-
-def whole(node: Any, _above: object) -> str:
-    return json.dumps(node.metadata)
 
 
 def assert_whole(store: ServerStore, new: NewDocument) -> None:

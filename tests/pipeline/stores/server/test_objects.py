@@ -17,10 +17,20 @@ from weaviate.exceptions import (
     WeaviateInsertManyAllFailedError,
 )
 
-from pipeline.stores.server import ServerAddresses, ServerStore, batches
-from pipeline.stores.server.batches import ATTEMPTS, BATCH_OBJECTS, delete_where, insert_batch, object_id
-from pipeline.stores.server.objects import NodeObjects
-from pipeline.stores.server.queries import MAX_RESULTS, Found, best_visible
+from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server import objects as module
+from pipeline.stores.server.objects import (
+    ATTEMPTS,
+    BATCH_OBJECTS,
+    MAX_RESULTS,
+    Found,
+    NodeObjects,
+    Query,
+    best_visible,
+    delete_where,
+    insert_batch,
+)
+from pipeline.stores.server.schema import object_id
 from tests.contracts.documents import MANIFEST, make_document
 
 ANYTHING = Filter.by_property("version").equal("v")
@@ -28,7 +38,7 @@ ANYTHING = Filter.by_property("version").equal("v")
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "RETRY_WAIT_S", 0.0)
+    monkeypatch.setattr(module, "RETRY_WAIT_S", 0.0)
 
 
 @dataclass
@@ -140,23 +150,15 @@ def test_a_document_of_many_batches_is_written_replaced_and_deleted(store: Serve
     assert store.find_orphans().is_clean
 
 
-class FakeServer:
-    """Finds the words that it knows; `asked` has what was asked for at the same time."""
+def test_all_queries_are_made_at_the_same_time() -> None:
+    asked: list[list[str]] = []
 
-    def __init__(self, *known: str) -> None:
-        self.asked: list[list[str]] = []
-        self._known = known
+    def run_all(calls: Sequence[Any]) -> list[list[Found]]:
+        asked.append([call.keywords["query"].words for call in calls])
+        return [[] for _ in calls]
 
-    def run_all(self, calls: Sequence[Any]) -> list[Any]:
-        words = [call.keywords["words"] for call in calls]
-        self.asked.append(words)
-        return [[word] if word in self._known else [] for word in words]
-
-
-def test_all_words_are_looked_for_at_the_same_time() -> None:
-    server = FakeServer("pump", "valve")
     addresses = ServerAddresses(mongodb_url="mongodb://h", weaviate_url="http://h")
-    servers: Any = SimpleNamespace(weaviate=server, addresses=addresses)
-    objects = NodeObjects(servers, store="s", build="b")
-    assert objects.lacking(["pump", "zeppelin", "valve"], visible=(), fresh=False) == {"zeppelin"}
-    assert server.asked == [["pump", "pump", "zeppelin", "zeppelin", "valve", "valve"]]
+    servers: Any = SimpleNamespace(weaviate=SimpleNamespace(run_all=run_all), addresses=addresses)
+    queries = [Query("section", 1, (), words=word) for word in ("pump", "valve")]
+    assert NodeObjects(servers, store="s", build="b").search(queries) == [[], []]
+    assert asked == [["pump", "valve"]]

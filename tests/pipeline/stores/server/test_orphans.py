@@ -9,8 +9,7 @@ from weaviate.classes.query import Filter
 
 from pipeline.stores.base import LEVELS
 from pipeline.stores.server import ServerAddresses, ServerStore
-from pipeline.stores.server.batches import node_objects
-from pipeline.stores.server.schema import Place, collection_name, create_collection
+from pipeline.stores.server.schema import collection_name, create_collection, node_objects
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.state import read_state
 from tests.contracts.documents import MANIFEST, make_document
@@ -100,7 +99,7 @@ def test_builds_and_collections_that_nobody_sees(store: ServerStore, servers: Se
         writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
     state = read_state(servers.mongo)
     lost = collection_name(servers.addresses.weaviate_prefix, state.store, "lost", "section")
-    servers.weaviate.run(lambda client: create_collection(client, Place(lost), "section", servers.addresses))
+    servers.weaviate.run(lambda client: create_collection(client, lost, "section", servers.addresses))
     report = store.find_orphans()
     assert len(report.builds) == 1 and report.collections == (lost,)
     assert store.remove_orphans() == report
@@ -113,7 +112,8 @@ def test_a_collection_that_comes_to_be_meanwhile_is_taken(servers: Servers, tena
     """A process that is killed has asked for it, and Weaviate does so while the next one looks."""
     state = read_state(servers.mongo)
     name = collection_name(servers.addresses.weaviate_prefix, state.store, "meanwhile", "section")
-    make = partial(create_collection, place=Place(name, tenant), level="section", options=servers.addresses)
+    options = servers.addresses.but(weaviate_tenant=tenant)
+    make = partial(create_collection, name=name, level="section", options=options)
     assert servers.weaviate.run_all([make] * 4) == [None] * 4
     assert servers.weaviate.run(lambda client: client.collections.exists(name))
 

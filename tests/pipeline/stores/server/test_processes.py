@@ -13,8 +13,8 @@ import pytest
 from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.server import ServerAddresses, ServerStore
-from pipeline.stores.server.lease import STATE_ID
 from pipeline.stores.server.servers import Servers
+from pipeline.stores.server.state import STATE_ID
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
 from tests.contracts.test_document_store import OTHER_ENCODER, write
 

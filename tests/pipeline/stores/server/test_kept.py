@@ -9,55 +9,31 @@ import pytest
 
 from pipeline.stores.server import ServerAddresses, ServerStore
 from pipeline.stores.server.objects import NodeObjects
-from pipeline.stores.server.queries import Fetched
-from pipeline.stores.server.version_cache import LeafCache, Leaves, section_cache
+from pipeline.stores.server.snapshot import Kept, Versioned
 from tests.contracts.documents import MANIFEST, make_document
 
 FANS = make_document("fans.md", {"Cabin": ["It hums.", "It turns."], "Suit": ["It is quiet."]})
 CHANGED = make_document("fans.md", {"Cabin": ["It rattles.", "It turns."], "Suit": ["It is quiet."]})
 
 
-def leaves(version: str, *ids: str) -> Leaves:
-    return Leaves(version, {node_id: Fetched({"node": node_id, "version": version}, None) for node_id in ids})
-
-
-def section(version: str, text: str) -> dict[str, object]:
-    return {"version": version, "text": text, "metadata": "", "children": []}
-
-
-class TestLeafCache:
-    def test_leaves_come_back_by_section_and_by_id(self) -> None:
-        cache = LeafCache()
-        cache.put({"s": leaves("1", "a", "b"), "t": leaves("2", "c")})
-        assert [*cache.of_sections(["s", "x"], {"1", "2"})] == ["s"]
-        assert [*cache.get_many(["c", "a", "x"], {"1", "2"})] == ["c", "a"]
-
+class TestKept:
     def test_only_visible_versions_come_back(self) -> None:
-        cache = LeafCache()
-        cache.put({"s": leaves("1", "a")})
-        assert cache.of_sections(["s"], {"2"}) == {}
-        assert cache.get_many(["a"], {"2"}) == {}
+        kept: Kept[str] = Kept(9)
+        kept.put({"a": Versioned("1", "old"), "b": Versioned("2", "new")})
+        assert kept.get_many(["a", "b", "x"], {"2"}) == {"b": "new"}
 
-    def test_the_least_lately_used_section_goes_first_with_its_leaves(self) -> None:
-        cache = LeafCache(max_leaves=3)
-        cache.put({"s": leaves("1", "a", "b")})
-        cache.put({"t": leaves("1", "c")})
-        cache.get_many(["a"], {"1"})
-        cache.put({"u": leaves("1", "d")})
-        assert [*cache.get_many(["a", "b", "c", "d"], {"1"})] == ["a", "b", "d"]
+    def test_the_least_lately_used_goes_first_by_its_size(self) -> None:
+        kept: Kept[str] = Kept(10)
+        kept.put({"s": Versioned("1", "s", 5), "t": Versioned("1", "t", 4)})
+        kept.get_many(["s"], {"1"})
+        kept.put({"u": Versioned("1", "u", 2), "large": Versioned("1", "large", 11)})
+        assert [*kept.get_many(["s", "t", "u", "large"], {"1"})] == ["s", "u"]
 
     def test_a_newer_version_takes_the_place_of_the_older(self) -> None:
-        cache = LeafCache(max_leaves=2)
-        cache.put({"s": leaves("1", "a", "b")})
-        cache.put({"s": leaves("2", "a", "z")})
-        assert [*cache.get_many(["a", "b", "z"], {"1", "2"})] == ["a", "z"]
-
-
-def test_the_sections_kept_are_bounded_by_their_texts() -> None:
-    cache = section_cache(max_characters=10)
-    cache.put({"s": section("1", "12345"), "t": section("1", "1234")})
-    cache.put({"u": section("1", "12")})
-    assert [*cache.get_many("stu", {"1"})] == ["t", "u"]
+        kept: Kept[str] = Kept(2)
+        kept.put({"a": Versioned("1", "old"), "b": Versioned("1", "b")})
+        kept.put({"a": Versioned("2", "new")})
+        assert kept.get_many(["a", "b"], {"1", "2"}) == {"a": "new", "b": "b"}
 
 
 @pytest.mark.server
@@ -81,7 +57,7 @@ class TestOnServers:
             writing.replace(FANS)
             writing.replace(make_document("pumps.md", {"Pump": ["It leaks."]}))
         asked = {"read_sections": Mock(side_effect=AssertionError("asked"))}
-        asked["read_text"] = asked["read_sections"]
+        asked["read_texts"] = asked["read_sections"]
         whole = store.sections.document("fans.md")
         with closing(ServerStore(addresses)) as reader:
             reader.sections.warm_up()

@@ -15,9 +15,7 @@ from weaviate.exceptions import WeaviateStartUpError
 
 from pipeline.errors import ConfigurationError, StoreUnavailable
 from pipeline.stores.server import ServerAddresses
-from pipeline.stores.server.probe import probe
-from pipeline.stores.server.tls import GRPC, HTTP, tls_context
-from pipeline.stores.server.weaviate import WeaviateServer, _make_client
+from pipeline.stores.server.weaviate import GRPC, HTTP, WeaviateServer, _make_client, probe, tls_context
 from tests.certificates import Authority
 from tests.server_processes import free_ports
 
