@@ -33,18 +33,17 @@ REQUIRED = {"MONGODB_PASSWORD", "MONGODB_ROOT_PASSWORD", "WEAVIATE_API_KEY"}
 SECRETS = REQUIRED | {"ATHENA_NEO4J_PASSWORD"}
 
 
-def test_compose_keeps_to_the_specification() -> None:
-    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"]
-    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.parametrize("name", SERVICES)
-def test_images_are_pinned_and_resources_limited(name: str) -> None:
+def test_each_service_is_pinned_limited_and_watched_and_its_data_has_a_volume(name: str) -> None:
     service = SERVICES[name]
     assert re.search(r":(version-)?\d+\.\d+\.\d+$", service["image"])
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
     assert "no-new-privileges:true" in service["security_opt"]
+    assert service["logging"]["options"]["max-size"] and service["logging"]["options"]["max-file"]
+    if name not in ("app", ONE_SHOT):
+        assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
+        sources = {volume.partition(":")[0] for volume in service["volumes"]}
+        assert all(source in COMPOSE["volumes"] or (ROOT / source).is_file() for source in sources)
 
 
 def test_only_the_app_publishes_a_port_and_on_loopback() -> None:
@@ -55,20 +54,15 @@ def test_only_the_app_publishes_a_port_and_on_loopback() -> None:
         assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_phoenix_calls_nobody_and_keeps_its_traces() -> None:
-    phoenix = SERVICES["phoenix"]
+def test_what_starts_only_when_asked_for_calls_nobody_keeps_its_data_and_is_not_open() -> None:
+    phoenix, neo4j = SERVICES["phoenix"], SERVICES["neo4j"]
     assert phoenix["environment"]["PHOENIX_TELEMETRY_ENABLED"] == "false"
     assert phoenix["environment"]["PHOENIX_ALLOW_EXTERNAL_RESOURCES"] == "false"
-    (volume,) = phoenix["volumes"]
-    assert volume.partition(":")[2] == phoenix["environment"]["PHOENIX_WORKING_DIR"]
-
-
-@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"app", ONE_SHOT}))
-def test_servers_have_health_checks_and_named_volumes(name: str) -> None:
-    assert SERVICES[name]["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
-    for volume in SERVICES[name]["volumes"]:
-        source = volume.partition(":")[0]
-        assert source in COMPOSE["volumes"] or (ROOT / source).is_file()
+    assert phoenix["volumes"][0].partition(":")[2] == phoenix["environment"]["PHOENIX_WORKING_DIR"]
+    assert neo4j["profiles"] == ["neo4j"] and "ports" not in neo4j
+    assert neo4j["environment"]["NEO4J_AUTH"] == "neo4j/${ATHENA_NEO4J_PASSWORD:-}"  # an empty one is refused
+    assert neo4j["environment"]["NEO4J_dbms_usage__report_enabled"] == "false"
+    assert Settings(_env_file=None).neo4j_user == "neo4j"
 
 
 def test_each_image_is_built_by_one_service_and_the_others_use_it() -> None:
@@ -85,25 +79,11 @@ def test_the_app_waits_for_its_stores_and_not_for_the_model() -> None:
     assert waits == {name: {"condition": "service_healthy"} for name in ("mongodb", "weaviate")}
 
 
-@pytest.mark.parametrize("name", SERVICES)
-def test_logs_are_limited(name: str) -> None:
-    options = SERVICES[name]["logging"]["options"]
-    assert options["max-size"] and options["max-file"]
-
-
 def test_only_the_app_reaches_the_stores() -> None:
     inside = {name for name, service in SERVICES.items() if "stores" in service["networks"]}
     assert inside == {"app", "mongodb", "weaviate", "neo4j"}
     assert COMPOSE["networks"]["stores"]["internal"] is True
     assert all(SERVICES[name]["networks"] == ["stores"] for name in inside - {"app"})
-
-
-def test_neo4j_starts_when_asked_for_calls_nobody_and_has_a_password() -> None:
-    neo4j = SERVICES["neo4j"]
-    assert neo4j["profiles"] == ["neo4j"] and "ports" not in neo4j
-    assert neo4j["environment"]["NEO4J_AUTH"] == "neo4j/${ATHENA_NEO4J_PASSWORD:-}"  # an empty one is refused
-    assert neo4j["environment"]["NEO4J_dbms_usage__report_enabled"] == "false"
-    assert Settings(_env_file=None).neo4j_user == "neo4j"
 
 
 def test_mongodb_lets_the_app_in_by_a_user_of_its_database_only() -> None:
@@ -216,19 +196,18 @@ def test_an_env_file_is_made_with_secrets_of_its_own(tmp_path: Path) -> None:
     }
 
 
-def test_the_example_for_a_graphics_card_fits_in(tmp_path: Path) -> None:
+def test_it_keeps_to_the_specification_also_with_the_example_for_a_graphics_card(tmp_path: Path) -> None:
     text = (ROOT / "docker-compose.yml").read_text()
     plain = re.search(r"    deploy: .*\n(?=    # With an NVIDIA card)", text)
-    assert plain is not None
-    lines = text.replace(plain[0], "").splitlines()
-    start = next(number for number, line in enumerate(lines) if "# With an NVIDIA card" in line) + 1
-    end = next(number for number in range(start, len(lines)) if not lines[number].startswith("    # "))
-    lines[start:end] = [line.replace("# ", "", 1) for line in lines[start:end]]
+    example = re.search(r"(?<=in place of the line above:\n)(?:    # .*\n)+", text)
+    assert plain is not None and example is not None
     changed = tmp_path / "docker-compose.yml"
-    changed.write_text("\n".join(lines))
-    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(changed)]
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    with_card = re.sub("(?m)^    # ", "    ", example[0])
+    changed.write_text(text.replace(plain[0], "").replace(example[0], with_card))
+    for file in (ROOT / "docker-compose.yml", changed):
+        command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(file)]
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
     resources = yaml.safe_load(changed.read_text())["services"]["ollama"]["deploy"]["resources"]
     assert resources["reservations"]["devices"][0]["capabilities"] == ["gpu"]
     assert resources["limits"] == SERVICES["ollama"]["deploy"]["resources"]["limits"]

@@ -10,11 +10,11 @@ import pytest
 from weaviate import WeaviateClient
 
 from pipeline.errors import StoreError, StoreUnavailable
-from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server import ServerStore
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.servers import Servers
 from tests.contracts.documents import MANIFEST, make_document
-from tests.pipeline.stores.server.private import REQUEST, Private, found, running
+from tests.pipeline.stores.server.private import REQUEST, Private, running
 from tests.pipeline.stores.server.private import fails_soon as fails_somehow_soon
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
@@ -77,22 +77,6 @@ def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore
         assert store.sentences.search(REQUEST) == before
         assert [info.id for info in conversations.list()] == [kept]
         conversations.delete(kept)
-
-
-def test_servers_that_were_never_there_are_named_without_a_password(private: Private) -> None:
-    nowhere = ServerAddresses(
-        mongodb_url="mongodb://me:hush@127.0.0.1:9/?authSource=admin", weaviate_url="http://127.0.0.1:9"
-    )
-    with closing(ServerStore(nowhere)) as store:
-        fails_soon(store.sections.documents, "mongodb://127.0.0.1:9", "ATHENA_MONGODB_URL")
-        with pytest.raises(StoreUnavailable) as caught:
-            store.versions()
-        assert "hush" not in str(caught.value)
-
-
-def test_a_wrong_grpc_port_is_told_with_its_setting(private: Private, store: ServerStore) -> None:
-    with closing(ServerStore(private.addresses.but(weaviate_grpc_port=9))) as other:
-        fails_soon(lambda: found(other), "port 9", "ATHENA_WEAVIATE_GRPC_PORT")
 
 
 def test_a_weaviate_that_has_made_itself_read_only_is_told(private: Private, store: ServerStore) -> None:

@@ -1,55 +1,27 @@
-"""A disk that is full, or nearly: one error that names the server; reading goes on, and later writing."""
+"""A disk that is full: one error that names the server; reading goes on, and later writing."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from weaviate import WeaviateClient
 
 from pipeline.stores.server import ServerStore
-from pipeline.stores.server.servers import Servers
 from tests.contracts.documents import MANIFEST, make_document
-from tests.pipeline.stores.server.private import Private, fails_soon, found, running, write
+from tests.pipeline.stores.server.private import fails_soon, found, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 pytestmark = pytest.mark.server
 
 MB = 1 << 20
-NEARLY_FULL = ("Weaviate at", "cannot write: it is read-only or its disk is full", "Free some space there")
 FULL_WEAVIATE = ("Weaviate at", "cannot write: its disk is full", "Free some space there, restart it")
 FULL = ("MongoDB at", "cannot write: its disk is full", "Free some space there")
 TEXT = "Alpha " * 2000  # of a document that does not fit into what is left
-
-
-def test_a_weaviate_whose_disk_is_nearly_full(tmp_path: Path) -> None:
-    """It closes its shards, and opens them again by itself: neither it nor we are started anew.
-
-    (Started on such a disk it does not close them: it looks before they are loaded.)
-    """
-    with (
-        _small_disk(tmp_path / "disk", 64 * MB) as disk,
-        running(PrivateMongo(tmp_path / "mongo"), PrivateWeaviate(disk / "weaviate")) as private,
-        closing(ServerStore(private.addresses)) as store,
-    ):
-        write(store, "a.md")
-        write(store, "c.md")
-        filling = _fill(disk, leave=4 * MB)
-        _until_weaviate_is("READONLY", private)
-        fails_soon(lambda: write(store, "b.md"), *NEARLY_FULL, private.weaviate.url)
-        fails_soon(lambda: store.delete_document("c.md"), *NEARLY_FULL)
-        assert found(store) == 1
-        filling.unlink()
-        _until_weaviate_is("READY", private)
-        write(store, "b.md")
-        assert found(store) == 2
-        assert store.find_orphans().is_clean
 
 
 def test_a_weaviate_whose_disk_is_full(tmp_path: Path) -> None:
@@ -125,17 +97,3 @@ def _fill(disk: Path, *, leave: int) -> Path:
         except OSError:  # full
             pass
     return file
-
-
-def _until_weaviate_is(status: str, private: Private) -> None:
-    """It looks at its disk twice a second."""
-    deadline = time.monotonic() + 20
-    with closing(Servers(private.addresses)) as servers:
-        while servers.weaviate.run(_statuses) != {status}:
-            assert time.monotonic() < deadline, f"Weaviate does not become {status}"
-            time.sleep(0.2)
-
-
-def _statuses(client: WeaviateClient) -> set[str]:
-    names = client.collections.list_all()
-    return {shard.status for name in names for shard in client.collections.use(name).config.get_shards()}

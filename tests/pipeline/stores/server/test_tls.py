@@ -1,4 +1,4 @@
-"""Both servers by TLS, with an authority of one's own: trusted, not trusted, and TLS at one end only."""
+"""Both servers by TLS, with an authority of one's own; what Weaviate's ports tell: `test_weaviate.py`."""
 
 from __future__ import annotations
 
@@ -64,30 +64,6 @@ def test_with_their_authority_both_servers_are_used_by_tls(private: Private, sto
     assert [info.source for info in store.sections.documents()] == ["a.md"]
 
 
-@pytest.mark.parametrize("trusted", ["well-known authorities", "a stranger"])
-def test_a_weaviate_that_is_not_trusted_is_told_with_the_setting(
-    private: Private, stranger: Authority, store: ServerStore, trusted: str
-) -> None:
-    file = stranger.file if trusted == "a stranger" else None
-    refused(
-        private.addresses.but(weaviate_ca_file=file),
-        found,
-        f"The certificate of Weaviate at '{private.weaviate.url}' is not trusted",
-        "certificate",
-        "ATHENA_WEAVIATE_CA_FILE",
-    )
-
-
-def test_a_host_that_the_certificate_does_not_name_is_told(private: Private, store: ServerStore) -> None:
-    refused(
-        private.addresses.but(weaviate_url=f"https://localhost:{private.weaviate.port}"),
-        found,
-        "Hostname mismatch",
-        "'localhost'",
-        "ATHENA_WEAVIATE_URL",
-    )
-
-
 def test_a_mongodb_that_is_not_trusted_is_told_with_the_setting(
     private: Private, stranger: Authority, store: ServerStore
 ) -> None:
@@ -102,16 +78,9 @@ def test_a_mongodb_that_is_not_trusted_is_told_with_the_setting(
         )
 
 
-def test_without_tls_at_our_end_it_is_said_that_they_want_it(private: Private, store: ServerStore) -> None:
-    plain = private.weaviate.url.replace("https", "http")
-    refused(
-        private.addresses.but(weaviate_url=plain, weaviate_ca_file=None),
-        found,
-        f"Weaviate at '{plain}'",
-        "TLS",
-        "https://",
-        "ATHENA_WEAVIATE_URL",
-    )
+def test_without_tls_at_our_end_it_is_said_that_mongodb_wants_it(
+    private: Private, store: ServerStore
+) -> None:
     refused(
         private.addresses.but(mongodb_url=private.mongo.url),
         lambda other: other.sections.documents(),
