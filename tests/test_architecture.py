@@ -114,7 +114,6 @@ KNOWN_AS = {
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
     "memory/after.py": 1,  # nobody waits: it is logged with its traceback, and the other jobs are done
-    "pipeline/models/hub.py": 1,
     "pipeline/models/reader.py": 1,
 }
 

@@ -1,31 +1,47 @@
-"""Where a cross-encoder's ONNX file and tokenizer come from: folder, our cache, the hub, a conversion."""
+"""Where a cross-encoder's ONNX file and tokenizer come from: folder, our cache, the hub, a conversion.
+
+From the hub they are fetched by its own library into its own cache: at a revision of ours, or at the newest
+one of then, which the cache writes down and a later fetch asks for again. The library compares what came
+with the hub's hashes, and names each file in its cache by its hash: one that is not what it is called is not
+opened. The first fetch trusts the hub.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 import json
+import logging
 import platform
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.base import Pulling
 from pipeline.models.cross_encoder_export import CONVERTED_MODEL, METADATA, convert
-from pipeline.models.model_lock import ModelLock
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+logger = logging.getLogger(__name__)
+
+REVISIONS = {"cross-encoder/ms-marco-MiniLM-L-6-v2": "c5ee24cb16019beea0893ab7796b1df96625c6b8"}
+"""The commits that models are fetched at; of others it is the newest when they are first fetched."""
+
+BESIDES = ("tokenizer.json", "tokenizer_config.json", "config.json")
+LOOK_UP_S = 3.0  # without a byte
 DEFAULT_MAX_TOKENS = 512
 ABOUT_MB = {"cross-encoder/ms-marco-MiniLM-L-6-v2": 24}
 """What fetching a model takes, tokenizer included, where it is published as int8 ONNX."""
 
+HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 CONVERSION_NEEDS = ("torch", "transformers", "onnx")
+FETCH_AGAIN = "Delete that folder, and fetch it again with `athena pull cross-encoder`."
 WITHOUT_IT = "Answers are good without it, too."
 HOW_TO_FETCH = "Fetch it with `athena pull cross-encoder`."
 HOW_TO_GET = (
@@ -42,12 +58,13 @@ class ModelFiles:
     tokenizer: Path
     max_tokens: int
     detail: str
-    lock: ModelLock | None = None  # of a model that was fetched from the hub
 
     def check(self) -> None:
-        """Raise `ModelUnavailable` where the files are not those that were fetched first."""
-        if self.lock:
-            self.lock.check(self.tokenizer.parent)
+        """Raise `ModelUnavailable` where a file of the hub's cache is not the one that its name promises."""
+        for path in (self.model, self.tokenizer):
+            name = path.resolve().name
+            if HASH.fullmatch(name) and name not in _hashes(path.read_bytes()):
+                raise _other_file(path)
 
     def open_tokenizer(self) -> Tokenizer:
         """The tokenizer, cutting pairs to length."""
@@ -61,13 +78,9 @@ def find_files(name: str, *, model_cache: Path | None) -> ModelFiles:
 
     Nothing is downloaded and nothing is converted: `fetch_files` does that, where somebody asked for it.
     """
-    from pipeline.models.hub import lock_of, on_disk
-
     folder = Path(name).expanduser()
     published = folder if folder.is_dir() else on_disk(name)
     found = (files_in(published) if published else None) or converted(_target(name, model_cache))
-    if found and published and not folder.is_dir():
-        found = replace(found, lock=lock_of(name))
     if found is None:
         raise ModelUnavailable(f"The cross-encoder '{name}' is not on disk.", f"{HOW_TO_FETCH} {WITHOUT_IT}")
     return found
@@ -81,8 +94,6 @@ def fetch_files(
     Raises:
         ModelUnavailable: neither is possible; says why.
     """
-    from pipeline.models.hub import download
-
     try:
         found = find_files(name, model_cache=model_cache)
     except ModelUnavailable:
@@ -90,9 +101,11 @@ def fetch_files(
     if found:
         found.check()
         return found
-    is_folder = Path(name).expanduser().is_dir()
-    if not is_folder and download(name, preferred=list(preferred_files()), on_progress=on_progress):
-        return find_files(name, model_cache=model_cache)
+    try:
+        if not Path(name).expanduser().is_dir() and download(name, on_progress=on_progress):
+            return find_files(name, model_cache=model_cache)
+    except _Unreached as unreached:
+        logger.info("the hub has nothing for us: %s", unreached.__cause__)
     return _convert(name, _target(name, model_cache))
 
 
@@ -141,6 +154,110 @@ def converted(target: Path) -> ModelFiles | None:
         int(metadata["max_tokens"]),
         f"int8 ONNX in {target}",
     )
+
+
+# -- the hub -----------------------------------------------------------------------------------------------
+
+
+def on_disk(name: str) -> Path | None:
+    """The folder of a model in the hub's own cache, by its tokenizer; None where it is not there."""
+    if not _cached(name).is_dir():
+        return None  # the rest of the library takes .3 s to import: only for what may be there
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        found = [
+            try_to_load_from_cache(name, "tokenizer.json", revision=revision)
+            for revision in (REVISIONS.get(name), None)
+        ]
+    except HFValidationError:  # not a name that the hub could have
+        return None
+    return next((Path(path).parent for path in found if isinstance(path, str)), None)
+
+
+def download(name: str, *, on_progress: Callable[[Pulling], None] | None = None) -> bool:
+    """Fetch the first preferred file that a model has, and its tokenizer; False where it has none.
+
+    Raises:
+        ModelUnavailable: a file is not the one that the hub says it has; nothing of it is left.
+        _Unreached: the hub is not reached, is silent, or has no such model.
+    """
+    from huggingface_hub import HfApi, hf_hub_download
+
+    api = HfApi()
+    try:
+        info = api.model_info(name, revision=_revision(name), timeout=LOOK_UP_S, files_metadata=True)
+        sizes = {item.rfilename: item.size or 0 for item in info.siblings or ()}
+        model = next((file for file in preferred_files() if file in sizes), None)
+        if model is None or "tokenizer.json" not in sizes:
+            return False
+        wanted = [*(file for file in BESIDES if file in sizes), model]
+        bars = _bars(sum(sizes[file] for file in wanted), on_progress)
+        for file in wanted:
+            hf_hub_download(name, file, revision=_revision(name), etag_timeout=LOOK_UP_S, tqdm_class=bars)
+        others = api.verify_repo_checksums(name, revision=info.sha)
+    except Exception as error:
+        raise _Unreached from error
+    broken = [item["path"] for item in others.mismatches if item["path"] in wanted]
+    for path in (others.verified_path / file for file in wanted if broken):  # the next look would find them
+        path.resolve().unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+    if broken:
+        raise _other_file(others.verified_path / broken[0])
+    return True
+
+
+class _Unreached(Exception):
+    """The hub gave nothing; its cause says why."""
+
+
+def _revision(name: str) -> str | None:
+    """The commit that a model is held to: one of ours, or the first that was fetched; None before that."""
+    first = _cached(name) / "refs" / "main"
+    return REVISIONS.get(name) or (first.read_text(encoding="utf-8").strip() if first.is_file() else None)
+
+
+def _cached(name: str) -> Path:
+    """Where the hub's cache has a model's revisions."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+
+
+def _hashes(data: bytes) -> tuple[str, str]:
+    """The names that the hub's cache gives a large file and a small one, as Git has it."""
+    git = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
+    return hashlib.sha256(data).hexdigest(), git.hexdigest()
+
+
+def _other_file(path: Path) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"'{path}' is not the file that it should be: its SHA-256 is another.", FETCH_AGAIN
+    )
+
+
+def _bars(total: int, on_progress: Callable[[Pulling], None] | None) -> Any:
+    """The class of the library's progress bars that tells us instead of drawing."""
+    from tqdm import tqdm
+
+    done = 0
+
+    class Bar(tqdm):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            kwargs.pop("name", None)
+            super().__init__(*args, **(kwargs | {"disable": True}))
+
+        def update(self, n: float | None = 1) -> None:
+            nonlocal done
+            done += int(n or 0)
+            if on_progress:
+                on_progress(Pulling("Fetching", done, max(total, done)))
+
+    return Bar
+
+
+# -- a conversion ------------------------------------------------------------------------------------------
 
 
 def _convert(name: str, target: Path) -> ModelFiles:

@@ -15,10 +15,10 @@ import pytest
 
 from athena.settings import Settings
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.models import cross_encoder_export, cross_encoder_files, hub
+from pipeline.models import cross_encoder_export, cross_encoder_files
 from pipeline.models.base import Pulling
 from pipeline.models.cross_encoder import OnnxCrossEncoder, fetch_cross_encoder, find_cross_encoder
-from pipeline.models.cross_encoder_files import converted, files_in, find_files
+from pipeline.models.cross_encoder_files import REVISIONS, converted, download, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
 
 NAME = "cross-encoder/tiny"
@@ -28,7 +28,9 @@ PASSAGES = ["the valves", "open the tank", "crew", "", "open the tank close the 
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
 
 class TestScores:
@@ -174,7 +176,7 @@ class TestNone:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         _with_torch(monkeypatch)
-        monkeypatch.setattr(hub, "download", lambda *_, **__: pytest.fail("asked the hub"))
+        monkeypatch.setattr(cross_encoder_files, "download", lambda *_, **__: pytest.fail("asked the hub"))
         monkeypatch.setattr(cross_encoder_files, "convert", lambda *_: pytest.fail("converted"))
         encoder, choice = find_cross_encoder(NAME, model_cache=tmp_path)
         assert encoder is None
@@ -265,25 +267,34 @@ class TestHub:
     def test_what_was_fetched_first_is_held_to(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         published = tmp_path / "published"
         make_cross_encoder(published, file="onnx/model.onnx")
-        hub_at = _hub_serving(published)
-        with hub_at as url:
+        hub = _hub_serving(published)
+        with hub as url:
             _at(monkeypatch, url, tmp_path / "hub")
             fetched: list[Pulling] = []
             fetch_cross_encoder(NAME, model_cache=tmp_path / "cache", on_progress=fetched.append)
-            lock = hub.lock_of(NAME)
             found = find_files(NAME, model_cache=tmp_path / "cache")
             found.model.unlink()  # fetched again: at the revision of then
             fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
         assert fetched[-1].done == fetched[-1].total > 0
-        assert lock is not None and lock.revision == REVISION
-        assert set(lock.files) == {
+        assert [f"/revision/{REVISION}" in path for path in hub.asked] == [False, True]
+        assert {path.name for path in found.tokenizer.parent.iterdir()} == {
             "tokenizer.json",
             "tokenizer_config.json",
             "config.json",
-            "onnx/model.onnx",
+            "onnx",
         }
-        assert [f"/revision/{REVISION}" in path for path in hub_at.asked] == [False, True]
-        found.model.write_bytes(found.model.read_bytes() + b"more")
+
+    @pytest.mark.parametrize("file", ["onnx/model.onnx", "tokenizer.json"])
+    def test_a_file_that_was_changed_is_not_opened(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+    ) -> None:
+        published = tmp_path / "published"
+        make_cross_encoder(published, file="onnx/model.onnx")
+        with _hub_serving(published) as url:
+            _at(monkeypatch, url, tmp_path / "hub")
+            fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
+        path = find_files(NAME, model_cache=tmp_path / "cache").tokenizer.parent / file
+        path.write_bytes(path.read_bytes() + b" ")
         encoder, _ = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
         assert encoder is not None
         with pytest.raises(ModelUnavailable, match=r"SHA-256 is another.*Delete that folder"):
@@ -292,26 +303,26 @@ class TestHub:
     def test_the_default_model_is_fetched_at_one_revision(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (name,) = hub.REVISIONS
+        (name,) = REVISIONS
         assert name == Settings.model_fields["cross_encoder"].default
         (tmp_path / "published").mkdir()
-        hub_at = _hub_serving(tmp_path / "published")
-        with hub_at as url:
+        hub = _hub_serving(tmp_path / "published")
+        with hub as url:
             _at(monkeypatch, url, tmp_path / "hub")
-            assert hub.download(name, preferred=["onnx/model.onnx"]) is None
-        assert f"/revision/{hub.REVISIONS[name]}" in hub_at.asked[0]
+            assert not download(name)
+        assert f"/revision/{REVISIONS[name]}" in hub.asked[0]
 
+    @pytest.mark.parametrize("file", ["onnx/model.onnx", "tokenizer.json"])
     def test_a_file_that_is_not_what_the_hub_promised_is_refused(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
     ) -> None:
         published = tmp_path / "published"
         make_cross_encoder(published, file="onnx/model.onnx")
-        with _hub_serving(published, promised={"onnx/model.onnx": "0" * 64}) as url:
+        with _hub_serving(published, lies_about=file) as url:
             _at(monkeypatch, url, tmp_path / "hub")
             encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
         assert encoder is None
         assert "SHA-256" in choice.detail
-        assert hub.lock_of(NAME) is None
         assert find_cross_encoder(NAME, model_cache=tmp_path / "cache")[0] is None
 
     def test_a_model_without_onnx_is_not_fetched(
@@ -321,19 +332,25 @@ class TestHub:
         (tmp_path / "published" / "model.safetensors").write_bytes(b"x")
         with _hub_serving(tmp_path / "published") as url:
             _at(monkeypatch, url, tmp_path / "hub")
-            assert hub.download(NAME, preferred=["onnx/model.onnx"]) is None
+            assert not download(NAME)
 
     def test_a_silent_hub_does_not_stall(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(hub, "LOOK_UP_S", 0.2)
+        monkeypatch.setattr(cross_encoder_files, "LOOK_UP_S", 0.2)
+        _without_torch(monkeypatch)
         with _hub_serving(tmp_path, silent=True) as url:
             _at(monkeypatch, url, tmp_path / "hub")
             started = time.monotonic()
-            assert hub.download(NAME, preferred=["model.onnx"]) is None
+            _, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
             assert time.monotonic() - started < 30
+        assert "not reachable" in choice.detail
 
-    def test_offline_asks_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(hub, "_listed", lambda *_: pytest.fail("asked the hub"))
-        assert hub.download(NAME, preferred=["model.onnx"]) is None
+    def test_offline_asks_nobody(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        _without_torch(monkeypatch)
+        hub = _hub_serving(tmp_path)
+        with hub as url:
+            _at(monkeypatch, url, tmp_path / "hub", offline=True)
+            assert fetch_cross_encoder(NAME, model_cache=tmp_path)[0] is None
+        assert not hub.asked
 
 
 TORCH = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "onnx"))
@@ -390,12 +407,11 @@ def _with_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
 
 
-def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path) -> None:
+def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path, *, offline: bool = False) -> None:
     """Let the hub's client talk to a local server and keep its cache in a folder."""
     from huggingface_hub import constants
 
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
     monkeypatch.setattr(constants, "ENDPOINT", url)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(
@@ -403,30 +419,10 @@ def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path) -> None:
     )
 
 
-def _siblings(folder: Path, promised: dict[str, str]) -> list[dict[str, object]]:
-    """The files of a folder as the hub lists them, with the SHA-256 that it promises for large ones."""
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    named = {str(path.relative_to(folder)): path for path in paths}
-    return [
-        {
-            "rfilename": name,
-            "size": path.stat().st_size,
-            "lfs": {
-                "size": path.stat().st_size,
-                "sha256": promised.get(name, hashlib.sha256(path.read_bytes()).hexdigest()),
-                "pointerSize": 1,
-            }
-            if name.endswith(".onnx")
-            else None,
-        }
-        for name, path in named.items()
-    ]
-
-
 class _hub_serving:  # noqa: N801 - used as a function
     """A hub with one model, whose files are those of a folder; a silent one never answers."""
 
-    def __init__(self, folder: Path, *, silent: bool = False, promised: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, *, silent: bool = False, lies_about: str = "") -> None:
         leave = self._leave = threading.Event()
         asked = self.asked = []
 
@@ -437,21 +433,28 @@ class _hub_serving:  # noqa: N801 - used as a function
             def do_GET(self) -> None:
                 if silent:
                     leave.wait(60)
+                elif f"/tree/{REVISION}" in self.path:
+                    self._send(json.dumps([*map(self._listed, files())]).encode())
                 elif self.path.startswith("/api/models/"):
                     asked.append(self.path)
-                    listing = {"id": NAME, "sha": REVISION, "siblings": _siblings(folder, promised or {})}
-                    self._send(json.dumps(listing).encode())
+                    siblings = [{"rfilename": name, "size": size(name)} for name in files()]
+                    self._send(json.dumps({"id": NAME, "sha": REVISION, "siblings": siblings}).encode())
                 else:
                     self._file(body=True)
 
-            def _file(self, *, body: bool) -> None:
-                data = (folder / self.path.split(f"/resolve/{REVISION}/")[-1].split("?")[0]).read_bytes()
-                self._send(data, body=body)
+            def _listed(self, name: str) -> dict[str, object]:
+                lfs = {"oid": hash_of(name), "size": size(name), "pointerSize": 1}
+                large = {"lfs": lfs} if name.endswith(".onnx") else {}
+                return {"type": "file", "path": name, "size": size(name), "oid": hash_of(name), **large}
 
-            def _send(self, data: bytes, *, body: bool = True) -> None:
+            def _file(self, *, body: bool) -> None:
+                name = self.path.split(f"/resolve/{REVISION}/")[-1].split("/resolve/main/")[-1].split("?")[0]
+                self._send((folder / name).read_bytes(), body=body, etag=hash_of(name))
+
+            def _send(self, data: bytes, *, body: bool = True, etag: str = "") -> None:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(data)))
-                self.send_header("ETag", f'"{hash(data):x}"')
+                self.send_header("ETag", f'"{etag}"')
                 self.send_header("X-Repo-Commit", REVISION)
                 self.end_headers()
                 if body:
@@ -459,6 +462,18 @@ class _hub_serving:  # noqa: N801 - used as a function
 
             def log_message(self, *args: object) -> None:
                 """Not printed."""
+
+        def files() -> list[str]:
+            return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+
+        def size(name: str) -> int:
+            return (folder / name).stat().st_size
+
+        def hash_of(name: str) -> str:
+            data = (folder / name).read_bytes() + (b"lie" if name == lies_about else b"")
+            if name.endswith(".onnx"):
+                return hashlib.sha256(data).hexdigest()
+            return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True

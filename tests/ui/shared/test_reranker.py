@@ -67,7 +67,7 @@ def test_no_search_fetches_or_converts(without_reranker: Athena, monkeypatch: py
     def refuse(*_: object, **__: object) -> Any:
         pytest.fail("fetched or converted")
 
-    monkeypatch.setattr("pipeline.models.hub.download", refuse)
+    monkeypatch.setattr("pipeline.models.cross_encoder_files.download", refuse)
     monkeypatch.setattr("pipeline.models.cross_encoder_files.convert", refuse)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())  # as with the extra [hf]
     assert without_reranker.search("LN2 tank").passages
