@@ -17,7 +17,7 @@ from athena.loading import part
 from athena.memory_assembly import MemoryAssembly
 from athena.parts import Parts
 from athena.settings import Settings
-from pipeline.answering.remembering import filled_in, memories_named
+from pipeline.answering.recollection import filled_in, memories_named
 from pipeline.options import ChatOptions
 from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
@@ -146,7 +146,7 @@ class Athena(Parts):
         from them.
         A `private` one is kept in this process alone, and nothing of it is remembered.
         """
-        from pipeline.answering.chat_parts import ChatParts
+        from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
 
         stores.require_index(self.settings, self.store)

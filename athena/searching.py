@@ -37,7 +37,7 @@ def make_search(
     admission: Admission,
 ) -> HybridSearch:
     """A search over a store; `llm` writes its hypotheses."""
-    from pipeline.answering.context import count_tokens
+    from pipeline.answering.prompts import count_tokens
     from pipeline.finding.calibration import calibrated
     from pipeline.retrieve import HybridSearch
 

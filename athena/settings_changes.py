@@ -79,7 +79,7 @@ def try_out(parts: Parts, settings: Settings, question: str, *, paths: Globs | N
 
     Raises what ends an answer.
     """
-    from pipeline.answering.chat_parts import ChatParts
+    from pipeline.answering.turns import ChatParts
     from pipeline.chat import ChatRecipe
 
     llm, choice = Models(settings).language_model()

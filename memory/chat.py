@@ -19,12 +19,12 @@ from memory.remember import NOTHING_ASKED
 from memory.replying import Replying
 from memory.upkeep.evicting import summary_of_left
 from memory.user_memory import UserMemory
-from pipeline.answering.remembering import MemoryReply, Recalled, Recollection
+from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
 from pipeline.errors import AthenaError
 from pipeline.steps.records import RememberStep
 
 if TYPE_CHECKING:
-    from pipeline.answering.turn import FinishedTurn
+    from pipeline.answering.turns import FinishedTurn
     from pipeline.messages import Message
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.memories import Memory

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory.hearing import Hearing
 from memory.said import Said
 from pipeline.answering.citations import without_markers
-from pipeline.answering.remembering import nothing_left
+from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import MemoryChanges

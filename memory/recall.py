@@ -17,7 +17,7 @@ from memory.options import MemoryOptions
 from memory.presets import Preset
 from memory.times import Moment
 from pipeline.analysis import analyse
-from pipeline.answering.remembering import Recalled
+from pipeline.answering.recollection import Recalled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

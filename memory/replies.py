@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memory.turns.index import date_words
-from pipeline.answering.remembering import named
+from pipeline.answering.recollection import named
 from pipeline.steps.records import RememberStep
 from pipeline.words import counted
 

@@ -13,7 +13,7 @@ from memory.extracting.records import Command, MemoryCommand
 from memory.remember import ASKING
 from memory.said import Said
 from pipeline.analysis import analyse
-from pipeline.answering.remembering import MemoryReply
+from pipeline.answering.recollection import MemoryReply
 from pipeline.steps.records import RememberStep
 from pipeline.terms import content_terms
 

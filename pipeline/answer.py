@@ -185,6 +185,13 @@ class Support:
     score: float  # 0..1
     missing: tuple[str, ...] = ()  # numbers, units, ids, commands, negations that no cited span has
 
+    @property
+    def problem(self) -> str:
+        """What to say of it where no passage bears it out."""
+        if self.missing:
+            return f"The passages do not say: {', '.join(self.missing)}"
+        return "No passage says this."
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -211,3 +218,9 @@ class Answer:
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
     arranged: bool = False  # an outline or a comparison: its text says more than its quotes
+
+    @property
+    def unsupported(self) -> str:
+        """How many of its sentences lack support, in a few words; "" where none does."""
+        lacking = sum(not item.supported for item in self.support)
+        return f"{lacking} of {counted(len(self.support), 'sentence')} unsupported" if lacking else ""

@@ -14,24 +14,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
-from pipeline.answering import continuing
-from pipeline.answering.arranged import Arranged, arranged
-from pipeline.answering.chat_parts import ChatParts
-from pipeline.answering.chat_steps import ChatSteps
-from pipeline.answering.history import NO_HISTORY, History
-from pipeline.answering.keeping import KeptConversation, conversation_of
+from pipeline.answering.comparisons import compared
+from pipeline.answering.kept_conversation import NO_HISTORY, History, KeptConversation, conversation_of
+from pipeline.answering.overviews import outlined
+from pipeline.answering.prompts import condense_prompt, count_tokens, fitting_history
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
     QUOTES_INSTEAD,
+    Arranged,
+    arranged,
     nearest_sections,
     not_answered,
+    quoted,
 )
-from pipeline.answering.turn import RunningTurn
-from pipeline.asking.kinds import asked_for
+from pipeline.answering.turns import ChatMemory, ChatParts, RunningTurn
+from pipeline.answering.written_answers import assembled, options_of, until, verified, written
+from pipeline.asking.follow_ups import condense
+from pipeline.asking.kinds import Asked, asked_for
 from pipeline.asking.language import other_language
-from pipeline.asking.small_talk import SmallTalk, small_talk
+from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
+from pipeline.messages import Message
 from pipeline.models.llm import invocation_of
 from pipeline.redaction import redacted
 from pipeline.retrieve import LONGEST
@@ -44,11 +48,13 @@ from pipeline.steps.events import (
     TokenArrived,
 )
 from pipeline.steps.records import (
+    STOPPED,
     CondenseStep,
     GenerateStep,
     HydeStep,
     PromptStep,
     QuoteStep,
+    RecalledId,
     RecallStep,
     SearchStep,
     VerifyStep,
@@ -58,9 +64,9 @@ from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from pipeline.answering.context import Source
-    from pipeline.answering.remembering import ChatMemory
-    from pipeline.messages import Message
+    from pipeline.answering.prompts import Source
+    from pipeline.answering.recollection import Recollection
+    from pipeline.steps.trace import RunningStep
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
@@ -69,6 +75,8 @@ NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NO_MODEL_TO_GO_ON = "No language model is connected that could go on with the answer."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
+BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
+CONDENSE_TIMEOUT_S = 20.0
 SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
 
 
@@ -85,13 +93,16 @@ class ChatRecipe:
             parts = replace(parts, options=parts.options.but(paths=as_globs(begun.info.scope)))
         self.parts = parts
         self.history = History.of(begun)
-        self.steps = ChatSteps(parts)
         self.conversation = KeptConversation(parts, conversation_id or "")
 
     @property
     def conversation_id(self) -> str:
         """The stored conversation; "" before its first turn."""
         return self.conversation.id
+
+    @property
+    def _no_model(self) -> str:
+        return f"{NO_MODEL} {self.parts.choice.fix}".strip()
 
     # -- the recipe ---------------------------------------------------------------------------------
 
@@ -108,11 +119,12 @@ class ChatRecipe:
             yield from self._recall(turn, memory)
         yield from self._retrieve(turn)
         if self.parts.llm is None and (found := self._arranged(turn)):
-            return (yield from self._arrange(turn, found))
+            begun = QuoteStep(limit=len(found.quotes))
+            return (yield from turn.trace.take(begun, arranged, turn, found, notice=self._no_model))
         if turn.found.answerability.verdict == "not in the documents" or not turn.found.passages:
             return self._abstain(turn)
         if self.parts.llm is None:
-            return (yield from self._quote(turn, notice=f"{NO_MODEL} {self.parts.choice.fix}".strip()))
+            return (yield from self._quote(turn, notice=self._no_model))
         if turn.found.answerability.verdict == "closest":
             turn.notices += (MAY_NOT_ANSWER,)
         return (yield from self._generate(turn))
@@ -129,12 +141,12 @@ class ChatRecipe:
     def _condense(self, turn: RunningTurn) -> Events[None]:
         """The message and the history as one question that stands alone."""
         begun = CondenseStep(message=turn.message, messages=len(turn.history))
-        turn.question = yield from turn.trace.take(begun, self.steps.condensed, turn)
+        turn.question = yield from turn.trace.take(begun, self._condensed, turn)
 
     def _recall(self, turn: RunningTurn, memory: ChatMemory) -> Events[None]:
         """What the message brings to mind; an answer does without where that fails."""
         try:
-            turn.recollection = yield from turn.trace.take(RecallStep(), self.steps.recalled, turn, memory)
+            turn.recollection = yield from turn.trace.take(RecallStep(), self._recalled, turn, memory)
         except AthenaError as error:
             turn.notices += (NOT_RECALLED.format(why=str(error).rstrip(".")),)
 
@@ -157,12 +169,11 @@ class ChatRecipe:
         if languages:
             turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
-        known = {info.source: info.hash for info in self.parts.hybrid_search.store.sections.documents()}
+        documents = self.parts.hybrid_search.store.sections.documents()
+        turn.file_hashes = {info.source: info.hash for info in documents}
         scope = as_scope(turn.options.paths)
-        if scope and not any(matches(source, scope) for source in known):
+        if scope and not any(matches(source, scope) for source in turn.file_hashes):
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
-        sources = {passage.section.metadata["source"] for passage in turn.retrieval.passages}
-        turn.file_hashes = {source: known.get(source, "") for source in sources}
 
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
@@ -174,31 +185,32 @@ class ChatRecipe:
 
     def _arranged(self, turn: RunningTurn) -> Arranged | None:
         """What the question asks to be arranged, if it does: a topic's outline, two things compared."""
-        search = self.parts.hybrid_search
-        options = self.parts.options.but(hyde=False)
+        search, hashes = self.parts.hybrid_search, turn.file_hashes
         # "And how many are there?" asks for no outline, though the question before it did.
         carried = step_of(turn.trace.steps, CondenseStep).carried
-        return arranged(
-            turn.found,
-            asked=asked_for(turn.message if carried else turn.found.question),
-            search=partial(search.search, options=options),
-            store=search.store,
-            encoder=search.encoder,
-        )
-
-    def _arrange(self, turn: RunningTurn, found: Arranged) -> Events[Answer]:
-        """The outline or the comparison that was asked for."""
-        begun = QuoteStep(limit=len(found.quotes))
-        return (yield from turn.trace.take(begun, self.steps.arranged, turn, found))
+        match asked_for(turn.message if carried else turn.found.question):
+            case Asked.SUMMARISE:
+                return outlined(turn.found, store=search.store, file_hashes=hashes)
+            case Asked.COMPARE:
+                of_side = partial(search.search, options=self.parts.options.but(hyde=False))
+                return compared(
+                    turn.found,
+                    search=of_side,
+                    store=search.store,
+                    encoder=search.encoder,
+                    file_hashes=hashes,
+                )
+        return None
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
         """The best units as they stand."""
         begun = QuoteStep(limit=self.parts.limits.quotes)
-        return (yield from turn.trace.take(begun, self.steps.quoted, turn, notice))
+        search = self.parts.hybrid_search
+        return (yield from turn.trace.take(begun, quoted, turn, search, notice=notice))
 
     def _generate(self, turn: RunningTurn) -> Events[Answer]:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
-        prompt = yield from turn.trace.take(PromptStep(), self.steps.assembled, turn)
+        prompt = yield from turn.trace.take(PromptStep(), assembled, turn, self.parts)
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
         if turn.text:
@@ -206,7 +218,7 @@ class ChatRecipe:
         begun = GenerateStep(model=self.parts.choice.name)
         try:
             generation = yield from turn.trace.stream(
-                begun, self.steps.written, turn, prompt.messages, keep=keep
+                begun, written, turn, self.parts, prompt.messages, keep=keep
             )
         except ModelError as error:
             if turn.text.strip():
@@ -223,12 +235,11 @@ class ChatRecipe:
 
     def _cite(self, turn: RunningTurn, sources: Sequence[Source]) -> Events[Answer]:
         """The generated text with markers resolved and every sentence checked."""
-        return (yield from turn.trace.take(VerifyStep(), self.steps.verified, turn, sources))
+        search = self.parts.hybrid_search
+        return (yield from turn.trace.take(VerifyStep(), verified, turn, search, sources))
 
     def _reply(self, turn: RunningTurn, talk: SmallTalk) -> Answer:
         """What the persona says to a message that asks nothing of the documents."""
-        from pipeline.asking.introducing import reply_to
-
         store = self.parts.hybrid_search.store
         text = reply_to(talk, persona=self.parts.persona, store=store)
         return turn.answer(text=text, mode="reply", verdict="answered")
@@ -239,6 +250,49 @@ class ChatRecipe:
         reply = memory.reply(turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id)
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
+
+    # -- the steps ----------------------------------------------------------------------------------
+
+    def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
+        rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
+        said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
+        found = condense(said, turn.message[:LONGEST], rewrite=rewrite)
+        step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
+        if found.problem and turn.stop.is_set():
+            step.skip(STOPPED)
+        elif found.problem:
+            step.fail(found.problem)
+            turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
+        turn.beside = found.beside
+        return found.question
+
+    def _rewrite(self, history: Sequence[Message], message: str, *, stop: threading.Event) -> str:
+        from pipeline.models.generation import complete
+
+        assert self.parts.llm is not None  # noqa: S101  (only called with one)
+        prompt = condense_prompt(fitting_history(history, budget=self.parts.limits.history_tokens), message)
+        text = complete(self.parts.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
+        return "" if stop.is_set() else text  # half a question finds something else
+
+    def _recalled(self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory) -> Recollection:
+        found = memory.recall(turn.question, history=turn.history)
+        scored = (
+            RecalledId(item.id, item.score, item.recency, item.importance, item.relevance)
+            for item in found.memories
+        )
+        step.record = replace(
+            step.record,
+            preset=found.preset,
+            threshold=found.threshold,
+            considered=found.considered,
+            static=tuple(item.id for item in found.static),
+            recalled=tuple(scored),
+            graph=tuple(item.id for item in found.graph),
+            tokens=sum(count_tokens(item.text) for item in found.all) if self.parts.llm else 0,
+        )
+        if found.detail:
+            step.skip(found.detail)
+        return found
 
     # -- running it ---------------------------------------------------------------------------------
 
@@ -271,13 +325,13 @@ class ChatRecipe:
         """
         if self.parts.llm is None:
             raise ModelUnavailable(NO_MODEL_TO_GO_ON, self.parts.choice.fix)
-        so_far = continuing.until(conversation_of(self.parts, self.conversation_id), turn_id)
+        so_far = until(conversation_of(self.parts, self.conversation_id), turn_id)
         *before, broken = so_far.turns
         self.history = History.of(replace(so_far, turns=tuple(before)))
         turn = self._begin(broken.question, stop)
         turn.turn_id = turn_id
         turn.begun = turn.partial = broken.answer
-        turn.options = continuing.options_of(broken.answer, self.parts.options)
+        turn.options = options_of(broken.answer, self.parts.options)
         return self._watched(turn)
 
     def _begin(self, message: str, stop: threading.Event | None) -> RunningTurn:

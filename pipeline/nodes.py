@@ -1,7 +1,7 @@
 """Nodes: a section or a sentence with its place in the file, as the pipeline reads it.
 
 Attributes have the names of LlamaIndex's `TextNode`, so that what the readers make are `Node`s as they are;
-what a store gives back are `StoredNode`s. `pipeline/llamaindex/text_nodes.py` makes `TextNode`s of them.
+what a store gives back are `StoredNode`s. `pipeline/llamaindex/retriever.py` makes `TextNode`s of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,18 @@
-"""Words that stand in several places: numbers with their nouns, the heading of the closest passages."""
+"""Words that stand in several places: numbers with their nouns, and texts of others for files and terminals.
+
+What would move a terminal's cursor or change its title is shown there, not obeyed.
+"""
 
 from __future__ import annotations
 
+import re
+
 CLOSEST = "The documents may not answer this. Closest:"
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
+_SHOWN = _PICTURES | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_LEFT_IN_JSON = re.compile(r"[\x7f-\x9f]")
+"""Control characters that JSON may have as they are."""
 
 
 def well_formed(text: str) -> str:
@@ -15,3 +25,13 @@ def counted(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{number:,} {noun}s"
+
+
+def harmless(text: str) -> str:
+    """The text with pictures of its control characters in their places: ␛ for the one that begins orders."""
+    return text.translate(_SHOWN)
+
+
+def harmless_json(text: str) -> str:
+    """The same JSON with all of its control characters escaped."""
+    return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

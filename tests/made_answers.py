@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipeline.answer import Answer, Citation, Unit, UnitKind
-from pipeline.answering.provenance import quote_hash
+from pipeline.answering.citations import quote_hash
 
 SOURCE = "ship.md"
 MANUAL = """# Ship

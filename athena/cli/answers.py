@@ -15,7 +15,6 @@ from rich.text import Text
 from athena.cli.terminal import Terminal
 from pipeline.answering.citations import without_markers
 from pipeline.answering.excerpts import readers_quote, shown
-from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 from pipeline.stores.conversations import scope_of
@@ -183,13 +182,13 @@ def _plainly(lines: RenderableType) -> str:
 def _by(answer: Answer) -> str:
     closest = answer.verdict == "closest" and answer.mode == "quote"
     by = "closest passages" if closest else answer.model or "no model: quotes"
-    parts = [only_in(scope_of(answer)), by, how_many_unsupported(answer.support), f"{answer.seconds:.1f} s"]
+    parts = [only_in(scope_of(answer)), by, answer.unsupported, f"{answer.seconds:.1f} s"]
     return ", ".join(filter(None, parts))
 
 
 def _unsupported(answer: Answer, support: Support) -> Line:
     sentence = without_markers(answer.text[support.start : support.end]).strip()
-    return Line(f"Not supported: {sentence}\n  {what_is_unsupported(support)}", style="yellow")
+    return Line(f"Not supported: {sentence}\n  {support.problem}", style="yellow")
 
 
 def _prose(answer: Answer) -> list[RenderableType]:

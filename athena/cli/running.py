@@ -13,8 +13,8 @@ import typer
 
 from athena.cli.terminal import Terminal
 from pipeline.errors import AthenaError
-from pipeline.harmless import harmless_json
 from pipeline.redaction import redacted
+from pipeline.words import harmless_json
 
 if TYPE_CHECKING:
     from athena import Athena, Settings

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from pipeline.harmless import harmless
+from pipeline.words import harmless
 
 _OUTPUT_FAILED = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 

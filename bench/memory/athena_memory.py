@@ -16,7 +16,7 @@ from memory.options import MemoryOptions, PresetName
 from memory.presets import PRESETS
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
-from pipeline.answering.turn import FinishedTurn
+from pipeline.answering.turns import FinishedTurn
 from pipeline.asking.small_talk import small_talk
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import FILE_NAME

@@ -3,7 +3,7 @@ r"""The weights of the quotes' signals: `python -m evals.calibration.quotes QUES
 For each question the leaves of its passages compete: the weights make those likely that are in an answer of
 the data set (softmax over the leaves, ridge penalty on standardised signals). Prints the quotes' figures with
 weights from other corpora (one left out at a time), from other questions of all (five folds) and from
-all, then the weights for `pipeline/answering/best_units.py`.
+all, then the weights for `pipeline/answering/leaf_chances.py`.
 
 The weights there come from the halves to build with; opensearch-docs was left out, to see what they do
 elsewhere:
@@ -31,9 +31,9 @@ from evals.datasets import Question, Span, held_out, load_queries, with_texts
 from evals.runs.answers import Judged, Shown, judge
 from evals.runs.asking import condensed
 from pipeline.answer import Passage, Retrieval
-from pipeline.answering.best_units import SIGNALS, Candidate, Floats, signals
+from pipeline.answering.leaf_chances import SIGNALS, Candidate, Floats, leaf_signals
 from pipeline.answering.quotes import candidates_of, choose_quotes, quotable
-from pipeline.answering.units import end_of, start_of
+from pipeline.answering.section_blocks import end_of, start_of
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -71,7 +71,7 @@ def examples_of(athena: Athena, queries: Iterable[Question], *, name: str, corpu
             continue
         vectors = athena.store.sentences.vectors([item.leaf.node_id for item in candidates])
         question = athena.encoder.encode_query(retrieval.question)
-        values = signals(retrieval.question, candidates, vectors, question)
+        values = leaf_signals(retrieval.question, candidates, vectors, question)
         gold = gold_leaves(query, candidates)
         found.append(Example(name, corpus, athena, query, retrieval, values, gold))
     return found

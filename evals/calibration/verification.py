@@ -36,11 +36,10 @@ from evals.runs.support import (
     report_on,
 )
 from pipeline.answering.citations import without_markers
-from pipeline.answering.facts import COMMAND, IDENTIFIER, facts_of
-from pipeline.answering.opposites import negations
-from pipeline.answering.recent_vectors import passage_vectors
-from pipeline.answering.signals import signals_of
-from pipeline.answering.verification import THRESHOLD, states_something
+from pipeline.answering.exact_facts import COMMAND, IDENTIFIER, facts_of
+from pipeline.answering.polarity import negations
+from pipeline.answering.sentence_support import signals_of
+from pipeline.answering.verification import THRESHOLD, passage_vectors, states_something
 from pipeline.finding.logistic import sigmoid
 from readers.levels import Section, Sentence
 

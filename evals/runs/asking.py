@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evals.runs.answers import Shown
-from pipeline.answering import condensing
 from pipeline.answering.quotes import choose_quotes
+from pipeline.asking.follow_ups import Condensed, condense
 from pipeline.messages import Message
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pipeline.answer import Retrieval
 
 
-def condensed(query: Question) -> condensing.Condensed:
+def condensed(query: Question) -> Condensed:
     """The question with its history as one that stands alone, and its other reading."""
     history = [Message(turn.role, turn.text) for turn in query.history]
-    return condensing.condense(history, query.text)
+    return condense(history, query.text)
 
 
 def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:

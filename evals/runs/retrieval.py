@@ -12,7 +12,7 @@ from evals.datasets import Qrels, Question
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from evals.runs.indexing import Indexed, Report
 from pipeline.answer import Retrieval
-from pipeline.answering.condensing import Condensed
+from pipeline.asking.follow_ups import Condensed
 from pipeline.errors import DatasetError
 from pipeline.finding.beside import Beside
 

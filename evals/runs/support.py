@@ -18,9 +18,8 @@ from evals.datasets import default_folder, read_text
 from evals.intervals import Interval, bootstrap_ratio
 from pipeline.analysis import embedding_text
 from pipeline.answering.citations import without_markers
-from pipeline.answering.evidence import Evidence
-from pipeline.answering.recent_vectors import passage_vectors
-from pipeline.answering.verification import Judge
+from pipeline.answering.sentence_support import Evidence
+from pipeline.answering.verification import Judge, passage_vectors
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.models.base import Encoder

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pipeline.analysis import analyse
-from pipeline.answer import Citation, Passage, Retrieval, Unit
+from pipeline.answer import Citation, Passage, Retrieval, Unit, Verdict
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
-from pipeline.answering.replies import block_quote
-from pipeline.answering.units import ends_with_colon
-from pipeline.asking.sides import Sides
+from pipeline.answering.replies import Arranged, block_quote, quote_citations, quote_units
+from pipeline.answering.section_blocks import ends_with_colon
+from pipeline.asking.kinds import Sides, sides_of
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
@@ -74,6 +74,27 @@ def compare(
     repeated = tuple(quote for quote in two if any(_is_same(quote, other) for other in first))
     second = _own(two, (*shared, *repeated)) or _own(two, shared)
     return Comparison(shared[:1], (Side(sides.one, bool(one), first), Side(sides.two, bool(two), second)))
+
+
+def compared(
+    retrieval: Retrieval,
+    *,
+    search: Search,
+    store: DocumentStore,
+    encoder: Encoder,
+    file_hashes: Mapping[str, str],
+) -> Arranged | None:
+    """The comparison that a question asks for as an answer; None where neither side is in the documents."""
+    sides = sides_of(retrieval.question)
+    if sides is None:
+        return None
+    found = compare(sides, retrieval, search=search, store=store, encoder=encoder)
+    if len(found.missing) == len(found.sides):
+        return None
+    verdict: Verdict = "closest" if found.missing else "answered"
+    citations = quote_citations(found.quotes, file_hashes)
+    units = tuple(replace(unit, folded=False) for unit in quote_units(found.quotes))
+    return Arranged(comparison_text(found, citations, units), found.quotes, citations, units, verdict)
 
 
 def comparison_text(comparison: Comparison, citations: Sequence[Citation], units: Sequence[Unit]) -> str:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import PurePosixPath
 
-from pipeline.answer import Passage, Retrieval
+from pipeline.answer import Passage, Retrieval, Unit
 from pipeline.answering.quotes import Quote, quote_of
-from pipeline.answering.units import ends_with_colon
+from pipeline.answering.replies import Arranged, quote_citations
+from pipeline.answering.section_blocks import ends_with_colon
 from pipeline.markup.showing import readers_markdown
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
@@ -117,6 +118,26 @@ def outline_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> 
     if len(lines) < 2:
         return None
     return Outline(source, topic.path, tuple(lines[:MOST_LINES]), max(0, len(lines) - MOST_LINES))
+
+
+def outlined(
+    retrieval: Retrieval, *, store: DocumentStore, file_hashes: Mapping[str, str]
+) -> Arranged | None:
+    """The outline as an answer; None where `outline_of` finds none."""
+    outline = outline_of(retrieval.question, retrieval, store=store)
+    if outline is None:
+        return None
+    quotes = tuple(line.quote for line in outline.lines)
+    units = tuple(_unit(line, marker) for marker, line in enumerate(outline.lines, start=1))
+    return Arranged(outline_text(outline), quotes, quote_citations(quotes, file_hashes), units, "answered")
+
+
+def _unit(line: Line, marker: int) -> Unit:
+    """How a line's quote is shown: a row with its table's header, everything else as it stands."""
+    quote = line.quote
+    header = quote.best.metadata.get("header", "") if quote.kind == "table" else ""
+    lead = quote.lead or header
+    return Unit(marker, quote.kind, quote.start, quote.end, lead=lead, left_out_after=line.more)
 
 
 def outline_text(outline: Outline) -> str:

@@ -1,17 +1,32 @@
-"""All prompt text.
+"""The prompt: all of its text, put together within its budgets.
 
-User and document text is put in by joining, never by `str.format`: a user who types `{context}` gets those
-nine characters and nothing else.
+Numbered sources, as much history as fits, the message. User and document text is put in by joining, never by
+`str.format`: a user who types `{context}` gets those nine characters and nothing else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import secrets
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
+from pipeline.answer import Passage
 from pipeline.answering.citations import CODE, MARKER
-from pipeline.answering.remembering import Recalled, Recollection, named
+from pipeline.answering.recollection import Recalled, Recollection, named
+from pipeline.answering.section_blocks import SectionLeaves, start_of
 from pipeline.messages import Message
+from pipeline.nodes import Node
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+    from pipeline.answering.persona import Persona
+
 
 CITING = """\
 Rules:
@@ -116,3 +131,211 @@ def condense_prompt(history: Sequence[Message], message: str) -> str:
 def hypothesis_prompt(question: str) -> str:
     """The prompt for a hypothetical answer to search with (HyDE)."""
     return f"{HYPOTHESIS}\n\nQuestion: {question}\n\nParagraph:"
+
+
+MESSAGE_TOKENS = 4  # what a chat message costs besides its text
+RESERVED_TOKENS = 32  # of a prompt, for what stands between messages and between sources
+LEAST_SOURCES_TOKENS = 200  # sources get this much even when the message leaves no room
+SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is the history's
+LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
+CHARACTERS_A_TOKEN = 4
+WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
+ELLIPSIS = " …"
+NO_FENCES = str.maketrans("`~", "'-")
+NO_LEAVES: Mapping[str, Sequence[Node]] = {}
+CL100K_WORDS = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)  # how cl100k takes a text apart before it looks up the pieces
+COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One numbered source as the prompt has it, made from one passage."""
+
+    number: int
+    passage: Passage
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most tokens of a prompt: in all, for its sources, and for its history."""
+
+    prompt: int
+    sources: int
+    history: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages for the model, the sources in them, and what had to be left out."""
+
+    messages: tuple[Message, ...]
+    sources: tuple[Source, ...]
+    history_left_out: int = 0
+    message_cut: bool = False
+
+
+@lru_cache(maxsize=1)
+def _encoding() -> Encoding:
+    """cl100k, from our own copy: tiktoken would download it."""
+    import tiktoken
+
+    lines = (files("pipeline.models") / "bundled/cl100k_base.tiktoken").read_bytes().splitlines()
+    ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    return tiktoken.Encoding("cl100k", pat_str=CL100K_WORDS, mergeable_ranks=ranks, special_tokens={})
+
+
+@lru_cache(maxsize=COUNTED_TEXTS)
+def count_tokens(text: str) -> int:
+    """Tokens of a text by cl100k, which stands for every model's own tokenizer."""
+    return len(_encoding().encode(text, disallowed_special=()))
+
+
+def assemble_prompt(
+    persona: Persona,
+    passages: Sequence[Passage],
+    history: Sequence[Message],
+    message: str,
+    *,
+    budget: Budget,
+    leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
+    memory: Sequence[Message] = (),
+    header: str = "",
+) -> Prompt:
+    """The prompt: system header and rules; the history that fits; memory; numbered sources and the message.
+
+    Documents may say anything, so their text is never in the system message, and stands between lines that
+    have a random word of this request. `leaves` are sections' sentences, by section: what was found of these
+    comes as wholes, as quotes do. A `header` takes the place of the persona's, where an answer is written on.
+    """
+    word = secrets.token_hex(WORD_BYTES)
+    header = header or system_prompt(persona.system_header, persona.tone)
+    bare = count_tokens(header) + count_tokens(asking_prompt("", "", word=word))
+    bare += sum(count_tokens(said.text) + MESSAGE_TOKENS for said in memory)
+    asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
+    room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
+    share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
+    sources = number_sources(passages, budget=min(budget.sources, share), word=word, leaves=leaves)
+    text = "\n\n".join(source.text for source in sources)
+    kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
+    messages = (
+        Message("system", header),
+        *kept,
+        *memory,
+        Message("user", asking_prompt(text, asked, word=word)),
+    )
+    return Prompt(messages, tuple(sources), len(history) - len(kept), asked != message)
+
+
+def number_sources(
+    passages: Sequence[Passage],
+    *,
+    budget: int,
+    word: str,
+    leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
+) -> list[Source]:
+    """The passages as numbered sources, best first, within a token budget; the last may be cut short."""
+    sources: list[Source] = []
+    left = budget
+    for passage in passages:
+        own = leaves.get(passage.section.node_id, ())
+        number, place, body = len(sources) + 1, _place(passage), escaped_markers(_body(passage, own))
+        text = source_block(number, place, body, word=word)
+        size = count_tokens(text)
+        if size > left:
+            frame = count_tokens(source_block(number, place, "", word=word))
+            if left - frame < LEAST_SOURCE_TOKENS:
+                break
+            text, size = source_block(number, place, _cut(body, left - frame), word=word), left
+        sources.append(Source(number, passage, text))
+        left -= size
+    return sources
+
+
+def fitting_history(history: Sequence[Message], *, budget: int) -> list[Message]:
+    """The latest messages that fit a token budget; the oldest are dropped first, none is cut."""
+    kept: list[Message] = []
+    for said in reversed(history):
+        budget -= count_tokens(said.text) + MESSAGE_TOKENS
+        if budget < 0:
+            break
+        kept.insert(0, said)
+    while kept and kept[0].role != "user":  # an answer without its question misleads
+        kept.pop(0)
+    return kept
+
+
+def fitting_message(message: str, *, budget: int) -> str:
+    """The message, cut at a word where it is longer than the budget."""
+    return message if count_tokens(message) <= budget else _cut(message, budget)
+
+
+def _place(passage: Passage) -> str:
+    """Where a passage stands: its file and its headings, on one line, of which nothing is code."""
+    section = passage.section
+    path = " > ".join([section.metadata["source"], *section.metadata["heading_path"]])
+    return escaped_markers(" ".join(path.split()).translate(NO_FENCES))
+
+
+def _body(passage: Passage, leaves: Sequence[Node]) -> str:
+    """The whole section if it was merged, else what the sentences found are part of."""
+    section = passage.section
+    if passage.whole:
+        return section.text
+    spans = _units(passage, leaves) if leaves else _paragraphs(passage)
+    pieces, last = [], 0
+    for start, end in _joined(sorted(spans)):
+        pieces += [ELLIPSIS.strip()] if start > last else []
+        pieces.append(section.text[start:end].strip())
+        last = end
+    if last < len(section.text):
+        pieces.append(ELLIPSIS.strip())
+    return "\n".join(pieces)
+
+
+def _units(passage: Passage, leaves: Sequence[Node]) -> list[tuple[int, int]]:
+    """Spans in the section of the paragraphs, lists, tables and code found, with what introduces them."""
+    section = SectionLeaves.of(leaves, text=passage.section.text, offset=start_of(passage.section))
+    positions = {leaf.node_id: position for position, leaf in enumerate(section.leaves)}
+    blocks = {
+        section.block_of(positions[hit.node.node_id])
+        for hit in passage.sentences
+        if hit.node.node_id in positions
+    }
+    spans = [section.span(block.first if block.lead is None else block.lead, block.last) for block in blocks]
+    return [(start - section.offset, end - section.offset) for start, end in spans]
+
+
+def _paragraphs(passage: Passage) -> list[tuple[int, int]]:
+    """Spans in the section of the found sentences, widened to their paragraphs."""
+    text, offset = passage.section.text, start_of(passage.section)
+    spans: list[tuple[int, int]] = []
+    for hit in passage.sentences:
+        start = start_of(hit.node) - offset
+        stop = text.find("\n\n", (hit.node.end_char_idx or 0) - offset)
+        start = text.rfind("\n\n", 0, start) + 2 if "\n\n" in text[:start] else 0
+        spans.append((start, len(text) if stop == -1 else stop))
+    return spans
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that touch or overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1] + 2:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The text cut at a word so that it fits."""
+    encoding = _encoding()
+    cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
+    whole = cut.rstrip("\ufffd")
+    words = (whole.rsplit(maxsplit=1) or [""])[0]
+    return (words if len(words) >= len(whole) / 2 else whole) + ELLIPSIS  # not every script has spaces

@@ -1,28 +1,30 @@
 """Quote mode: without a language model, the answer is the units that answer best, word for word.
 
-Every leaf of the passages gets a chance to be the one that answers (`best_units.py`). Of all spans that can
-be quoted (`units.py`) the first is the one whose leaves' chances add up to most; then the next best.
+Every leaf of the passages gets a chance to be the one that answers (`leaf_chances.py`). Of all spans that can
+be quoted (`quote_windows.py`) the first is the one whose leaves' chances add up to most; then the next best.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Passage, Retrieval, UnitKind
-from pipeline.answering.best_units import Candidate, Floats, chances, signals
-from pipeline.answering.fits import ACTION, FIX, wants_fix
-from pipeline.answering.parts import Part, part_of
-from pipeline.answering.units import SectionLeaves, Window, end_of, section_of, start_of, windows, words_of
-from pipeline.answering.whole_lists import Table, tables_of
+from pipeline.answering.leaf_chances import ACTION, FIX, Candidate, Floats, chances, leaf_signals, wants_fix
+from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
+from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.passages import passage_leaves
+from pipeline.finding.tree import Trees
 from pipeline.models.base import Encoder
-from pipeline.nodes import Node
+from pipeline.nodes import Node, StoredNode
 from pipeline.stores.base import DocumentStore
+from pipeline.terms import content_terms
 
 # docs/decisions/quoting.md has what was measured for each of these.
 MOST_WORDS = 90  # of a quote; a section no longer than this is quoted whole
@@ -122,7 +124,7 @@ def choose_quotes(
         return []
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
     question = encoder.encode_query(embedding_question(retrieval.question))
-    chance = chances(signals(retrieval.question, candidates, vectors, question), weights)
+    chance = chances(leaf_signals(retrieval.question, candidates, vectors, question), weights)
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup
         return []
@@ -301,3 +303,63 @@ def _how_many(quotes: Sequence[Quote]) -> int:
             break
         shown, chance, words = shown + 1, chance + quote.score, words + own
     return shown
+
+
+READ_DOCUMENTS = 3  # of the first passages
+_ASKING = re.compile(
+    r"\b(?:list|lists|enumerate|name|show|give|names?|all|every|each|whole|complete|full|entire|exist|exists)\b",
+    re.IGNORECASE,
+)
+
+
+class Table(NamedTuple):
+    """One of the tables: its section with the leaves in it, and which of them it is."""
+
+    passage: Passage
+    section: SectionLeaves
+    window: Window
+
+
+def tables_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> list[Table]:
+    """The tables of one document that together are what is to be listed, in its order; [] where none are.
+
+    They have the same header, and each stands under a heading of its own that names what is asked for. One
+    alone is a quote like others.
+    """
+    terms = set(content_terms(_ASKING.sub(" ", question)))
+    if not terms:
+        return []
+    sources = dict.fromkeys(passage.section.metadata["source"] for passage in retrieval.passages)
+    trees = Trees(store.sections)
+    kept: list[Table] = []
+    for source in list(sources)[:READ_DOCUMENTS]:
+        tree = trees.get(source)
+        named = [section for section in tree.document.sections if _names(section, terms)] if tree else []
+        for tables in _by_header(named, store).values():
+            kept = max(kept, tables, key=len)
+    return kept if len(kept) > 1 else []
+
+
+def _names(section: StoredNode, terms: set[str]) -> bool:
+    """Whether the section's own heading has all the terms."""
+    return terms <= set(content_terms("".join(section.metadata["heading_path"][-1:])))
+
+
+def _by_header(sections: Sequence[StoredNode], store: DocumentStore) -> dict[str, list[Table]]:
+    """Their tables by the header that they share."""
+    leaves = store.sentences.of_sections([section.node_id for section in sections])
+    found: dict[str, list[Table]] = {}
+    for section in sections:
+        own = leaves.get(section.node_id, ())
+        parsed = SectionLeaves.of(own, text=section.text, offset=start_of(section))
+        for window in _tables(parsed):
+            header = parsed.leaves[window.block.first].text if window.block else ""
+            found.setdefault(header, []).append(Table(Passage(section, (), False, 0.0), parsed, window))
+    return found
+
+
+def _tables(section: SectionLeaves) -> Iterator[Window]:
+    """All tables of a section, each with what introduces it."""
+    for block in section.blocks:
+        if block.kind == "table":
+            yield Window(block.first if block.lead is None else block.lead, block.last, block)

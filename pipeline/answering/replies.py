@@ -4,22 +4,67 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from pipeline.answer import Citation, Passage, Unit
-from pipeline.answering.citations import citation_of
+from pipeline.answer import Answer, Citation, Passage, Unit, Verdict
+from pipeline.answering.citations import citation_of, quote_hash
 from pipeline.answering.excerpts import readers_quote
-from pipeline.answering.provenance import quote_hash
-from pipeline.answering.quotes import Quote
-from pipeline.answering.units import end_of, start_of
+from pipeline.answering.quotes import Quote, choose_quotes
+from pipeline.answering.section_blocks import end_of, start_of
 from pipeline.markup.showing import readers_markdown
-from pipeline.words import counted
+from pipeline.steps.records import Quoted, QuoteStep
+from pipeline.words import CLOSEST, counted
+
+if TYPE_CHECKING:
+    from pipeline.answering.turns import RunningTurn
+    from pipeline.retrieve import HybridSearch
+    from pipeline.steps.trace import RunningStep
 
 NEAREST = 4  # sections shown where the documents do not answer
 NO_MODEL = "No language model is connected: these are quotes from the documents."
 MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
 NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """An answer that a rule arranges out of quotes: its text, and one citation and one unit for each."""
+
+    text: str
+    quotes: tuple[Quote, ...]
+    citations: tuple[Citation, ...]
+    units: tuple[Unit, ...]
+    verdict: Verdict
+
+
+def arranged(step: RunningStep[QuoteStep], turn: RunningTurn, found: Arranged, *, notice: str) -> Answer:
+    """The outline or the comparison that was asked for, with a notice why no model answers."""
+    quoted = tuple(Quoted(quote.leaves[0].node_id, quote.score) for quote in found.quotes)
+    step.record = replace(step.record, quotes=quoted)
+    turn.notices += (notice,)
+    return turn.answer(
+        text=found.text,
+        mode="quote",
+        citations=found.citations,
+        units=found.units,
+        verdict=found.verdict,
+        arranged=True,
+    )
+
+
+def quoted(step: RunningStep[QuoteStep], turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
+    """The best units as they stand, with a notice why no model answers."""
+    limit = step.record.limit
+    quotes = choose_quotes(turn.found, store=search.store, encoder=search.encoder, limit=limit)
+    chosen = tuple(Quoted(quote.best.node_id, quote.score) for quote in quotes)
+    step.record = replace(step.record, quotes=chosen)
+    citations, units = quote_citations(quotes, turn.file_hashes), quote_units(quotes)
+    turn.notices += (notice,)
+    opening = CLOSEST if turn.found.answerability.verdict == "closest" else ""
+    text = quotes_text(citations, units, opening=opening)
+    return turn.answer(text=text, mode="quote", citations=citations, units=units)
 
 
 def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:

@@ -7,18 +7,63 @@ fits the weights again, `athena eval support evals/data/support/test.jsonl` meas
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from cachetools import LRUCache
 
-from pipeline.answer import Support
-from pipeline.answering.citations import Piece, without_markers
-from pipeline.answering.evidence import Evidence, Leaf
-from pipeline.answering.recent_vectors import passage_vectors
-from pipeline.answering.signals import signals_of
+from pipeline.answer import Citation, Passage, Support
+from pipeline.answering.citations import Piece, Place, cite, sentences_of, without_markers
+from pipeline.answering.prompts import Source
+from pipeline.answering.sentence_support import Evidence, Leaf, evidence_of, leaf_scores, signals_of
 from pipeline.finding.logistic import sigmoid
 from pipeline.models.base import Encoder
+from pipeline.stores.base import DocumentStore, Vector
+from pipeline.terms import content_terms
+
+KEPT_TEXTS = 2000  # of each encoder, the last ones: 4 MB with 384 dimensions
+
+
+class RecentVectors:
+    """The vectors of the texts that were used last; safe to use from several threads."""
+
+    def __init__(self, kept_texts: int = KEPT_TEXTS) -> None:
+        self._vectors: LRUCache[str, Vector] = LRUCache(kept_texts)
+        self._lock = threading.Lock()
+
+    def of(self, texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
+        """The vectors of some texts; those that are not kept are embedded together, each once."""
+        known = self._known(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            embedded = dict(zip(missing, encoder.encode_passages(missing), strict=True))
+            self._keep(embedded)
+            known |= embedded
+        return [known[text] for text in texts]
+
+    def _known(self, texts: Iterable[str]) -> dict[str, Vector]:
+        with self._lock:
+            return {text: self._vectors[text] for text in texts if text in self._vectors}
+
+    def _keep(self, vectors: dict[str, Vector]) -> None:
+        with self._lock:
+            for text, vector in vectors.items():
+                self._vectors[text] = vector.copy()  # a row alone: it would hold the whole matrix
+
+
+_lock = threading.Lock()
+_recent: WeakKeyDictionary[Encoder, RecentVectors] = WeakKeyDictionary()
+
+
+def passage_vectors(texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
+    """The vectors of some texts as passages, from memory where they were embedded a short while ago."""
+    with _lock:
+        recent = _recent.setdefault(encoder, RecentVectors())
+    return recent.of(texts, encoder=encoder)
+
 
 # Fitted and chosen on the development half of the labelled sentences and on three other collections:
 # docs/decisions/citation-verification.md.
@@ -128,3 +173,100 @@ def _support(piece: Piece, judgement: Judgement) -> Support:
 
 def _has_ended(text: str, piece: Piece) -> bool:
     return bool(ENDED.search(plain_sentence(text, piece).rstrip()))
+
+
+ENOUGH = 0.7  # a span with this share of the sentence's words needs no second one
+WORTH_ADDING = 0.2  # share of the words that a second span must add
+MOST_SPANS = 2
+NEARLY = 0.85  # of what all passages have of a sentence's words: a passage with that supports it as well
+
+
+class SentenceLocator:
+    """Finds the leaves that a marker stands for.
+
+    They are in the passage that the marker names, unless that does not bear the sentence out and another one
+    does: then they are what the sentence rests on there.
+    """
+
+    def __init__(self, passages: Mapping[int, Passage], *, judge: Judge, encoder: Encoder) -> None:
+        self._passages = passages
+        self._judge = judge
+        self._encoder = encoder
+
+    def __call__(self, sentence: str, number: int) -> list[Place]:
+        """The best leaf, and a second one where it adds words that the first lacks; in reading order."""
+        leaves = self._leaves(sentence, number)
+        return [Place(self._passages[leaf.number], leaf.node) for leaf in leaves]
+
+    def _leaves(self, sentence: str, number: int) -> list[Leaf]:
+        """Those of the passage that bears the sentence out: the one that is named, wherever it can be."""
+        judgement = self._judge(sentence)
+        if judgement.supported and not self._bears_out(sentence, number, judgement):
+            number = judgement.leaves[0].number
+        return self._best(sentence, number)
+
+    def _bears_out(self, sentence: str, number: int, judgement: Judgement) -> bool:
+        """True where the passage has a share in what the sentence rests on, or would do as well."""
+        if number in {leaf.number for leaf in judgement.leaves}:
+            return True
+        alone = self._judge(sentence, number=number)
+        return alone.supported and alone.coverage >= NEARLY * judgement.coverage
+
+    def _best(self, sentence: str, number: int) -> list[Leaf]:
+        evidence = self._judge.part(number)
+        if not evidence.leaves:
+            return []
+        terms = set(content_terms(sentence))
+        # Embedded as a passage: it is a statement, and verification compares it the same way.
+        (vector,) = passage_vectors([sentence], encoder=self._encoder)
+        scores = leaf_scores(terms, evidence.closeness(vector), evidence)
+        ranked = [
+            leaf for _, leaf in sorted(zip(scores, evidence.leaves, strict=True), key=lambda one: -one[0])
+        ]
+        chosen, covered = [ranked[0]], ranked[0].terms & terms
+        for leaf in ranked[1:]:
+            if len(chosen) == MOST_SPANS or len(covered) >= ENOUGH * len(terms):
+                break
+            added = leaf.terms & terms - covered
+            if len(added) >= WORTH_ADDING * len(terms):
+                chosen.append(leaf)
+                covered |= added
+        return sorted(chosen, key=lambda leaf: leaf.node.start_char_idx or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The text with its final markers, what they cite, and whether that supports each sentence."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    support: tuple[Support, ...]
+
+
+def check(
+    text: str,
+    sources: Sequence[Source],
+    *,
+    store: DocumentStore,
+    encoder: Encoder,
+    file_hashes: Mapping[str, str],
+    cut_off: bool = False,
+) -> Checked:
+    """Resolve the markers of a text that was written from numbered sources, and check its sentences.
+
+    Each sentence is checked by all of the sources, with or without a marker. A citation is verified unless
+    each sentence that cites it lacks support. `cut_off`: the text may end within a sentence.
+    """
+    passages = {source.number: source.passage for source in sources}
+    judge = Judge(evidence_of(passages, store=store), encoder=encoder)
+    judge.prepare([plain_sentence(text, piece) for piece in sentences_of(text)])
+    locate = SentenceLocator(passages, judge=judge, encoder=encoder)
+    cited = cite(text, passages, locate=locate, file_hashes=file_hashes)
+    support = verify(cited.text, cited.pieces, judge, cut_off=cut_off)
+    failed = {marker for item in support if not item.supported for marker in item.markers}
+    held = {marker for item in support if item.supported for marker in item.markers}
+    citations = tuple(
+        replace(citation, verified=citation.marker in held or citation.marker not in failed)
+        for citation in cited.citations
+    )
+    return Checked(cited.text, citations, support)

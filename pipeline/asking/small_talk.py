@@ -1,14 +1,24 @@
-"""Greetings, thanks, "what can you do?": messages that ask nothing of the documents, told by rules.
+"""Greetings, thanks, "what can you do?": messages that ask nothing of the documents, and what is replied.
 
-A message is small talk only where every word of it belongs to such a phrase: "hello, the fan stopped" is a
-question. The phrases are English, with the commonest greetings and thanks of a few other languages.
+A message is small talk only where every word of it belongs to such a phrase, by rules: "hello, the fan
+stopped" is a question. The phrases are English, with the commonest greetings and thanks of a few other
+languages.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pipeline.asking.suggestions import QUESTIONS, suggested_questions
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from pipeline.answering.persona import Persona
+    from pipeline.stores.base import DocumentInfo, DocumentStore
 
 
 class SmallTalk(StrEnum):
@@ -168,6 +178,20 @@ _MARKED = re.compile(r"[\d`_/\\<>=@#{}|]|--|::")
 """What stands in code, ids, commands and paths: a message with it is about something."""
 _THUMBS = re.compile("[\N{THUMBS UP SIGN}\N{OK HAND SIGN}\N{CLAPPING HANDS SIGN}\N{WHITE HEAVY CHECK MARK}]")
 
+TITLES = 8  # that are named; of more, those of the longest documents
+_BRIEF = {
+    SmallTalk.THANKS: "You are welcome. Ask on whenever you like.",
+    SmallTalk.FAREWELL: "Goodbye. What was said stays in this conversation.",
+    SmallTalk.APPROVAL: "Good. What else do you need to know?",
+}
+_OPENING = {
+    SmallTalk.GREETING: "Hello, {name} here. {greeting}",
+    SmallTalk.IDENTITY: "I am {name}. {greeting}",
+    SmallTalk.ABILITIES: "I find what the documents say, and quote it with its place. {greeting}",
+    SmallTalk.DOCUMENTS: "I know what is written in the documents that are indexed here, and nothing else.",
+    SmallTalk.NOTHING: "That is not a question yet. {greeting}",
+}
+
 
 def small_talk(message: str, *, name: str = "Athena", follows: bool = False) -> SmallTalk | None:
     """What kind of small talk a message is; None where there is anything else in it.
@@ -235,3 +259,29 @@ def _lines(text: str) -> list[str]:
         else:
             lines.append(line.strip())
     return lines
+
+
+def reply_to(kind: SmallTalk, *, persona: Persona, store: DocumentStore) -> str:
+    """The reply to small talk, as Markdown; raises `StoreError`."""
+    if kind in _BRIEF:
+        return _BRIEF[kind]
+    documents = store.sections.documents()
+    questions = persona.suggestions[:QUESTIONS] or suggested_questions(documents, store.sections)
+    parts = [
+        _OPENING[kind].format(name=persona.name, greeting=persona.greeting).strip(),
+        _indexed(documents),
+        "\n".join(["You could ask:", "", *(f"- {question}" for question in questions)]) if questions else "",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _indexed(documents: Sequence[DocumentInfo]) -> str:
+    if not documents:
+        return "Nothing is indexed yet."
+    longest = sorted(documents, key=lambda info: (-info.sections, info.source))
+    titles = list(dict.fromkeys(info.title or info.source for info in longest))
+    rest = f" and {len(titles) - TITLES:,} more" if len(titles) > TITLES else ""
+    counts = (
+        f"{counted(len(documents), 'document')} with {counted(sum(d.sections for d in documents), 'section')}"
+    )
+    return f"Indexed: {counts}: {', '.join(titles[:TITLES])}{rest}."

@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.analysis import analyse
+from pipeline.asking.language import english_words, language_of, rank
 from pipeline.steps.records import Corrected, CorrectStep
 from pipeline.stores.base import SearchRequest
 from pipeline.terms import STOP_WORDS, content_terms, share
@@ -178,8 +179,6 @@ def _known_anyway() -> frozenset[str]:
 
 def _is_foreign(question: str, index: SentenceIndex) -> bool:
     """Whether the question is in another language than the documents: none of its words is misspelt then."""
-    from pipeline.asking.language import language_of
-
     # "wat is" is Dutch, too: a slip is no sign of another language.
     asked = language_of(re.sub(r"[a-z]+", lambda word: _SLIPS.get(word[0], word[0]), question))
     if asked is None:
@@ -199,8 +198,6 @@ def _correction(
 
     `around` are the terms of the words beside it.
     """
-    from pipeline.asking.english import english_words, rank
-
     if word in _SLIPS:
         return _SLIPS[word]
     if len(word) < SHORTEST:
@@ -231,8 +228,6 @@ def _lacks_a_letter(word: str, meant: str) -> bool:
 
 def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int]) -> Corrected | None:
     """The word of the documents that is written as two here: "splash down"; None where they have none."""
-    from pipeline.asking.english import rank
-
     after, before = _NEXT.match(question, place + len(word)), _PREVIOUS.search(question, 0, place)
     for start, end in (
         (place, after.end() if after else place),
@@ -254,8 +249,6 @@ def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int])
 
 def _is_verb_of_known(word: str, vocabulary: Mapping[str, int]) -> bool:
     """Whether it is "summarise" beside "summary", or "initialise" beside "initial"."""
-    from pipeline.asking.english import rank
-
     stem, found, _ = _AMERICAN.sub("\n", word).partition("\n")
     return bool(found) and any(rank(noun) is not None or noun in vocabulary for noun in (stem, f"{stem}y"))
 
@@ -268,7 +261,6 @@ def _compound(word: str, vocabulary: Mapping[str, int]) -> str:
 
 def _is_derived(word: str, vocabulary: Mapping[str, int]) -> bool:
     """Whether it is a known word with a prefix or an ending, or two known ones: hardly a mistake."""
-    from pipeline.asking.english import rank
 
     def known(part: str) -> bool:
         return len(part) >= SHORTEST and (rank(part) is not None or part in vocabulary)
@@ -330,8 +322,6 @@ def _candidates(
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    from pipeline.asking.english import rank
-
     reach = min(MOST_EDITS, math.ceil(len(word) * EDITS_A_LETTER))
     for known in of:
         found = process.extract(word, list(known), scorer=OSA.distance, score_cutoff=reach, limit=None)
@@ -344,10 +334,10 @@ def _candidates(
                 yield _Candidate(edits - _frequency(count, place), other, edits, usual)
 
 
-def _frequency(count: int, rank: int | None) -> float:
+def _frequency(count: int, place: int | None) -> float:
     """How much nearer a word is for being frequent, in edits."""
     in_documents = TEN_TIMES * math.log10(count) if count else 0.0
-    in_english = TEN_TIMES * 2 * (1 - rank / RANKS) if rank is not None else 0.0
+    in_english = TEN_TIMES * 2 * (1 - place / RANKS) if place is not None else 0.0
     return max(in_documents, in_english) + IN_DOCUMENTS * bool(count)
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
+from llama_index.core.memory.types import BaseMemory
+from pydantic import PrivateAttr
 
+from pipeline.answering.kept_conversation import History
 from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
-from pipeline.llamaindex.memory import HistoryMemory, said_in
-from pipeline.llamaindex.retriever import HybridRetriever
-from pipeline.llamaindex.text_nodes import nodes_with_score
+from pipeline.llamaindex.retriever import HybridRetriever, nodes_with_score
+from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
 
 
@@ -118,3 +120,54 @@ async def _async(chunks: Generator[ChatResponse, None, None]) -> AsyncGenerator[
     with closing(chunks):
         while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
             yield chunk
+
+
+class HistoryMemory(BaseMemory):
+    """A history seen as a memory: what is put into one is in the other.
+
+    It keeps what users and assistants said; other messages (system, tool) and empty ones are not kept.
+    """
+
+    _history: History = PrivateAttr(default_factory=History)
+
+    @classmethod
+    def of(cls, history: History) -> HistoryMemory:
+        """The memory that this history is."""
+        memory = cls()
+        memory._history = history
+        return memory
+
+    @classmethod
+    def from_defaults(cls, **kwargs: Any) -> HistoryMemory:  # noqa: ARG003
+        """An empty memory."""
+        return cls()
+
+    def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ARG002
+        """All messages."""
+        return self.get_all()
+
+    def get_all(self) -> list[ChatMessage]:
+        """All messages."""
+        return [ChatMessage(role=said.role, content=said.text) for said in self._history.said()]
+
+    def put(self, message: ChatMessage) -> None:
+        """Add a message."""
+        for said in said_in([message]):
+            self._history.add(said)
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """Replace all messages."""
+        self._history.replace(said_in(messages))
+
+    def reset(self) -> None:
+        """Forget all messages."""
+        self._history.replace([])
+
+
+def said_in(messages: Sequence[ChatMessage]) -> list[Message]:
+    """User and assistant messages with text in them."""
+    return [
+        Message("user" if message.role == MessageRole.USER else "assistant", message.content)
+        for message in messages
+        if message.role in (MessageRole.USER, MessageRole.ASSISTANT) and message.content
+    ]

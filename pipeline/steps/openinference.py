@@ -15,7 +15,7 @@ from itertools import islice, zip_longest
 from openinference.semconv import trace as semconv
 
 from pipeline.answer import Passage
-from pipeline.answering.turn import FinishedTurn
+from pipeline.answering.turns import FinishedTurn
 from pipeline.messages import Message
 from pipeline.redaction import redacted
 from pipeline.steps.records import (

@@ -29,7 +29,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 from opentelemetry.util.re import parse_env_headers
 
-from pipeline.answering.turn import FinishedTurn
+from pipeline.answering.turns import FinishedTurn
 from pipeline.errors import ConfigurationError
 from pipeline.models.failures import Misbehaviour, quoted
 from pipeline.models.wire import client_options, within

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipeline.answering.remembering import NAMED
+from pipeline.answering.recollection import NAMED
 
 GRAM = 4  # characters
 FEW = 50  # forms that are quickly looked for as they are

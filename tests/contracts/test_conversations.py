@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.answering.history import History
+from pipeline.answering.kept_conversation import History
 from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit

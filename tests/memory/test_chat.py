@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory.documents import Documents
-from pipeline.answering.remembering import filled_in, memories_named, named
+from pipeline.answering.recollection import filled_in, memories_named, named
 from pipeline.errors import StoreError
 from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
 from pipeline.stores.embedded.memories import EmbeddedMemories

@@ -10,8 +10,8 @@ from typing import Any
 from llama_index.core.llms import LLM
 
 from pipeline.answer import Answer
-from pipeline.answering.chat_parts import ChatParts
 from pipeline.answering.persona import Persona
+from pipeline.answering.turns import ChatParts
 from pipeline.chat import ChatRecipe
 from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.models.base import ModelChoice

@@ -15,14 +15,13 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
-from pipeline.answering.chat_steps import MESSAGE_CUT
 from pipeline.answering.citations import without_markers
-from pipeline.answering.context import count_tokens
-from pipeline.answering.continuing import GO_ON
-from pipeline.answering.keeping import NOT_STORED
+from pipeline.answering.kept_conversation import NOT_STORED
 from pipeline.answering.persona import Persona
+from pipeline.answering.prompts import count_tokens
 from pipeline.answering.replies import MAY_NOT_ANSWER
-from pipeline.answering.turn import FinishedTurn
+from pipeline.answering.turns import FinishedTurn
+from pipeline.answering.written_answers import GO_ON, MESSAGE_CUT
 from pipeline.chat import NOT_KEPT, SEARCHED_CUT, ChatRecipe
 from pipeline.errors import (
     AthenaError,
@@ -603,7 +602,7 @@ def test_an_answer_goes_on_as_it_began(new_chat: NewChat) -> None:
 def test_an_answer_that_goes_on_keeps_what_is_not_done_again(
     new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.answering.chat_steps.KEEP_EVERY_S", 0.0)
+    monkeypatch.setattr("pipeline.answering.written_answers.KEEP_EVERY_S", 0.0)
     chat = new_chat(llm=FakeLLM([LONG, "It moves the air [1]."], pause_s=0.01))
     stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
     (stopped,) = chat.turns
@@ -749,7 +748,7 @@ def test_a_run_that_ends_leaves_the_callers_event_alone(new_chat: NewChat) -> No
 
 def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a kill leaves behind: the text so far, as stopped, and how it was found."""
-    monkeypatch.setattr("pipeline.answering.chat_steps.KEEP_EVERY_S", 0.05)
+    monkeypatch.setattr("pipeline.answering.written_answers.KEEP_EVERY_S", 0.05)
     chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
     written, kept = "", ""
     for event in chat.recipe.run(QUESTION):
@@ -768,7 +767,7 @@ def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytes
 def test_a_conversation_that_is_deleted_while_the_answer_is_written_ends_it(
     new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.answering.chat_steps.KEEP_EVERY_S", 0.05)
+    monkeypatch.setattr("pipeline.answering.written_answers.KEEP_EVERY_S", 0.05)
     chat = new_chat(llm=FakeLLM([LONG * 40], pause_s=0.01))
     started = time.monotonic()
     events: list[ChatEvent] = []

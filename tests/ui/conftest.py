@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena, open_athena
 from athena.settings import Settings
 from pipeline.answer import Answer, Citation
-from pipeline.answering.provenance import quote_hash
+from pipeline.answering.citations import quote_hash
 from ui.shared.process import GivenAthena
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from athena.shapes import answer_shape
-from pipeline.harmless import harmless, harmless_json
+from pipeline.words import harmless, harmless_json
 from ui.shared.words import local_time
 
 if TYPE_CHECKING:

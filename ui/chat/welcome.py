@@ -7,7 +7,7 @@ from itertools import islice
 
 import streamlit as st
 
-from pipeline.asking.introducing import suggested_questions
+from pipeline.asking.suggestions import suggested_questions
 from pipeline.stores.base import DocumentInfo, SectionStore
 from pipeline.words import counted
 from ui.conversation.model_picker import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipeline.answer import Answer, Citation
-from pipeline.answering.provenance import Provenance, provenance
+from pipeline.answering.citations import Provenance, provenance
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
 from ui.shared.markdown_tree import Span, Tree, markdown_tree

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.answering.continuing import can_go_on
 from pipeline.answering.replies import without_model_note
-from pipeline.asking.introducing import follow_ups
+from pipeline.answering.written_answers import can_go_on
+from pipeline.asking.suggestions import follow_ups
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import Turn, title_of
 from pipeline.words import well_formed

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 
 from pipeline.answer import Answer, Citation, Support
-from pipeline.answering.remembering import FORGOTTEN
-from pipeline.answering.unsupported import how_many_unsupported, what_is_unsupported
+from pipeline.answering.recollection import FORGOTTEN
 from pipeline.steps.events import RunFailed
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
@@ -225,7 +224,7 @@ def nearest_view(index: int, citation: Citation) -> View:
 
 def support_view(support: Support) -> View:
     """What hovering over an unsupported sentence shows."""
-    return {"text": "" if support.supported else what_is_unsupported(support)}
+    return {"text": "" if support.supported else support.problem}
 
 
 def meta(answer: Answer) -> list[str]:
@@ -234,7 +233,7 @@ def meta(answer: Answer) -> list[str]:
         return []
     sources = len({(c.source, c.heading_path) for c in answer.citations})
     line = [counted(sources, "section")] if sources else []
-    line += filter(None, [how_many_unsupported(answer.support)])
+    line += filter(None, [answer.unsupported])
     line += filter(None, [only_in(scope_of(answer))])
     line.append(_by(answer))
     if answer.seconds:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pipeline.answering.remembering import FORGOTTEN
+from pipeline.answering.recollection import FORGOTTEN
 from pipeline.steps.records import RecallStep, RememberStep, step_of
 from pipeline.words import counted
 from ui.conversation.forgetting import user_memory

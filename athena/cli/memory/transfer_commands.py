@@ -13,7 +13,7 @@ from athena.cli.options import AsJson, DataDir, User
 from athena.cli.running import show
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
-from pipeline.harmless import harmless
+from pipeline.words import harmless
 
 NOTHING_NEW = "0 imported: all of it is there already."
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from athena.cli.answers import Prose
 from athena.cli.running import print_json
 from athena.cli.terminal import HarmlessLines, Terminal
-from pipeline.harmless import harmless
+from pipeline.words import harmless
 
 TITLE = "\x1b]0;owned\x07"
 ERASE = "\x9b2J\x1b[2J"

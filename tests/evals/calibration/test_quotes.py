@@ -11,7 +11,7 @@ from athena import load_settings, open_athena
 from evals.calibration import quotes as calibration
 from evals.calibration.quotes import Example, examples_of, gold_spans, learn, report
 from evals.datasets import Question, Span
-from pipeline.answering.best_units import SIGNALS
+from pipeline.answering.leaf_chances import SIGNALS
 from tests.pipeline.passages import make_passage
 
 TEXT = "The **fan** hums.\nIt turns\n> at 4000 rpm."

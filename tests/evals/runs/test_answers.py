@@ -10,7 +10,7 @@ from evals.datasets import Question
 from evals.runs.answers import AnswersReport, Judged, Shown, contains, judge_answers, report_on
 from evals.runs.indexing import Indexed
 from pipeline.answer import Answerability, Retrieval, Verdict
-from pipeline.answering.condensing import Condensed
+from pipeline.asking.follow_ups import Condensed
 from pipeline.finding.beside import Beside
 
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)

@@ -8,7 +8,7 @@ from evals.datasets import Question, Span
 from evals.runs.indexing import Indexed
 from evals.runs.passages import evaluate, first_with_gold
 from pipeline.answer import Answerability, Retrieval
-from pipeline.answering.condensing import Condensed
+from pipeline.asking.follow_ups import Condensed
 from pipeline.options import RetrievalOptions
 from tests.pipeline.passages import make_passage
 

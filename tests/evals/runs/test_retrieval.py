@@ -14,7 +14,7 @@ from evals.datasets import HistoryTurn, Question
 from evals.runs.indexing import Indexed
 from evals.runs.retrieval import Ranked, judged, rank_queries, report_on, write_run
 from pipeline.answer import Answerability, Retrieval
-from pipeline.answering.condensing import Condensed
+from pipeline.asking.follow_ups import Condensed
 from pipeline.errors import DatasetError
 from pipeline.finding.beside import Beside
 from tests.pipeline.passages import make_passage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.answering.evidence import Evidence
+from pipeline.answering.sentence_support import Evidence
 from pipeline.nodes import StoredNode
 from tests.fakes import FakeEncoder
 

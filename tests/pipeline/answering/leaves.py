@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from pipeline.answering.units import SectionLeaves
+from pipeline.answering.section_blocks import SectionLeaves
 from pipeline.nodes import Node
 from readers.cutting import SentenceCutter
 from readers.sections import read_sections

@@ -15,11 +15,11 @@ from pipeline.answering.citations import (
     Place,
     citation_of,
     cite,
+    quote_hash,
     renamed_markers,
     sentences_of,
     without_markers,
 )
-from pipeline.answering.provenance import quote_hash
 
 SECTION = "The fan hums. It turns at 4000 rpm.\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare, comparison_text
 from pipeline.answering.replies import quote_citations, quote_units
-from pipeline.asking.sides import Sides
+from pipeline.asking.kinds import Sides
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, make_search, make_store
 

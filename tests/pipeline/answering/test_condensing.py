@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.condensing import LONGEST_CARRIED, MAX_CONDENSED, by_rules, condense
+from pipeline.asking.follow_ups import LONGEST_CARRIED, MAX_CONDENSED, by_rules, condense
 from pipeline.errors import ModelError
 from pipeline.messages import Message
 

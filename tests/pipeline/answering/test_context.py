@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Passage
 from pipeline.answering.citations import sentences_of
-from pipeline.answering.context import (
+from pipeline.answering.persona import Persona
+from pipeline.answering.prompts import (
     MESSAGE_TOKENS,
     Budget,
     assemble_prompt,
@@ -20,7 +21,6 @@ from pipeline.answering.context import (
     fitting_message,
     number_sources,
 )
-from pipeline.answering.persona import Persona
 from pipeline.messages import Message, Role
 from pipeline.nodes import ScoredNode
 from tests.pipeline.answering.leaves import section_leaves, section_node

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.answering import continuing
-from pipeline.answering.context import Source
+from pipeline.answering import written_answers
+from pipeline.answering.prompts import Source
 from tests.pipeline.answering.test_provenance import citing
 
 ANSWER = Answer("Why?", "Why?", "So.", "generate", "m", False, status="stopped")
@@ -26,8 +26,8 @@ ANSWER = Answer("Why?", "Why?", "So.", "generate", "m", False, status="stopped")
     ],
 )
 def test_the_rest_is_joined_to_whole_words(said: str, more: str, joined: str) -> None:
-    text = continuing.begun(replace(ANSWER, text=said), ())
-    assert "".join([text, *continuing.joined(text, [more[:3], more[3:]])]) == joined
+    text = written_answers.text_so_far(replace(ANSWER, text=said), ())
+    assert "".join([text, *written_answers.joined(text, [more[:3], more[3:]])]) == joined
 
 
 def test_markers_become_the_numbers_of_the_sources() -> None:
@@ -35,16 +35,16 @@ def test_markers_become_the_numbers_of_the_sources() -> None:
     gone = replace(citing("Call the ground."), marker=2, section_id="x")
     answer = replace(ANSWER, text="It hums [1]. It went [2].", citations=(cited, gone))
     sources = [_source(1, "a"), _source(2, "b")]
-    assert continuing.begun(answer, sources) == "It hums [2]. It went ."
+    assert written_answers.text_so_far(answer, sources) == "It hums [2]. It went ."
     raw = replace(ANSWER, text="It hums [2].")  # killed before its markers were resolved
-    assert continuing.begun(raw, sources) == "It hums [2]."
+    assert written_answers.text_so_far(raw, sources) == "It hums [2]."
 
 
 def test_only_what_a_model_has_begun_can_go_on() -> None:
-    assert continuing.can_go_on(ANSWER)
-    assert continuing.can_go_on(replace(ANSWER, status="failed"))
+    assert written_answers.can_go_on(ANSWER)
+    assert written_answers.can_go_on(replace(ANSWER, status="failed"))
     for change in ({"status": "complete"}, {"mode": "quote"}, {"text": " "}):
-        assert not continuing.can_go_on(replace(ANSWER, **change))  # type: ignore[arg-type]
+        assert not written_answers.can_go_on(replace(ANSWER, **change))  # type: ignore[arg-type]
 
 
 def _source(number: int, section: str) -> Source:

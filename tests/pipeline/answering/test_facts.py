@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.facts import facts_of, missing_numbers
+from pipeline.answering.exact_facts import facts_of, missing_numbers
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering import fits
+from pipeline.answering import leaf_chances as fits
 from pipeline.asking.kinds import Asked
 
 OWNERSHIP = frozenset({"ownership"})

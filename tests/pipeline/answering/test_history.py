@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.answer import Answer
-from pipeline.answering.history import History
+from pipeline.answering.kept_conversation import History
 from pipeline.messages import Message
 from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answer import Passage
-from pipeline.answering.evidence import Evidence, evidence_of
-from pipeline.answering.locating import SentenceLocator
-from pipeline.answering.verification import Judge
+from pipeline.answering.sentence_support import Evidence, evidence_of
+from pipeline.answering.verification import Judge, SentenceLocator
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import ENCODER, section_named
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.numerals import in_digits
+from pipeline.answering.exact_facts import in_digits
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.opposites import inverted, negations, opposites
+from pipeline.answering.polarity import inverted, negations, opposites
 
 
 @pytest.mark.parametrize(

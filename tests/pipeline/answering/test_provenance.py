@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Citation
-from pipeline.answering.provenance import provenance, quote_hash
+from pipeline.answering.citations import provenance, quote_hash
 
 FILE = (
     "# Fan\n\nThe fan hums. It turns at 4000 rpm, day and night.\n\nCall the ground. Ünïcode — 月面 works.\n"

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.answer import Retrieval
 from pipeline.answering import quotes as quoting
-from pipeline.answering.best_units import SIGNALS, WEIGHTS, Candidate, chances, signals
+from pipeline.answering.leaf_chances import SIGNALS, WEIGHTS, Candidate, chances, leaf_signals
 from pipeline.answering.quotes import MOST_SHOWN, MOST_WORDS, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.ingest_runs import run_ingest
@@ -226,7 +226,7 @@ def test_chances_add_up_and_rise_with_what_speaks_for_a_leaf(manual: EmbeddedSto
     leaves = [hit.node for passage in found.passages for hit in passage.sentences]
     candidates = [Candidate(leaf, found.passages[0], number) for number, leaf in enumerate(leaves)]
     vectors = manual.sentences.vectors([leaf.node_id for leaf in leaves])
-    values = signals("Does the fan hum?", candidates, vectors, ENCODER.encode_query("Does the fan hum?"))
+    values = leaf_signals("Does the fan hum?", candidates, vectors, ENCODER.encode_query("Does the fan hum?"))
     assert values.shape == (len(leaves), len(SIGNALS))
     assert np.isfinite(values).all()
     chance = chances(values)

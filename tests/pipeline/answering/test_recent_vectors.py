@@ -7,7 +7,7 @@ from weakref import ref
 
 import numpy as np
 
-from pipeline.answering.recent_vectors import RecentVectors, passage_vectors
+from pipeline.answering.verification import RecentVectors, passage_vectors
 from tests.fakes import FakeEncoder
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.answer import Citation, Passage, Unit, UnitKind
-from pipeline.answering.parts import part_of
-from pipeline.answering.provenance import quote_hash
+from pipeline.answering.citations import quote_hash
+from pipeline.answering.quote_windows import Window, part_of
 from pipeline.answering.quotes import Quote
 from pipeline.answering.replies import (
     NEAREST,
@@ -14,7 +14,7 @@ from pipeline.answering.replies import (
     quote_units,
     quotes_text,
 )
-from pipeline.answering.units import SectionLeaves, Window
+from pipeline.answering.section_blocks import SectionLeaves
 from tests.pipeline.answering.leaves import section_leaves, section_node
 from tests.pipeline.passages import make_passage
 

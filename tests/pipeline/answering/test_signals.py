@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.answering.evidence import Evidence
-from pipeline.answering.signals import Signals, signals_of
+from pipeline.answering.sentence_support import Evidence, Signals, signals_of
 from tests.pipeline.answering.evidences import ENCODER, evidence
 
 MANUAL = ["The cabin fan hums at 4000 rpm.", "A broken fan shows OFFLINE."]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.parts import part_of
-from pipeline.answering.units import SectionLeaves, Window, is_label, points_back, windows, words_of
+from pipeline.answering.quote_windows import Window, part_of, windows, words_of
+from pipeline.answering.section_blocks import SectionLeaves, is_label, points_back
 from tests.pipeline.answering.leaves import section_leaves, text_of
 
 STEPS = "Do this in order:\n\n1. Open the locker.\n2. Load it.\n   ```\n   load\n   ```\n3. Close it."

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.answering.persona import Persona
-from pipeline.asking.introducing import reply_to, suggested_questions
-from pipeline.asking.small_talk import SmallTalk
+from pipeline.asking.small_talk import SmallTalk, reply_to
+from pipeline.asking.suggestions import suggested_questions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.chat_runs import NewChat
 from tests.pipeline.searching import make_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.asking.leaning import leans
+from pipeline.asking.follow_ups import leans
 
 
 @pytest.mark.parametrize(

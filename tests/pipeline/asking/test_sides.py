@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.asking.sides import Sides, sides_of
+from pipeline.asking.kinds import Sides, sides_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory.types import BaseMemory
 
-from pipeline.answering.history import History
-from pipeline.llamaindex.memory import HistoryMemory, said_in
+from pipeline.answering.kept_conversation import History
+from pipeline.llamaindex.chat_engine import HistoryMemory, said_in
 from pipeline.messages import Message
 
 

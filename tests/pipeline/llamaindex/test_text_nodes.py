@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
 
-from pipeline.llamaindex.text_nodes import text_node
+from pipeline.llamaindex.retriever import text_node
 from pipeline.nodes import Node, StoredNode
 
 METADATA = {"source": "fan.md", "heading_path": ["ECS", "Fan"], "position": 1, "hash": "a1b2"}

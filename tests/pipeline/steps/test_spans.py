@@ -21,7 +21,7 @@ from athena import Athena
 from athena.settings import Settings
 from athena.watching import check_tracing
 from pipeline.answer import Answer
-from pipeline.answering.turn import FinishedTurn
+from pipeline.answering.turns import FinishedTurn
 from pipeline.chat import UNEXPECTED
 from pipeline.errors import ConfigurationError, ModelError, StoreError
 from pipeline.finding.hyde import Hypothesis

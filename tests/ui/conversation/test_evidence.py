@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.answering.provenance import provenance
+from pipeline.answering.citations import provenance
 from tests import made_answers as made
 from ui.conversation.evidence import CitationWalk, marks_of, walk
 from ui.shared.state import OpenEvidence

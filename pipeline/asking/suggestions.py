@@ -1,4 +1,4 @@
-"""What is replied to small talk: who answers, what is indexed, and four questions to begin with."""
+"""Questions to click, made of headings: four to begin with, three that follow an answer."""
 
 from __future__ import annotations
 
@@ -7,35 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
-from pipeline.asking.english import rank
-from pipeline.asking.small_talk import SmallTalk
+from pipeline.asking.language import rank
 from pipeline.errors import UnknownDocument
-from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation
-    from pipeline.answering.persona import Persona
     from pipeline.nodes import StoredNode
-    from pipeline.stores.base import DocumentInfo, DocumentStore, SectionStore
+    from pipeline.stores.base import DocumentInfo, SectionStore
 
 QUESTIONS = 4
 FOLLOW_UPS = 3
-TITLES = 8  # that are named; of more, those of the longest documents
 LOOKED_AT = 24  # documents: spread over all of them, they have questions enough, and are read in some 20 ms
 LEAST_CHARACTERS = 120  # of a section that is asked about: shorter ones are stubs and lists of links
 
-_BRIEF = {
-    SmallTalk.THANKS: "You are welcome. Ask on whenever you like.",
-    SmallTalk.FAREWELL: "Goodbye. What was said stays in this conversation.",
-    SmallTalk.APPROVAL: "Good. What else do you need to know?",
-}
-_OPENING = {
-    SmallTalk.GREETING: "Hello, {name} here. {greeting}",
-    SmallTalk.IDENTITY: "I am {name}. {greeting}",
-    SmallTalk.ABILITIES: "I find what the documents say, and quote it with its place. {greeting}",
-    SmallTalk.DOCUMENTS: "I know what is written in the documents that are indexed here, and nothing else.",
-    SmallTalk.NOTHING: "That is not a question yet. {greeting}",
-}
 _TRIVIAL = re.compile(
     r"\b(overview|introduction|summary|examples?|notes?|see also|contents|index|next steps?|related|appendix"
     r"|chapter|references?|readme|changelog|license|foreword|preface|faq|about|general|other|more|conclusion"
@@ -53,20 +37,6 @@ _NO_GERUNDS = frozenset({
     "anything", "being", "doing", "during", "evening", "everything", "morning", "nothing", "something",
     "spring", "string", "thing", "wing",
 })  # fmt: skip
-
-
-def reply_to(kind: SmallTalk, *, persona: Persona, store: DocumentStore) -> str:
-    """The reply to small talk, as Markdown; raises `StoreError`."""
-    if kind in _BRIEF:
-        return _BRIEF[kind]
-    documents = store.sections.documents()
-    questions = persona.suggestions[:QUESTIONS] or suggested_questions(documents, store.sections)
-    parts = [
-        _OPENING[kind].format(name=persona.name, greeting=persona.greeting).strip(),
-        _indexed(documents),
-        "\n".join(["You could ask:", "", *(f"- {question}" for question in questions)]) if questions else "",
-    ]
-    return "\n\n".join(filter(None, parts))
 
 
 def suggested_questions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
@@ -127,18 +97,6 @@ def _around(citation: Citation, sections: SectionStore) -> list[StoredNode]:
 
 def _path(section: StoredNode) -> tuple[str, ...]:
     return tuple(section.metadata.get("heading_path") or ())
-
-
-def _indexed(documents: Sequence[DocumentInfo]) -> str:
-    if not documents:
-        return "Nothing is indexed yet."
-    longest = sorted(documents, key=lambda info: (-info.sections, info.source))
-    titles = list(dict.fromkeys(info.title or info.source for info in longest))
-    rest = f" and {len(titles) - TITLES:,} more" if len(titles) > TITLES else ""
-    counts = (
-        f"{counted(len(documents), 'document')} with {counted(sum(d.sections for d in documents), 'section')}"
-    )
-    return f"Indexed: {counts}: {', '.join(titles[:TITLES])}{rest}."
 
 
 def _spread(questions: Sequence[str]) -> Iterator[str]:

@@ -1,19 +1,27 @@
-"""One turn of a chat: while it runs, what is known of it so far; and when it is over."""
+"""What a chat is made of, and one turn of it: while it runs, what is known so far; and when it is over."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.answer import Answer, Passage, Retrieval
-from pipeline.answering.remembering import Recollection
+from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
-from pipeline.options import RetrievalOptions
-from pipeline.steps.records import GenerateStep, Step, step_of
+from pipeline.options import DEFAULT_USER, ChatOptions, RetrievalOptions
+from pipeline.steps.records import GenerateStep, RememberStep, Step, step_of
 from pipeline.steps.trace import Trace
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from pipeline.answering.persona import Persona
+    from pipeline.models.base import ModelChoice
+    from pipeline.retrieve import HybridSearch
+    from pipeline.stores.conversations import Conversations
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,60 @@ class FinishedTurn:
 
 
 Listener = Callable[[FinishedTurn], None]
+
+
+class ChatMemory(Protocol):
+    """One user's memory, as a chat uses it; who fulfils it is not the pipeline's business."""
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether what was said before belongs to a message."""
+
+    def concerns(self, message: str, *, conversation_id: str) -> bool:
+        """Whether a message is about the memory: "remember that …", "what do you know about me?"."""
+
+    def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
+        """The answer to such a message, after it was done."""
+
+    def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
+        """What a message brings to mind."""
+
+    def begin(self, turn_id: str) -> None:
+        """A turn is about to be stored for the first time, while it is answered: it is this process's."""
+
+    def give_up(self, turn_id: str) -> None:
+        """It could not be stored."""
+
+    def planned(self, message: str) -> RememberStep:
+        """The step that will follow the answer, as far as it is known before."""
+
+    def remember(self, turn: FinishedTurn) -> None:
+        """Keep of a turn what there is to keep: soon, and in no way that its answer waits for."""
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """What memories say; forgotten ones are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatParts:
+    """The parts of a chat; each of `listeners` hears of every turn when it is over, however it ended."""
+
+    hybrid_search: HybridSearch
+    options: RetrievalOptions
+    llm: LLM | None
+    choice: ModelChoice
+    conversations: Conversations
+    persona: Persona
+    limits: ChatOptions
+    listeners: Sequence[Listener] = ()
+    kept: bool = True  # whether what is said outlives the process
+    user: str = DEFAULT_USER
+    memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name; "" where none is connected."""
+        return self.choice.name if self.llm is not None else ""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,7 @@
-"""Facts that can be compared exactly: numbers with units, ids, commands."""
+"""Facts that can be compared exactly: numbers with units, ids, commands.
+
+Numbers in words are read as digits: "two and a half hours" → 2.5 hours, "a quarter of an hour" → 0.25 hour.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,161 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from pipeline.answering.measures import SAME_SIZE, unit_of
-from pipeline.answering.numerals import in_digits
 from pipeline.terms import content_terms, stop_terms
+
+SPELLED_UNITS = {
+    "percent": "%",
+    "millisecond": "ms",
+    "msec": "ms",
+    "second": "s",
+    "sec": "s",
+    "minute": "min",
+    "hour": "h",
+    "hr": "h",
+    "day": "d",
+    "volt": "v",
+    "watt": "w",
+    "kilowatt": "kw",
+    "amp": "a",
+    "ampere": "a",
+    "kilogram": "kg",
+    "gram": "g",
+    "milligram": "mg",
+    "litre": "l",
+    "liter": "l",
+    "millilitre": "ml",
+    "milliliter": "ml",
+    "metre": "m",
+    "meter": "m",
+    "centimetre": "cm",
+    "centimeter": "cm",
+    "millimetre": "mm",
+    "millimeter": "mm",
+    "kilometre": "km",
+    "kilometer": "km",
+    "degree": "°",
+    "celsius": "°c",
+    "c": "°c",
+    "kilobyte": "kb",
+    "kib": "kb",
+    "megabyte": "mb",
+    "mib": "mb",
+    "gigabyte": "gb",
+    "gib": "gb",
+    "terabyte": "tb",
+    "tib": "tb",
+    "kilopascal": "kpa",
+    "hertz": "hz",
+    "kilohertz": "khz",
+    "megahertz": "mhz",
+    "gigahertz": "ghz",
+    "decibel": "db",
+    "char": "character",
+}
+UNIT_WORDS = """
+% s min h d week month year ms v w a k kg g mg l ml m km cm mm ° °c pa kpa mpa bar psi mmhg kw mw wh kwh mwh
+ma ah mv kv n kn j kj hz khz mhz ghz rpm ppm kb mb gb tb bit byte db dbm m/s km/h kg/h g/h l/h l/min character
+"""
+UNITS = frozenset(UNIT_WORDS.split())
+SAME_SIZE = {
+    "%": ("share", 1.0),
+    "ms": ("time", 0.001),
+    "s": ("time", 1.0),
+    "min": ("time", 60.0),
+    "h": ("time", 3600.0),
+    "d": ("time", 86_400.0),
+    "week": ("time", 604_800.0),
+    "byte": ("bytes", 1.0),
+    "kb": ("bytes", 2.0**10),
+    "mb": ("bytes", 2.0**20),
+    "gb": ("bytes", 2.0**30),
+    "tb": ("bytes", 2.0**40),
+    "w": ("power", 1.0),
+    "kw": ("power", 1000.0),
+    "pa": ("pressure", 1.0),
+    "kpa": ("pressure", 1000.0),
+    "g": ("mass", 1.0),
+    "kg": ("mass", 1000.0),
+    "ml": ("volume", 0.001),
+    "l": ("volume", 1.0),
+    "mm": ("length", 0.001),
+    "cm": ("length", 0.01),
+    "m": ("length", 1.0),
+    "km": ("length", 1000.0),
+}
+"""A unit's kind, and what one of it is in the first unit of that kind."""
+
+
+def unit_of(written: str) -> str:
+    """The unit's canonical name; "" where the word is not a unit."""
+    name = written.casefold()
+    single = name.removesuffix("s") or name
+    name = SPELLED_UNITS.get(name) or SPELLED_UNITS.get(single) or (name if name in UNITS else single)
+    return name if name in UNITS else ""
+
+
+SMALL_WORDS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen
+"""
+SMALL = tuple(SMALL_WORDS.split())
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+GREAT = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
+VALUES = {word: number for number, word in enumerate(SMALL)} | {
+    word: 10 * number for number, word in enumerate(TENS, start=2)
+}
+SPELLED = re.compile(
+    rf"\b(?:({'|'.join(TENS)})-({'|'.join(SMALL[1:10])})|({'|'.join(VALUES)}))\b"
+    r"(?!-(?!second|minute|hour|day|week|month|year|litre|byte|bit))",
+    re.IGNORECASE,
+)
+TIME = "seconds?|minutes?|hours?|days?|weeks?|months?|years?"
+MEASURED = f"{TIME}|bits?|bytes?|kilobytes?|megabytes?|percent|litres?|metres?|degrees?"
+COUNTED_ONE = re.compile(rf"\b1 (?!(?:{MEASURED})\b)", re.IGNORECASE)
+SPELLED_RATE = re.compile(rf"(\d ?[^\W\d]{{1,12}}(?: of \w+)?) an? ({TIME})\b", re.IGNORECASE)
+GREAT_NUMBER = re.compile(rf"\b(\d+(?:\.\d+)?) ({'|'.join(GREAT)})\b", re.IGNORECASE)
+AN_HOUR = rf"(?<!per )(?<!each )(?<!every )\b(?<!\d )an? ({TIME})\b(?! later| ago)"
+PHRASES = tuple(
+    (re.compile(pattern, re.IGNORECASE), written)
+    for pattern, written in (
+        (r"\b(?:twice|double)\b", "2 times"),
+        (r"\b(?:thrice|triple)\b", "3 times"),
+        (r"\b(\d)0? tenths\b", r"\g<1>0 %"),
+        (rf"\b(\d+) ({TIME}) and a half\b", r"\1.5 \2"),
+        (rf"\b(?:an?|one) ({TIME}) and a half\b", r"1.5 \1s"),
+        (r"\b(\d+) and a half\b", r"\1.5"),
+        (r"\b(\d+) and a quarter\b", r"\1.25"),
+        (rf"\bhalf[- ](?:an? )?({TIME})\b", r"0.5 \1"),
+        (rf"\b(?:an? )?quarter of an? ({TIME})\b", r"0.25 \1"),
+        (rf"\b(?:3|three) quarters of an? ({TIME})\b", r"0.75 \1"),
+        (AN_HOUR, r"1 \1"),
+    )
+)
+OCLOCK = re.compile(r"\b(\d{1,2}) o['’]clock( at night| in the evening| in the afternoon)?", re.IGNORECASE)
+
+
+def in_digits(text: str) -> str:
+    """The text with its numbers in digits; "one" only where it measures ("one of them" does not)."""
+    text = SPELLED_RATE.sub(r"\1 per \2", GREAT_NUMBER.sub(_great, SPELLED.sub(_digits, text)))
+    for pattern, written in PHRASES:
+        text = pattern.sub(written, text)
+    return COUNTED_ONE.sub("one ", OCLOCK.sub(_oclock, text))
+
+
+def _great(match: re.Match[str]) -> str:
+    return f"{round(float(match[1]) * GREAT[match[2].casefold()], 3):.15g}"
+
+
+def _oclock(match: re.Match[str]) -> str:
+    return f"{int(match[1]) + (12 if match[2] and int(match[1]) < 12 else 0)}:00"
+
+
+def _digits(match: re.Match[str]) -> str:
+    tens, ones, alone = match.groups()
+    if alone is None:
+        return str(VALUES[tens.casefold()] + VALUES[ones.casefold()])
+    return str(VALUES[alone.casefold()])
+
 
 GROUPS = "[,\u00a0\u2009\u202f]"  # between thousands; not a plain space, which may also separate two numbers
 NUMBER = re.compile(rf"(?<![\w.-])[-−]?(?:\d{{1,3}}(?:{GROUPS}\d{{3}})+|\d+)(?:\.\d+)?(?![\w-])")

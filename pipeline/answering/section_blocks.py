@@ -1,8 +1,4 @@
-"""Units: a section's leaves as the wholes that they belong to, and the spans of it that can be quoted.
-
-A quote must be understood by somebody who sees nothing else: a sentence stands with the one that it points
-back to, a list with its lead-in, a row with its table's header. What does not fit is counted, not dropped.
-"""
+"""A section's leaves as the wholes that they belong to: paragraphs, lists, procedures, tables, code."""
 
 from __future__ import annotations
 
@@ -38,8 +34,6 @@ ANNOUNCES = re.compile(
 )
 LEAD_IN_WORDS = 40  # a longer sentence before a list, a table or code is text of its own
 LONG_LEAD_IN_WORDS = 60  # where its first sentence says "this table": the ones between belong to both
-MOST_WORDS_OF_THE_LAST = 40  # a row or item that alone would be left out is shown, if no longer than this
-FEWEST_LEAVES = 4  # of a block to which that applies: of three, one is a third
 KEPT_FORMS = 8192  # about 3 MB
 LABEL_WORDS = 5  # "Possible causes.": a heading in a paragraph's clothes, when no longer than this
 MARKED = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).)+\1[.:]?", re.DOTALL)
@@ -69,15 +63,6 @@ class Block:
     first: int
     last: int
     lead: int | None = None  # position of the first of the sentences right before it that introduce it
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Leaves of a section, from `first` to `last`, that can be quoted; `block` where they are part of one."""
-
-    first: int
-    last: int
-    block: Block | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,117 +186,6 @@ def _form(text: str, kind: str) -> Form:
         back=kind == "prose" and bool(POINTS_BACK.match(text)),
         colon=colon,
     )
-
-
-def windows(section: SectionLeaves, *, most_words: int, most_in_block: int) -> Iterator[Window]:
-    """Every span of the section that can be quoted: whole sentences and blocks, or part of one block.
-
-    None is longer than `most_words` (`most_in_block` for rows, steps, items and code), unless a single leaf
-    with what it needs is. Each leaf that says something is in at least one of them.
-    """
-    covered: set[int] = set()
-    for window in _all_windows(section, most_words, most_in_block):
-        covered.update(range(window.first, window.last + 1))
-        yield window
-    for position, leaf in enumerate(section.leaves):
-        if position not in covered and says_something(leaf):
-            before = position > section.block_of(position).first and points_back(leaf)
-            yield Window(position - before, position)
-
-
-def _all_windows(section: SectionLeaves, most_words: int, most_in_block: int) -> Iterator[Window]:
-    for first in range(len(section.leaves)):
-        yield from _across(section, first, most_words)
-    for block in section.blocks:
-        if block.kind != "paragraph":
-            yield from _inside(section, block, most_in_block)
-
-
-def words_of(section: SectionLeaves, window: Window) -> int:
-    """Words that a reader of the window reads, the lead of a part among them."""
-    words = section.words(window.first, window.last)
-    if window.block is None or window.first <= window.block.first:
-        return words
-    return words + lead_words(section, window.block)
-
-
-def _across(section: SectionLeaves, first: int, most_words: int) -> Iterator[Window]:
-    """Windows from this leaf on, of sentences and of whole blocks."""
-    if not _may_begin(section, first):
-        return
-    begins = section.is_edge(first, by=-1)
-    for last in range(first, len(section.leaves)):
-        # A sentence that is too long by itself, or with the next that belongs to it, is quoted all the same.
-        if section.words(first, last) > most_words and last > first + 1:
-            return
-        if section.crosses(first, last) and not (begins and section.is_edge(last, by=1)):
-            continue  # sections stand together whole, or not at all
-        if _may_end(section, first, last):
-            yield Window(first, last)
-            if section.words(first, last) > most_words:
-                return
-
-
-def _may_begin(section: SectionLeaves, position: int) -> bool:
-    form, block = form_of(section.leaves[position]), section.block_of(position)
-    if not form.says:
-        return False
-    if position == 0:
-        return True
-    if block.kind == "paragraph":
-        labelled = position > block.first and is_label(section.leaves[position - 1])
-        return not form.back and not labelled
-    return position == block.first and block.lead is None
-
-
-def _may_end(section: SectionLeaves, first: int, position: int) -> bool:
-    """Whether a window from `first` on may end here: never on a label or before what it announces."""
-    form, block = form_of(section.leaves[position]), section.block_of(position)
-    if not form.says:
-        return False
-    if position == len(section.leaves) - 1:
-        return True
-    if form.label or form.colon:
-        return False
-    if block.kind != "paragraph":
-        return position == block.last
-    after = section.block_of(block.last + 1) if block.last + 1 < len(section.leaves) else None
-    if after is None or after.lead is None:
-        return True
-    return not any(map(introduces, section.leaves[max(first, block.first) : position + 1]))
-
-
-def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[Window]:
-    """The whole list, procedure, table or code block; where it is too long, some of its parts.
-
-    What introduces it is in the window where its first part is.
-    """
-    extra = lead_words(section, block)
-    whole = Window(block.first if block.lead is None else block.lead, block.last, block)
-    parts = list(_runs(section, block, most_words - extra))
-    if any(_is_nearly_whole(section, block, first, last) for first, last in parts):
-        yield whole
-        return
-    for first, last in parts:
-        if block.kind != "table" or last > block.first:  # a header says nothing by itself
-            yield Window(whole.first if first == block.first else first, last, block)
-
-
-def _runs(section: SectionLeaves, block: Block, most_words: int) -> Iterator[tuple[int, int]]:
-    """First and last leaf of all parts of a block that have at most so many words, or are one leaf."""
-    for first in range(block.first, block.last + 1):
-        for last in range(first, block.last + 1):
-            if section.words(first, last) > most_words and last > first:
-                break
-            yield first, last
-
-
-def _is_nearly_whole(section: SectionLeaves, block: Block, first: int, last: int) -> bool:
-    """Whether a part is all of its block, or lacks one short row or item: "1 more row" takes as much room."""
-    leaves, part = block.last - block.first + 1, last - first + 1
-    lacking = section.words(block.first, block.last) - section.words(first, last)
-    lacks_one = part == leaves - 1 and leaves >= FEWEST_LEAVES and block.kind != "code"
-    return part == leaves or (lacks_one and lacking <= MOST_WORDS_OF_THE_LAST)
 
 
 def lead_words(section: SectionLeaves, block: Block) -> int:

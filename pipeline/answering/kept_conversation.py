@@ -1,22 +1,66 @@
-"""A chat's conversation: found once, and each of its turns stored, also while it is answered."""
+"""A chat's conversation: what was said in it, and each of its turns stored, also while it is answered."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from pipeline.answer import Answer
-from pipeline.answering import continuing
-from pipeline.answering.chat_parts import ChatParts
-from pipeline.answering.remembering import nothing_left
-from pipeline.answering.turn import RunningTurn
+from pipeline.answering.citations import without_markers
+from pipeline.answering.recollection import nothing_left
+from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.errors import AthenaError, StoreError
-from pipeline.steps.records import Step
+from pipeline.messages import Message
+from pipeline.steps.records import CondenseStep, RememberStep, Step
 from pipeline.stores.conversations import Conversation, not_of, title_of
 from pipeline.stores.globs import as_scope
 
 NOT_STORED = "This answer is not stored: {why}"
+NO_HISTORY = ("reply", "memory")
+"""Modes of answers that no question refers to, and no prompt repeats."""
+
+
+class History:
+    """The messages of one conversation; filled from what is stored, added to after each answer.
+
+    A failed turn without text is left out: its question would be answered twice; so are small talk and what
+    the memory answered, which no question refers to. Markers are removed: their numbers mean nothing in the
+    next prompt.
+    """
+
+    def __init__(self) -> None:
+        self._said: list[Message] = []
+
+    @classmethod
+    def of(cls, conversation: Conversation | None) -> History:
+        """The history of a stored conversation."""
+        history = cls()
+        for turn in conversation.turns if conversation else ():
+            if turn.answer.mode in NO_HISTORY:
+                continue
+            history.remember(turn.question, turn.answer.text)
+        return history
+
+    def remember(self, question: str, answer: str) -> None:
+        """Add a turn, unless it has no answer: the model would answer it with the next."""
+        if not answer.strip():
+            return
+        self.add(Message("user", question))
+        self.add(Message("assistant", without_markers(answer)))
+
+    def said(self) -> list[Message]:
+        """All messages."""
+        return list(self._said)
+
+    def add(self, said: Message) -> None:
+        """Add a message."""
+        self._said.append(said)
+
+    def replace(self, said: Sequence[Message]) -> None:
+        """Replace all messages."""
+        self._said = list(said)
 
 
 def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:
@@ -105,8 +149,32 @@ class KeptConversation:
         """
         if turn.begun is None:
             return tuple(turn.trace.steps)
-        if continuing.is_to_be_remembered(turn.begun):
+        if _is_to_be_remembered(turn.begun):
             with suppress(AthenaError):  # what is wrong with the store is said where the turn is stored
                 stored = self.parts.conversations.turn(turn.turn_id).answer
-                turn.begun = continuing.with_remembered(turn.begun, stored)
-        return continuing.all_steps(turn.begun, turn.trace.steps)
+                turn.begun = _with_remembered(turn.begun, stored)
+        return _all_steps(turn.begun, turn.trace.steps)
+
+
+def _all_steps(answer: Answer, done: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps done now, between those of an answer that are not done again.
+
+    Those are how its question came about, and what was remembered of its first part.
+    """
+    condensed = (step for step in answer.steps if isinstance(step, CondenseStep))
+    return (*condensed, *done, *_remembered(answer))
+
+
+def _is_to_be_remembered(answer: Answer) -> bool:
+    """Whether something is still to be remembered of an answer: its stored steps will say what."""
+    return any(step.pending for step in _remembered(answer))
+
+
+def _with_remembered(answer: Answer, stored: Answer) -> Answer:
+    """An answer with what was remembered of it by now, as it is stored."""
+    others = (step for step in answer.steps if not isinstance(step, RememberStep))
+    return replace(answer, steps=(*others, *_remembered(stored)))
+
+
+def _remembered(answer: Answer) -> Iterator[RememberStep]:
+    return (step for step in answer.steps if isinstance(step, RememberStep))

@@ -1,4 +1,4 @@
-"""What a chat asks of a memory; who fulfils it is not the pipeline's business.
+"""What a memory brings to mind for a message, and how it is named in what is stored.
 
 Nothing recalled is evidence: it goes into the prompt as memory, and no citation, verification or verdict
 rests on it. What is stored of a turn names memories as `[memory ID]`, so that forgetting one reaches it.
@@ -7,16 +7,14 @@ rests on it. What is stored of a turn names memories as `[memory ID]`, so that f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from pipeline.messages import Message
 from pipeline.steps.records import RememberStep
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer
-    from pipeline.answering.turn import FinishedTurn
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
@@ -63,38 +61,6 @@ class MemoryReply:
     text: str
     recalled: tuple[str, ...] = ()
     step: RememberStep
-
-
-class ChatMemory(Protocol):
-    """One user's memory, as a chat uses it."""
-
-    @property
-    def uses_history(self) -> bool:
-        """Whether what was said before belongs to a message."""
-
-    def concerns(self, message: str, *, conversation_id: str) -> bool:
-        """Whether a message is about the memory: "remember that …", "what do you know about me?"."""
-
-    def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
-        """The answer to such a message, after it was done."""
-
-    def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
-        """What a message brings to mind."""
-
-    def begin(self, turn_id: str) -> None:
-        """A turn is about to be stored for the first time, while it is answered: it is this process's."""
-
-    def give_up(self, turn_id: str) -> None:
-        """It could not be stored."""
-
-    def planned(self, message: str) -> RememberStep:
-        """The step that will follow the answer, as far as it is known before."""
-
-    def remember(self, turn: FinishedTurn) -> None:
-        """Keep of a turn what there is to keep: soon, and in no way that its answer waits for."""
-
-    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """What memories say; forgotten ones are left out."""
 
 
 def nothing_left(answer: Answer) -> bool:

@@ -1,0 +1,219 @@
+"""Follow-ups: the history and the last message become one question that stands alone.
+
+A language model does it by prompt. Without one, or when it fails, rules do: a message that leans on what was
+said before gets the topic in front, any other stays as it is. It leans where it points back ("does that
+help?"), goes on ("and the backup?", "what about …") or is a fragment, by the form of its words, in English:
+"What is prebreathing?" names its topic by itself; "what is the limit?" means one that is known. Rules can be
+wrong about that, so the other reading is searched for beside it, with a smaller share;
+`docs/decisions/condensing.md` says what was measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.errors import ModelError
+from pipeline.finding.beside import Beside
+from pipeline.messages import Message
+from pipeline.terms import content_terms, stop_terms
+
+FEW = 2  # content words: too few to say what "the other" or "both" is about
+FOLLOWING = 3  # content words of a message that goes on: with more it names its own topic
+ANTECEDENT = 3  # with as many content words before it, a pronoun refers to the message itself
+
+# Words that point back at what was said, or at what the message itself has said before them.
+DEMONSTRATIVE = re.compile(
+    r"\b(this|these|those|former|latter|previous)\b"
+    # "that" as a pronoun, not joining clauses: after a comma, a verb or a preposition, or at the end.
+    r"|(?:^|[.,;:?!]|\b(?:and|but|if|when|where|what|why|how|do|does|did|doesn't|is|was|isn't|will|would|"
+    r"should|can|could|of|about|with|for|like|from|after|before|by|than|on|in|to|at|fix|mean|causes?))"
+    r"\s*that\b|\bthat\W*$",
+    re.IGNORECASE,
+)
+# Words that tell one thing from another: they point back where little else is said.
+OTHER = re.compile(
+    r"\b(both|either|neither|another|others?|such|above|again|instead|then|else)\b", re.IGNORECASE
+)
+# Words that may also point at something earlier in the same message.
+PRONOUN = re.compile(
+    r"\b(its?|itself|they|them|theirs?|he|she|him|his|hers?|ones?|there|same)\b", re.IGNORECASE
+)
+# "Is there a …", "is it safe to …", "the same X as", "such as": they look like pointing and are not.
+IDIOM = re.compile(
+    r"\b(is|are|was|were|will|would|can|could|has|have|isn't|aren't) there\b(?= \w)"
+    r"|\bthere (is|are|was|were|will|can|has|have)\b"
+    r"|\b(is|was|isn't) it (an? )?\w+ (to|that|for)\b|\bit is \w+ (to|that)\b"
+    r"|\bsame \w+ as\b|\bsuch as\b|\beither \w+ or\b|\bboth \w+ and\b|\bother than\b"
+    r"|\bno one\b|\bone \w+",
+    re.IGNORECASE,
+)
+ASKING_ON = re.compile(r"^\W*(if (not|so)|what about|how about|what else|anything else)\b", re.IGNORECASE)
+# Openings of follow-ups, but also of long messages that name their own topic.
+GOING_ON = re.compile(
+    r"^\W*(and|but|or|so|then|also|plus|how come|what if|more|details?|really|ok(ay)?|yes|no|"
+    r"examples?)\b",
+    re.IGNORECASE,
+)
+NEW_TOPIC = re.compile(
+    r"^\W*(changing|different|another|new|next|unrelated|on another|switching)\b.{0,30}"
+    r"\b(subject|topic|question|note)\b\W*",
+    re.IGNORECASE,
+)
+COURTESY = re.compile(
+    r"^\W*(thanks?|thank you|thx|great|good|nice|perfect|cool|hello|hi|hey|bye|goodbye|okay|ok)"
+    r"( (so|very) much| a lot| you| there)*\W*$",
+    re.IGNORECASE,
+)
+# "What is prebreathing?", "who is Patel", "what are amine beds": no "the", nothing that points.
+DEFINITION = re.compile(
+    r"^\W*(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| was)|define|explain)\s+"
+    r"(?!(?:the|his|her|its|their|our|my|your|this|that|these|those|it|he|she|they|there|next|left|wrong|new)\b)"
+    r"(?:an?\s+)?[\w-]+(?:\s+[\w-]+)?\W*$",
+    re.IGNORECASE,
+)
+
+
+def leans(message: str) -> bool:
+    """True where a message needs what was said before: it points back, goes on, or is too short."""
+    if DEFINITION.search(message) and not _points_back(message):
+        return False
+    terms = _telling(message)
+    if terms <= FOLLOWING and (ASKING_ON.search(message) or GOING_ON.search(message)):
+        return True
+    return _points_back(IDIOM.sub(" ", message)) or (terms <= 1 and not _names_something(message))
+
+
+def says_something(message: str) -> bool:
+    """False for a message of small words alone: "why?", "and then what?"."""
+    return _telling(message) > 0
+
+
+def _telling(text: str) -> int:
+    """The number of different content words in a text."""
+    return len(set(content_terms(text)) - stop_terms())
+
+
+def _points_back(text: str) -> bool:
+    """True for a demonstrative or a pronoun with too little before it to refer to."""
+    if OTHER.search(text) and _telling(text) <= FEW:
+        return True
+    pointing = [*DEMONSTRATIVE.finditer(text), *PRONOUN.finditer(text)]
+    return any(not _has_antecedent(text[: found.start()]) for found in pointing)
+
+
+def _has_antecedent(before: str) -> bool:
+    """True where what comes before a pronoun says enough for it to refer to; less in an earlier clause."""
+    return _telling(before) >= (ANTECEDENT - 1 if re.search(r"[,.;:]\s", before) else ANTECEDENT)
+
+
+def _names_something(message: str) -> bool:
+    """True for an id, code, a quoted or a capitalised name in mid-sentence: short, but a topic of its own."""
+    return bool(
+        re.search(r"`[^`]+`|\"[^\"]+\"|\b\w*\d\w*\b|(?<=[a-z,] )[A-Z][A-Za-z0-9-]+|\b[A-Z]{2,}\b", message)
+    )
+
+
+MAX_TURNS_BACK = 4  # how far back a topic is looked for
+LONGEST_CARRIED = 200  # characters of an earlier message
+MAX_CONDENSED = 600  # characters: a longer reply is an answer, not a question
+
+# Share of a leaning message's own words, beside those with the topic: chosen on "dev" of the calibration. How
+# much a message that stands alone gets of the other reading is decided by their vectors.
+BY_ITSELF = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """The question that is searched for, what was carried over from where, and how it was made.
+
+    `beside` is the other reading of the message: by itself where it leans, after the message before it
+    where it stands alone; None where there is no doubt.
+    """
+
+    question: str
+    carried: str = ""
+    by: str = "as asked"  # "as asked", "rules", "model"
+    problem: str = ""  # why the model's version was not used
+    beside: Beside | None = None
+
+
+def condense(
+    history: Sequence[Message],
+    message: str,
+    *,
+    rewrite: Callable[[Sequence[Message], str], str] | None = None,
+) -> Condensed:
+    """The message as a question that stands alone.
+
+    `rewrite` is a language model's attempt; where it raises `ModelError`, says nothing or answers instead,
+    the rules step in and `problem` says why.
+    """
+    if not history:
+        return Condensed(message)
+    if rewrite is None:
+        return by_rules(history, message)
+    try:
+        question = _tidy(rewrite(history, message))
+    except ModelError as error:
+        return replace(by_rules(history, message), problem=str(error))
+    if not question:
+        return replace(by_rules(history, message), problem="the model's version could not be used")
+    return Condensed(question, by="model" if question != message else "as asked")
+
+
+def by_rules(history: Sequence[Message], message: str) -> Condensed:
+    """The message with the topic that it leans on, or as it is; beside it the other reading."""
+    if COURTESY.match(message):
+        return Condensed(message)
+    switched = NEW_TOPIC.sub("", message)
+    if switched != message and switched.strip():
+        return Condensed(switched.strip(), by="rules")
+    if leans(message):
+        carried = topic(history, beside=message)
+        if carried:
+            # "Why?" by itself finds whatever has a "why" in it.
+            beside = Beside(message, BY_ITSELF) if says_something(message) else None
+            return Condensed(f"{carried}: {message}", carried, by="rules", beside=beside)
+    before = [_shortened(text) for text in _asked(history)[-1:]]
+    return Condensed(message, beside=Beside(f"{before[0]}: {message}") if before else None)
+
+
+def topic(history: Sequence[Message], *, beside: str) -> str:
+    """What the conversation is about: the latest question that stands alone, with what followed it.
+
+    A question that leans itself brings the one before it along; one that adds nothing new to the message
+    is left out.
+    """
+    parts: list[str] = []
+    known = set(content_terms(beside))
+    for text in reversed(_asked(history)[-MAX_TURNS_BACK:]):
+        new = [term for term in content_terms(text) if term not in known]
+        if new:
+            parts.insert(0, _shortened(text))
+            known.update(new)
+        if not leans(text):
+            break
+    return "; ".join(parts)
+
+
+def _asked(history: Sequence[Message]) -> list[str]:
+    """What the user said, without greetings and thanks."""
+    return [said.text for said in history if said.role == "user" and not COURTESY.match(said.text)]
+
+
+def _shortened(text: str) -> str:
+    flat = " ".join(text.split()).rstrip(" ?.!,;:")
+    return flat if len(flat) <= LONGEST_CARRIED else flat[:LONGEST_CARRIED].rsplit(" ", 1)[0]
+
+
+def _tidy(reply: str) -> str:
+    """The model's question without quotes and labels; "" where it is an essay instead."""
+    lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
+    if not lines:
+        return ""
+    text = re.sub(r"^(standalone question|question)\s*:\s*", "", lines[-1], flags=re.IGNORECASE).strip(
+        "\"'` "
+    )
+    return text if len(text) <= MAX_CONDENSED and len(lines) <= 3 else ""
