@@ -21,7 +21,7 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.parts import Parts
-    from pipeline.stores.embedded.examining import Examination
+    from pipeline.stores.embedded.damage import Examination
     from pipeline.stores.neo4j.memories import MemoriesWithGraph
 
 LOW_DISK_MB = 200

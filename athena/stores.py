@@ -16,7 +16,7 @@ from pipeline.stores.manifest import FORMAT
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
-    from pipeline.stores.embedded.mending import Embed
+    from pipeline.stores.embedded.vectors import Embed
     from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore

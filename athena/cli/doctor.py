@@ -16,7 +16,7 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.diagnosis import Diagnosis
-    from pipeline.stores.embedded.salvage import Salvage
+    from pipeline.stores.embedded.damage import Salvage
 
 
 def doctor(
@@ -41,7 +41,7 @@ def doctor(
 
 
 def _salvage(data_dir: Path | None, into: Path, *, as_json: bool) -> None:
-    from pipeline.stores.embedded.salvage import salvage
+    from pipeline.stores.embedded.damage import salvage
 
     with opened(data_dir) as athena:
         saved = salvage(athena.settings.data_dir, into)

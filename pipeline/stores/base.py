@@ -47,8 +47,8 @@ class Manifest:
     embedding_model: str
     dimensions: int
     splitter: str
-    fingerprint: str = ""  # of the model's file; "" where it is not known, and before it was kept
-    recipe: int = 0  # `pipeline.analysis.EMBEDDING_RECIPE`; 0 before it was kept
+    fingerprint: str = ""  # of the model's file; "" where it is not known
+    recipe: int = 0  # `pipeline.analysis.EMBEDDING_RECIPE`
     generation: int = 0
 
 

@@ -50,8 +50,6 @@ def why_outdated(stored: Manifest | None, wanted: Manifest) -> str:
     """
     if stored is None or _other_choices(stored, wanted):
         return ""
-    if not stored.recipe:
-        return "an earlier version of Athena"  # which kept neither the recipe nor the file
     others = {
         f"format {stored.format}": stored.format != wanted.format,
         f"vectors of {stored.dimensions} dimensions": stored.dimensions != wanted.dimensions,

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from pipeline.ingest import Progress
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
+from tests.pipeline.ingest_runs import contents, findings, run_ingest
 
 TANK = "# Tank\n\nThe LN2 tank is cold. It vents.\n\n## Valve\n\nThe valve opens at 5 bar.\n"
 FAN = "# Fan\n\nThe cabin fan is loud. It hums.\n"
@@ -393,18 +392,6 @@ class TestOutdated:
         assert manifest is not None and manifest.fingerprint == "new"
         again = run_ingest(store, folder, encoder=encoder)
         assert (again.embedded, again.outdated) == (0, "")
-
-    def test_an_index_from_before_recipes_counts_as_one_of_another(
-        self, store: EmbeddedStore, folder: Path
-    ) -> None:
-        encoder = FakeEncoder(fingerprint="file")
-        before = replace(manifest_of(encoder), fingerprint="", recipe=0)
-        run_ingest(store, folder, encoder=encoder, manifest=before)
-        report = run_ingest(store, folder, encoder=encoder)
-        assert report.outdated == "an earlier version of Athena"
-        assert store.sections.manifest() == replace(
-            manifest_of(encoder), generation=manifest_generation(store)
-        )
 
     def test_one_that_was_stopped_leaves_the_old_index_and_is_completed_by_the_next(
         self, store: EmbeddedStore, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -26,9 +26,9 @@ TIMED_KILLS = 4  # a scenario: at a random time
 # A step is a call that the store's writing modules make, to SQLite, tantivy or the file system.
 SCRIPT = """
 import sys, tantivy
-import pipeline.stores.embedded.writing as writing
-writing.NODES_PER_COMMIT = 300
-WATCHED = ("database.py", "documents.py", "lexical.py", "tantivy_index.py", "writing.py")
+import pipeline.stores.embedded.store as store
+store.NODES_PER_COMMIT = 300
+WATCHED = ("database.py", "documents.py", "lexical.py", "store.py", "tantivy_index.py")
 
 def is_step(file_name, event):
     return event == "c_call" and file_name.endswith(WATCHED)

@@ -21,11 +21,6 @@ class Damaged(sqlite3.DatabaseError):
     """A row that does not say what was written: treated as SQLite's own errors are."""
 
 
-def is_corrupt(error: sqlite3.Error) -> bool:
-    """True where SQLite has found a page that is not as it was written."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
-
-
 def is_sound(values: tuple[Value, ...], stored: object) -> bool:
     """True where a row's values have the checksum that is stored with them."""
     return stored == checksum(*values)

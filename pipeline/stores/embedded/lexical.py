@@ -20,6 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, get_origin, get_type_hints
 
 import tantivy
@@ -28,13 +29,15 @@ from pipeline.analysis import ANALYSER_VERSION
 from pipeline.notices import notices
 from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.embedded.documents import Scored, State, changes_since
-from pipeline.stores.embedded.lexical_rows import rows_of_build, rows_of_documents
+from pipeline.stores.embedded.lock import WriterLock
 from pipeline.stores.embedded.tantivy_index import (
     LexicalDamaged,
     change_index,
     create_index,
     has_term,
     open_searcher,
+    rows_of_build,
+    rows_of_documents,
     search_index,
     writable,
 )
@@ -231,6 +234,38 @@ class LexicalIndex:
     def _is_derived_from(self, state: State) -> bool:
         opened = self._opened
         return opened is not None and opened.precedes(state) and opened.generation == state.generation
+
+
+class LexicalCopy:
+    """A copy of an index whose own folder may only be read: tantivy makes files there even to search.
+
+    It has a temporary folder, and a lock for the process that brings it up to date.
+    """
+
+    def __init__(self, original: Path) -> None:
+        self._original = original
+        self._temporary = TemporaryDirectory(prefix="athena-")
+        self.folder = Path(self._temporary.name) / original.name
+        self.lock = WriterLock(Path(self._temporary.name))
+        self.renew()
+
+    def renew(self) -> None:
+        """Copy the index again; one that cannot be copied whole is derived from the text."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+        try:
+            for path in sorted(self._original.rglob("*")):  # `copytree` would protect the copy, too
+                copy = self.folder / path.relative_to(self._original)
+                if path.is_dir():
+                    copy.mkdir()
+                else:
+                    shutil.copyfile(path, copy)
+        except OSError:  # files that only their owner may read
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Delete the copy."""
+        self._temporary.cleanup()
 
 
 def _check_segments(folder: Path, files: Mapping[str, int]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -21,24 +19,27 @@ class WriterLock:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._holder = folder / "writer.pid"
-        self._thread_lock = threading.Lock()
-        self._file_lock = FileLock(folder / "writer.lock", thread_local=False, fallback_to_soft=False)
 
     @contextmanager
     def hold(self, wait_s: float) -> Iterator[None]:
-        """Hold the place for the block; raises `StoreError`, naming who has it, after `wait_s` seconds."""
-        deadline = time.monotonic() + wait_s
-        if not self._thread_lock.acquire(timeout=wait_s):
-            raise self._taken()
+        """Hold the place for the block; raises `StoreError`, naming who has it, after `wait_s` seconds.
+
+        It is not held twice, by the same thread neither: each time it is another lock on the file.
+        """
+        lock = FileLock(self._folder / "writer.lock", thread_local=False, fallback_to_soft=False)
         try:
-            if not self._acquire_file(max(0.0, deadline - time.monotonic())):
-                raise self._taken()
-            try:
-                yield
-            finally:
-                self._file_lock.release()
+            lock.acquire(timeout=wait_s, poll_interval=0.02)
+            self._holder.write_text(str(os.getpid()), encoding="ascii")
+        except Timeout as error:
+            raise self._taken() from error
+        except (OSError, NotImplementedError) as error:
+            lock.release()
+            os_error = error if isinstance(error, OSError) else OSError(str(error))
+            raise unwritable(self._folder, os_error) from error
+        try:
+            yield
         finally:
-            self._thread_lock.release()
+            lock.release()
 
     @contextmanager
     def try_hold(self) -> Iterator[bool]:
@@ -50,18 +51,6 @@ class WriterLock:
             except StoreError:  # taken, or a folder that may only be read: searched as it is
                 held = False
             yield held
-
-    def _acquire_file(self, wait_s: float) -> bool:
-        try:
-            self._file_lock.acquire(timeout=wait_s, poll_interval=0.02)
-            self._holder.write_text(str(os.getpid()), encoding="ascii")
-        except Timeout:
-            return False
-        except (OSError, NotImplementedError) as error:
-            self._file_lock.release()
-            os_error = error if isinstance(error, OSError) else OSError(str(error))
-            raise unwritable(self._folder, os_error) from error
-        return True
 
     def _taken(self) -> StoreError:
         holder = "another process"

@@ -23,15 +23,14 @@ from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import Scored, State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
-from pipeline.stores.embedded.mending import SectionVectors, VectorMending
-from pipeline.stores.embedded.node_rows import (
+from pipeline.stores.embedded.nodes import (
     SENTENCES_BY_ID,
     SENTENCES_OF_SECTIONS,
     sentence_nodes,
     text_of,
 )
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged
-from pipeline.stores.embedded.vectors import VectorIndex, vectors_of
+from pipeline.stores.embedded.vectors import SectionVectors, VectorIndex, VectorMending, vectors_of
 from pipeline.stores.globs import Globs, matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.vocabulary import KeptVocabulary

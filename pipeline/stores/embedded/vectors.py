@@ -1,5 +1,6 @@
 """Exact dense search: all vectors of a build in memory, kept up with SQLite, document by document.
 
+Vectors that are damaged or missing are embedded again from the text, which is the truth.
 NumPy is imported with the first vector that is read: an ingest with nothing to do reads none.
 """
 
@@ -8,13 +9,25 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pipeline.stores.base import Level, Vector
-from pipeline.stores.embedded.checksums import is_corrupt, is_sound
-from pipeline.stores.embedded.documents import Changes, Scored, State, changes_since
-from pipeline.stores.embedded.mending import SectionVectors, VectorMending
+from pipeline.nodes import Node
+from pipeline.notices import notices
+from pipeline.stores.base import Level, Manifest, Vector
+from pipeline.stores.embedded.checksums import Damaged, is_sound
+from pipeline.stores.embedded.documents import (
+    Changes,
+    Scored,
+    State,
+    changes_since,
+    packed,
+    read_manifest,
+    read_state,
+)
+from pipeline.stores.embedded.nodes import numbered_nodes
+from pipeline.stores.manifest import check_manifest
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.stores.embedded.vector_rows import VectorRows
@@ -23,20 +36,67 @@ _COUNTS = """
     SELECT (SELECT count(*) FROM section WHERE build = :build),
            (SELECT count(*) FROM sentence WHERE build = :build)
 """
-_SECTIONS = "SELECT section.number, section.document FROM section "
 _VECTORS = """
     SELECT section.number, section.document,
            embedding.section, embedding.first_sentence, embedding.vectors, embedding.checksum
     FROM section LEFT JOIN embedding ON embedding.section = section.number
 """
-_OF_ONE = "SELECT section, first_sentence, vectors, checksum FROM embedding WHERE section = ?"
 # The plus keeps SQLite from sorting what an index on the build brings in another order.
 _OF_BUILD = "WHERE +section.build = ? ORDER BY section.number"
 _OF_DOCUMENT = "WHERE section.document = ? ORDER BY section.number"
 _OF_SECTIONS = "WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number"
 
 Parameter = int | str | None
-VectorsRow = tuple[Any, ...]
+
+
+Embed = Callable[[Sequence[Node], Sequence[Node]], Mapping[str, Vector]]
+"""The vectors of sections and of sentences, by node id."""
+
+AT_ONCE = 64  # sections that are embedded together
+
+
+class SectionVectors(NamedTuple):
+    """What the table `embedding` has of one section."""
+
+    section: int
+    first_sentence: int
+    vectors: bytes
+
+
+Keep = Callable[[Sequence[SectionVectors]], bool]
+"""Writes vectors in the place of the damaged ones where it can, and says whether it did."""
+
+
+class VectorMending:
+    """Embeds sections again and puts their vectors where they were, unless nothing may be written."""
+
+    def __init__(self, embed: Embed | None, *, manifest: Manifest | None, keep: Keep) -> None:
+        self._embed = embed
+        self._manifest = manifest
+        self._keep = keep
+
+    def mend(self, connection: sqlite3.Connection, sections: Collection[int]) -> dict[int, SectionVectors]:
+        """The vectors of some sections, by number.
+
+        Raises `Damaged` where their text is damaged, too, and `ManifestMismatch` where they were another's.
+        """
+        if self._embed is None:
+            raise Damaged(f"the vectors of {counted(len(sections), 'section')} are not as they were written")
+        stored = read_manifest(connection, read_state(connection).visible)
+        check_manifest(stored, self._manifest)
+        numbers = sorted(sections)
+        made: list[SectionVectors] = []
+        for first in range(0, len(numbers), AT_ONCE):
+            made += _embedded(connection, numbers[first : first + AT_ONCE], self._embed)
+        if len(made) < len(numbers):
+            raise Damaged("sections are in none of the documents")
+        kept = self._keep(made)
+        notices.warning(
+            "The vectors of %s were damaged: embedded again from the text%s.",
+            counted(len(numbers), "section"),
+            "" if kept else ", but not stored, as nothing can be written there now",
+        )
+        return {section.section: section for section in made}
 
 
 class VectorIndex:
@@ -134,7 +194,7 @@ def _sound(
 ) -> Iterator[tuple[int, SectionVectors]]:
     """The document and the vectors of each section, in order; those that are damaged are mended."""
     mended: dict[int, SectionVectors] = {}
-    for row in _rows(connection, which, parameter):
+    for row in connection.execute(_VECTORS + which, (parameter,)):
         section, document, _, first_sentence, vectors, _ = row
         if _is_sound(row):
             yield document, SectionVectors(section, first_sentence, vectors)
@@ -144,34 +204,20 @@ def _sound(
 
 
 def _damaged(connection: sqlite3.Connection, which: str, parameter: Parameter) -> list[int]:
-    return [row[0] for row in _rows(connection, which, parameter) if not _is_sound(row)]
+    rows = connection.execute(_VECTORS + which, (parameter,))
+    return [row[0] for row in rows if not _is_sound(row)]
 
 
-def _rows(connection: sqlite3.Connection, which: str, parameter: Parameter) -> Iterator[VectorsRow]:
-    """Each section's vectors as they are stored; where pages are damaged, those that can be read."""
-    last = 0
-    try:
-        for row in connection.execute(_VECTORS + which, (parameter,)):
-            last = row[0]
-            yield row
-    except sqlite3.DatabaseError as error:
-        if not is_corrupt(error):
-            raise
-        for section, document in connection.execute(_SECTIONS + which, (parameter,)).fetchall():
-            if section > last:
-                yield section, document, *_one(connection, section)
-
-
-def _one(connection: sqlite3.Connection, section: int) -> VectorsRow:
-    try:
-        found = connection.execute(_OF_ONE, (section,)).fetchone()
-    except sqlite3.DatabaseError as error:
-        if not is_corrupt(error):
-            raise
-        found = None
-    return found or (None, None, None, None)
-
-
-def _is_sound(row: VectorsRow) -> bool:
+def _is_sound(row: tuple[Any, ...]) -> bool:
     section, _, own, first_sentence, vectors, stored = row
     return bool(own == section and is_sound((own, first_sentence, vectors), stored))
+
+
+def _embedded(connection: sqlite3.Connection, sections: Sequence[int], embed: Embed) -> list[SectionVectors]:
+    found = numbered_nodes(connection, sections)
+    leaves = [sentence for _, _, (_, *sentences) in found for sentence in sentences]
+    vectors = embed([nodes[0] for _, _, nodes in found], leaves)
+    return [
+        SectionVectors(number, first_sentence, packed(vectors[node.node_id] for node in nodes))
+        for number, first_sentence, nodes in found
+    ]

@@ -21,7 +21,7 @@ from athena.settings import Settings
 from pipeline.errors import AthenaError
 from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, RunFailed
-from pipeline.stores.embedded.salvage import salvage
+from pipeline.stores.embedded.damage import salvage
 from tests.fakes import FakeEncoder
 from tests.pipeline.searching import FILES
 

@@ -1,6 +1,7 @@
-"""What can still be read of a damaged store, copied row by row into a new one.
+"""Damage: whether what is stored is as it was written, and what can be saved of what is not.
 
-Nothing is taken over that is not as it was written: a document with a damaged part is left out whole.
+A salvage copies row by row into a new store, and takes nothing over that is not as it was written: a document
+with a damaged part is left out whole.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import StoreError
+from pipeline.stores.base import LEVELS
+from pipeline.stores.embedded.checksums import is_sound
 from pipeline.stores.embedded.conversations import drop_damaged_turns, reset_damaged_scopes
 from pipeline.stores.embedded.database import (
     BUSY_TIMEOUT_S,
@@ -22,11 +25,25 @@ from pipeline.stores.embedded.database import (
     transaction,
     unwritable,
 )
-from pipeline.stores.embedded.examining import damaged_documents
+from pipeline.stores.embedded.documents import read_state
 from pipeline.stores.embedded.memory_rows import drop_damaged_memories
+from pipeline.stores.embedded.nodes import ROW, node_is_sound
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import RECOUNTED
+from pipeline.stores.embedded.schema import DOCUMENT_CHECKED, RECOUNTED
+from pipeline.stores.embedded.vectors import damaged_vectors
 
+_UNKNOWN = "a document whose name cannot be read"
+_MOST_PROBLEMS = 5  # of the file that are named
+_DOCUMENTS = f"""
+    SELECT {DOCUMENT_CHECKED}, checksum, text, text_checksum, metadata, metadata_checksum
+    FROM document WHERE build = ?
+"""
+_COUNTS = """
+    SELECT number FROM document WHERE build = ? AND (
+        sections IS NOT (SELECT count(*) FROM section WHERE section.document = document.number) OR
+        sentences IS NOT (SELECT count(*) FROM section JOIN sentence ON sentence.section = section.number
+                          WHERE section.document = document.number))
+"""
 _TABLES = """
     SELECT name FROM sqlite_master
     WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'
@@ -39,6 +56,55 @@ _LOST = """
 """
 _LEFT_BEHIND = ("lexical", "writer.lock", "writer.pid", "in_hand")
 _LEAP_AFTER = 256  # rows in a row that cannot be read, after which ever more are left out at once
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What is not as it was written; nothing of it is, where all of these are empty."""
+
+    problems: tuple[str, ...]  # of the file itself, as SQLite tells them
+    documents: tuple[str, ...]  # whose text, sections or sentences are damaged or missing, by source
+    vectors: int  # sections whose vectors are damaged or missing: they can be made again
+
+    @property
+    def text_is_sound(self) -> bool:
+        """Whether all is there that cannot be made again."""
+        return not (self.problems or self.documents)
+
+
+def examine(connection: sqlite3.Connection) -> Examination:
+    """Look at all of it: every page of the file, every row, every vector."""
+    build = read_state(connection).visible
+    problems: list[str] = []
+    documents: tuple[str, ...] = ()
+    vectors = 0
+    try:
+        checked = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})")
+        problems += [str(text) for (text,) in checked if text != "ok"]
+        documents = tuple(sorted(damaged_documents(connection, build).values()))
+        vectors = len(damaged_vectors(connection, build))
+    except sqlite3.DatabaseError as error:  # so damaged that not all can be looked at
+        problems.append(str(error))
+    return Examination(tuple(problems), documents, vectors)
+
+
+def damaged_documents(connection: sqlite3.Connection, build: int | None) -> dict[int, str]:
+    """The documents of a build, by number, whose text, sections or sentences are not as they were written.
+
+    Each with its source, as far as that can be told.
+    """
+    sources: dict[int, str] = {}
+    damaged: set[int] = set()
+    for row in connection.execute(_DOCUMENTS, (build,)):
+        sources[row[0]] = str(row[3])
+        about, text, metadata = row[:-4], row[-4:-2], row[-2:]
+        if not all(is_sound(part[:-1], part[-1]) for part in (about, text, metadata)):
+            damaged.add(row[0])
+    for level in LEVELS:
+        rows = connection.execute(f"SELECT {ROW[level]} FROM {level} WHERE build = ?", (build,))
+        damaged |= {row[2] for row in rows if not node_is_sound(level, row)}
+    damaged |= {number for (number,) in connection.execute(_COUNTS, (build,))}
+    return {number: sources.get(number, _UNKNOWN) for number in damaged}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,23 @@
-"""From rows to nodes: the queries, what their columns mean, and whether a row is as it was written."""
+"""Nodes out of their rows: the queries, whether a row is as it was written, and `SectionStore` over them."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline.nodes import StoredNode
-from pipeline.stores.base import Level
+from pipeline.stores.base import DocumentInfo, Level, Manifest, StoredDocument
 from pipeline.stores.embedded.checksums import Damaged, check_row, is_sound
+from pipeline.stores.embedded.database import ConnectionPool, snapshot
+from pipeline.stores.embedded.documents import (
+    find_info,
+    list_infos,
+    read_manifest,
+    read_state,
+    read_text,
+)
 from pipeline.stores.embedded.schema import SECTION_CHECKED, SENTENCE_CHECKED
 from pipeline.stores.metadata import read_section, read_sentence
 
@@ -40,8 +48,8 @@ _SENTENCES = f"""
     WHERE
 """
 _GIVEN = "IN (SELECT value FROM json_each(?))"
-SECTIONS_BY_ID = f"{_SECTIONS} section.build = ? AND section.id {_GIVEN}"
-SECTIONS_OF_DOCUMENT = f"{_SECTIONS} document.build = ? AND document.source = ? ORDER BY section.number"
+_SECTIONS_BY_ID = f"{_SECTIONS} section.build = ? AND section.id {_GIVEN}"
+_SECTIONS_OF_DOCUMENT = f"{_SECTIONS} document.build = ? AND document.source = ? ORDER BY section.number"
 SENTENCES_BY_ID = f"{_SENTENCES} sentence.build = ? AND sentence.id {_GIVEN}"
 SENTENCES_OF_SECTIONS = f"{_SENTENCES} section.build = ? AND section.id {_GIVEN} ORDER BY sentence.number"
 _SECTIONS_BY_NUMBER = f"{_SECTIONS} section.number {_GIVEN} ORDER BY section.number"
@@ -52,6 +60,42 @@ Known = set[int]
 """The numbers of rows that were as they were written when they were first read: no number is given twice."""
 
 NodeRow = tuple[Any, ...]
+
+
+class EmbeddedSections:
+    """Whole documents and their sections, of the visible build."""
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
+
+    def documents(self) -> list[DocumentInfo]:
+        """All visible documents, by source."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            return list_infos(connection, read_state(connection).visible, self._pool.known)
+
+    def document(self, source: str) -> StoredDocument:
+        """One document whole; raises `UnknownDocument`."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            build = read_state(connection).visible
+            info = find_info(connection, build, source, self._pool.known)
+            text = read_text(connection, build, source)
+            rows = connection.execute(_SECTIONS_OF_DOCUMENT, (build, source))
+            sections = section_nodes(connection, rows, self._pool.known)
+        return StoredDocument(info, text, tuple(sections))
+
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
+        """Sections by id, in one call; an id that is not stored is missing from the result."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
+            rows = connection.execute(_SECTIONS_BY_ID, parameters)
+            nodes = section_nodes(connection, rows, self._pool.known)
+        return {node.node_id: node for node in nodes}
+
+    def manifest(self) -> Manifest | None:
+        """What the index was made with; None while it is empty."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            return read_manifest(connection, state.visible, state.generation)
 
 
 def node_is_sound(level: Level, row: NodeRow) -> bool:
@@ -111,32 +155,23 @@ def text_of(value: object) -> str:
     return value
 
 
-class NumberedSection(NamedTuple):
-    """A section with its sentences, which are numbered from `first_sentence`."""
+def numbered_nodes(
+    connection: sqlite3.Connection, sections: Collection[int]
+) -> list[tuple[int, int, list[StoredNode]]]:
+    """Each section's number, its first sentence's (its own where it has none), and both levels' nodes.
 
-    number: int
-    node: StoredNode
-    first_sentence: int
-    sentences: tuple[StoredNode, ...]
-
-
-def numbered_sections(connection: sqlite3.Connection, numbers: Iterable[int]) -> list[NumberedSection]:
-    """Sections by number, in that order, with their sentences; raises `Damaged`."""
-    known = Known()
-    wanted = json.dumps(list(numbers))
+    In the order of numbers, the section before its sentences. Raises `Damaged`.
+    """
+    known, wanted = Known(), json.dumps(list(sections))
     rows: dict[int, list[NodeRow]] = {}
     for row in connection.execute(_SENTENCES_BY_SECTION, (wanted,)):
         rows.setdefault(row[3], []).append(row)
-    sections = connection.execute(_SECTIONS_BY_NUMBER, (wanted,)).fetchall()
-    return [
-        NumberedSection(
-            number=section[0],
-            node=_section(section, (), known),
-            first_sentence=own[0][0] if (own := rows.get(section[0], [])) else section[0],
-            sentences=tuple(sentence_nodes(connection, own, known)),
-        )
-        for section in sections
-    ]
+    found = []
+    for section in connection.execute(_SECTIONS_BY_NUMBER, (wanted,)).fetchall():
+        own = rows.get(section[0], [])
+        nodes = [_section(section, (), known), *sentence_nodes(connection, own, known)]
+        found.append((section[0], own[0][0] if own else section[0], nodes))
+    return found
 
 
 def _section(row: NodeRow, sentence_ids: tuple[str, ...], known: Known) -> StoredNode:
