@@ -63,7 +63,11 @@ class Lines:
     def __init__(self, text: str, own: Sequence[int] = ()) -> None:
         self._starts = line_starts(text)
         self._own = own
-        self._pages = Pages(text)
+        self._page_starts, self._pages = array("q"), array("q")
+        if "<!-- page " in text:
+            for mark in PAGE_MARK.finditer(text):
+                self._page_starts.append(mark.start())
+                self._pages.append(int(mark[1]))
 
     def number(self, offset: int) -> int:
         """The number of the line that the character at `offset` is on."""
@@ -71,24 +75,9 @@ class Lines:
         return self._own[line - 1] if self._own else line
 
     def page(self, offset: int) -> int | None:
-        """The number of the page that the character at `offset` is on, where the text has pages."""
-        return self._pages.number(offset)
-
-
-class Pages:
-    """The page of each offset of a text, by its marks."""
-
-    def __init__(self, text: str) -> None:
-        self._starts, self._numbers = array("q"), array("q")
-        if "<!-- page " in text:
-            for mark in PAGE_MARK.finditer(text):
-                self._starts.append(mark.start())
-                self._numbers.append(int(mark[1]))
-
-    def number(self, offset: int) -> int | None:
-        """The page that the character at `offset` is on; None before the first mark."""
-        position = bisect_right(self._starts, offset)
-        return self._numbers[position - 1] if position else None
+        """The number of the page that the character at `offset` is on; None before the first mark."""
+        at = bisect_right(self._page_starts, offset)
+        return self._pages[at - 1] if at else None
 
 
 def page_mark(number: int) -> str:

@@ -129,9 +129,6 @@ class SectionNode(TextNode):
         node._section = section
         return node
 
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(**fields)
-
     def remembered(self) -> Section | None:
         """What it was made from; None if the text is another one by now."""
         return self._section if self._section is not None and self._section.text == self.text else None

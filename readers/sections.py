@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -38,10 +38,9 @@ def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> l
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
     items = parse_blocks(text, start=matter.end)
     title = _title(items, matter.values, source)
-    build = _SectionBuilder(text, source, title, matter.values, Lines(text, own_lines))
-    return [
-        build(outline) for outline in _outlines(items, start=_first_seen(text, matter.end), end=len(text))
-    ]
+    file = _File(text, source, title, matter.values, Lines(text, own_lines))
+    outlines = _outlines(items, start=_first_seen(text, matter.end), end=len(text))
+    return [file.section(outline) for outline in outlines]
 
 
 def _first_seen(text: str, start: int) -> int:
@@ -68,31 +67,27 @@ def _outlines(items: Sequence[Block | Heading], *, start: int, end: int) -> Iter
     """
     occurrences: Counter[tuple[str, ...]] = Counter({(): 1})  # the text before any heading
     parents: list[Heading] = []
-    current, blocks = _Outline((), 0, 0, start, end, []), list[Block]()
+    current = _Outline((), 0, 0, start, end, [])
     made = 0
     for item in items:
         if isinstance(item, Block):
-            blocks.append(item)
+            current.blocks.append(item)
             continue
-        if made >= FREE_SECTIONS and blocks and item.start - current.start < LEAST_SECTION:
-            blocks.append(Block(Kind.PROSE, item.start, item.end))
+        if made >= FREE_SECTIONS and current.blocks and item.start - current.start < LEAST_SECTION:
+            current.blocks.append(Block(Kind.PROSE, item.start, item.end))
             continue
-        if blocks:
+        if current.blocks:
             made += 1
-            yield _Outline(*_name(current), current.start, item.start, blocks)
+            yield replace(current, end=item.start)
         parents = [*(parent for parent in parents if parent.level < item.level), item]
         path = tuple(heading.title for heading in parents if heading.title)
-        current, blocks = _Outline(path, occurrences[path], item.level, item.end, end, []), []
+        current = _Outline(path, occurrences[path], item.level, item.end, end, [])
         occurrences[path] += 1
-    if blocks:
-        yield _Outline(*_name(current), current.start, end, blocks)
+    if current.blocks:
+        yield current
 
 
-def _name(outline: _Outline) -> tuple[tuple[str, ...], int, int]:
-    return outline.heading_path, outline.occurrence, outline.level
-
-
-def _title(items: Sequence[Block | Heading], front_matter: dict[str, Scalar], source: str) -> str:
+def _title(items: Sequence[Block | Heading], front_matter: Mapping[str, Scalar], source: str) -> str:
     """The first heading of level 1, else the front matter's title, else the file's name."""
     for item in items:
         if isinstance(item, Heading) and item.level == 1 and item.title:
@@ -100,36 +95,34 @@ def _title(items: Sequence[Block | Heading], front_matter: dict[str, Scalar], so
     return shortened(str(front_matter.get("title", "")).strip(), MAX_TITLE) or PurePosixPath(source).stem
 
 
-class _SectionBuilder:
-    """Builds the sections of one file."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file, of which sections are built."""
 
-    def __init__(
-        self, text: str, source: str, title: str, front_matter: dict[str, Scalar], lines: Lines
-    ) -> None:
-        self._text = text
-        self._source = source
-        self._title = title
-        self._front_matter = front_matter
-        self._lines = lines
-        self._document_id = document_id(source)
+    text: str
+    source: str
+    title: str
+    front_matter: Mapping[str, Scalar]
+    lines: Lines
 
-    def __call__(self, outline: _Outline) -> Section:
+    def section(self, outline: _Outline) -> Section:
         """The section of `outline`."""
         start, end = self._trim(outline)
+        document = document_id(self.source)
         return Section(
-            node_id=section_id(self._document_id, outline.heading_path, outline.occurrence),
-            text=self._text[start:end],
+            node_id=section_id(document, outline.heading_path, outline.occurrence),
+            text=self.text[start:end],
             metadata=self._metadata(outline, start, end),
             start_char_idx=start,
             end_char_idx=end,
-            document_id=self._document_id,
+            document_id=document,
             blocks=tuple(outline.blocks),
-            lines=self._lines,
+            lines=self.lines,
         )
 
     def _trim(self, outline: _Outline) -> tuple[int, int]:
         """The span without whitespace around it; only the indent that makes code code stays."""
-        body = self._text[outline.start : outline.end]
+        body = self.text[outline.start : outline.end]
         start = outline.end - len(body.lstrip())
         if outline.blocks[0].kind is Kind.CODE:
             start = min(start, outline.blocks[0].start)
@@ -137,18 +130,18 @@ class _SectionBuilder:
 
     def _metadata(self, outline: _Outline, start: int, end: int) -> dict[str, Any]:
         metadata: dict[str, Any] = {
-            "source": self._source,
-            "title": self._title,
+            "source": self.source,
+            "title": self.title,
             "heading_path": list(outline.heading_path),
             "level": outline.level,
-            "start_line": self._lines.number(start),
-            "end_line": self._lines.number(end - 1),
-            "hash": _hash(self._title, list(outline.heading_path), self._text[start:end]),
+            "start_line": self.lines.number(start),
+            "end_line": self.lines.number(end - 1),
+            "hash": _hash(self.title, list(outline.heading_path), self.text[start:end]),
         }
-        if (page := self._lines.page(start)) is not None:
+        if (page := self.lines.page(start)) is not None:
             metadata["page"] = page
-        if self._front_matter:
-            metadata["front_matter"] = dict(self._front_matter)
+        if self.front_matter:
+            metadata["front_matter"] = dict(self.front_matter)
         return metadata
 
 

@@ -42,9 +42,9 @@ class CutDocument:
         """The texts that have no vector yet."""
         return (text for text in self.texts.values() if text not in self.known)
 
-    def with_vectors(self, vectors: Mapping[str, Vector]) -> NewDocument:
-        """The document as it goes to the store."""
-        source = self.candidate.source
+    def with_vectors(self, new: Callable[[str], Vector]) -> NewDocument:
+        """The document as it goes to the store; `new` gives the vector of a text that had none."""
+        source, known = self.candidate.source, self.known
         title = self.sections[0].metadata.get("title", source) if self.sections else source
         return NewDocument(
             id=document_id(source),
@@ -55,7 +55,9 @@ class CutDocument:
             text=self.content.text,
             sections=self.sections,
             sentences=self.sentences,
-            vectors=vectors,
+            vectors={
+                node_id: known[text] if text in known else new(text) for node_id, text in self.texts.items()
+            },
         )
 
 
@@ -120,17 +122,9 @@ class Batch:
             return ()
         return list(encoder.encode_passages(list(self._texts), on_progress=on_progress))
 
-    def with_vectors(self, rows: Sequence[Vector]) -> Iterator[tuple[CutDocument, dict[str, Vector]]]:
+    def with_vectors(self, rows: Sequence[Vector]) -> Iterator[NewDocument]:
         """Each document with the vectors of its nodes: those it had, and those that `encode` gave."""
-        for document in self._documents:
-            known = document.known
-            yield (
-                document,
-                {
-                    node_id: known[text] if text in known else rows[self._texts[text]]
-                    for node_id, text in document.texts.items()
-                },
-            )
+        return (document.with_vectors(lambda text: rows[self._texts[text]]) for document in self._documents)
 
 
 def gather(documents: Iterable[CutDocument]) -> Iterator[Batch]:

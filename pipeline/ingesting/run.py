@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from pipeline.ingesting.batches import (
 )
 from pipeline.ingesting.documents import Candidate, Found, Problem, Reader
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentInfo, DocumentStore, Vector, Writing
+from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
 from readers.converting.converted import Conversion, conversion_of
 from readers.errors import ReaderError
 from readers.files import LeftOut, Source
@@ -165,9 +165,7 @@ class IngestRun:
             known = {} if is_new else known_vectors(self._store, source, encoder=encoder)
             yield CutDocument(candidate, content, sections, sentences, texts, known)
 
-    def embed(
-        self, documents: Iterable[CutDocument], *, encoder: Encoder
-    ) -> Iterator[tuple[CutDocument, Mapping[str, Vector]]]:
+    def embed(self, documents: Iterable[CutDocument], *, encoder: Encoder) -> Iterator[NewDocument]:
         """The documents with the vectors of their nodes, many embedded at once.
 
         While the model works on a batch, the one before it is stored and the next one is cut.
@@ -185,14 +183,13 @@ class IngestRun:
         for batch, rows in one_ahead(encode, gather(documents)):
             yield from batch.with_vectors(rows)
 
-    def store(self, documents: Iterable[tuple[CutDocument, Mapping[str, Vector]]]) -> None:
+    def store(self, documents: Iterable[NewDocument]) -> None:
         """Write the documents one by one, as they come."""
-        for document, vectors in documents:
+        for document in documents:
             self._check_stop()
-            source = document.candidate.source
-            self._writing.replace(document.with_vectors(vectors))
-            (self._changed if source in self._indexed else self._added).append(source)
-            self._tell("storing", self._done, self._total, source)
+            self._writing.replace(document)
+            (self._changed if document.source in self._indexed else self._added).append(document.source)
+            self._tell("storing", self._done, self._total, document.source)
             self._tell_renewing(self._done)
 
     def publish(self) -> None:
