@@ -296,15 +296,9 @@ def test_the_checks_notice_a_wrong_name(text: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "set ECS-FAN-1 SPEED FAST",
-        "set ECS-FAN-1 MODE MED",
-        "set ECS-O2-R1 SETPOINT 99",
-        "set ATM-CTRL N2_TANK ECS-LOX-T1",
-        "power on ECS-FAN-9",
-        "telemetry ECS-FAN-1 PRESSURE",
-        "list parts --status BROKEN",
-        "wait soon",
-        "power ECS-FAN-1",
+        *("set ECS-FAN-1 SPEED FAST", "set ECS-FAN-1 MODE MED", "set ECS-O2-R1 SETPOINT 99"),
+        *("set ATM-CTRL N2_TANK ECS-LOX-T1", "power on ECS-FAN-9", "telemetry ECS-FAN-1 PRESSURE"),
+        *("list parts --status BROKEN", "wait soon", "power ECS-FAN-1"),
     ],
 )
 def test_the_checks_notice_a_wrong_command(line: str) -> None:

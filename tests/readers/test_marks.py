@@ -168,16 +168,8 @@ SEEN = {
     "MkDocs": (
         MKDOCS,
         [
-            "Mind the *pump*",
-            "It is hot.",
-            "Do not touch.",
-            'key: "{% raw %}"',
-            "Linux",
-            "1. Run it.",
-            "run <b>",
-            "Windows",
-            "Click it.",
-            "The end.",
+            *("Mind the *pump*", "It is hot.", "Do not touch.", 'key: "{% raw %}"', "Linux", "1. Run it."),
+            *("run <b>", "Windows", "Click it.", "The end."),
         ],
     ),
     "Docusaurus": (DOCUSAURUS, ["Mind this", "It is hot.", "JavaScript", "Call it."]),
@@ -246,19 +238,8 @@ def test_a_tag_is_known_by_its_closing_one_elsewhere() -> None:
 WORDS = st.integers(0, 999).map("w{}".format)
 MARKS = st.sampled_from(
     [
-        *(
-            "<!-- d -->",
-            "<b>",
-            "</b>",
-            "<br>",
-            "{% d d %}",
-            "{{site.d}}",
-            "{: .d}",
-            "{#d}",
-            "{{< d >}}",
-            "{/* d */}",
-        ),
-        *('<D d="d">', "</D>", "{{#include d}}", "![](d.png)", "{::d}", "{:/d}"),
+        *("<!-- d -->", "<b>", "</b>", "<br>", "{% d d %}", "{{site.d}}", "{: .d}", "{#d}", "{{< d >}}"),
+        *("{/* d */}", '<D d="d">', "</D>", "{{#include d}}", "![](d.png)", "{::d}", "{:/d}"),
     ]
 )
 PIECES = st.one_of(
@@ -268,27 +249,9 @@ BLOCKS = st.one_of(
     st.lists(PIECES, min_size=1, max_size=8).map(" ".join),
     st.sampled_from(
         [
-            *(
-                "!!! d",
-                ":::d",
-                ":::",
-                "(d)=",
-                "{% d %}",
-                "[d]: d",
-                "```{note}\n:d: d",
-                "<div>",
-                "</div>",
-                "- d0",
-                "1. d0",
-            ),
-            *(
-                '--8<-- "d"',
-                "{% comment %}\nd\n\nd\n{% endcomment %}",
-                "```\nc <b>\n```",
-                "    {: .c}",
-                "# d",
-                "> [!NOTE]",
-            ),
+            *("!!! d", ":::d", ":::", "(d)=", "{% d %}", "[d]: d", "```{note}\n:d: d", "<div>", "</div>"),
+            *("- d0", "1. d0", '--8<-- "d"', "{% comment %}\nd\n\nd\n{% endcomment %}", "```\nc <b>\n```"),
+            *("    {: .c}", "# d", "> [!NOTE]"),
         ]
     ),
 )

@@ -89,19 +89,10 @@ def test_headings(heading: str, path: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "```\n# no\n```",
-        "~~~ python\n# no\n\n## no\n~~~",
-        "```\n# no: unclosed\n\n# no",
-        "    # no: indented code",
-        "<pre>\n# no\n\n# no\n</pre>",
-        "<!--\n# no\n\n# no -->\n\ntext",
-        "> # no: in a quote",
-        "- # no: in a list\n\n  no\n  ---",
-        "#no space",
-        "####### seven",
-        "\\# escaped",
-        "a\n\\---",
-        "| a |\n|---|\n| # no |",
+        *("```\n# no\n```", "~~~ python\n# no\n\n## no\n~~~", "```\n# no: unclosed\n\n# no"),
+        *("    # no: indented code", "<pre>\n# no\n\n# no\n</pre>", "<!--\n# no\n\n# no -->\n\ntext"),
+        *("> # no: in a quote", "- # no: in a list\n\n  no\n  ---", "#no space", "####### seven"),
+        *("\\# escaped", "a\n\\---", "| a |\n|---|\n| # no |"),
     ],
 )
 def test_what_is_no_section_boundary(text: str) -> None:
