@@ -6,7 +6,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,8 @@ from mission.commands import Refused
 from mission.console import act
 from mission.ship import SHIP_FILE, the_ship
 from mission.state import sound_state
+from readers.front_matter import read_front_matter
+from readers.sections import read_sections
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "docs_corpus"
@@ -38,19 +39,6 @@ CAPITALS = re.compile(r"(?<![\w-])[A-Z][A-Z0-9_]+(?![\w-])")
 # Words in capitals that are of English or of engineering, not of the console.
 ABBREVIATIONS = {"CO2", "IMU", "LN2", "LOX", "RCS", "VHF", "OUT", "OF", "LIMITS", "UNKNOWN"}
 TITLE_WORDS = {"alarms", "self_test_codes", "console_errors"}
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading with the text up to the next heading; the path is empty before the first heading."""
-
-    source: str
-    path: tuple[str, ...]
-    text: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.source}#{' > '.join(self.path)}"
 
 
 IDS = set(SHIP.ids)
@@ -75,21 +63,11 @@ def command_fault(line: str) -> str | None:
 # ---------------------------------------------------------------------------------------------- reading
 
 
-def body(text: str) -> str:
-    """The file without its front matter, its lines kept so that line numbers hold."""
-    lines = text.split("\n")
-    if lines[0] not in ("---", "+++"):
-        return text
-    end = lines.index(lines[0], 1)
-    return "\n".join([""] * (end + 1) + lines[end + 1 :])
-
-
 @cache
 def sources() -> dict[str, str]:
-    return {
-        p.relative_to(CORPUS).as_posix(): body(p.read_text(encoding="utf-8"))
-        for p in sorted(CORPUS.rglob("*.md"))
-    }
+    """The manuals without their front matter."""
+    texts = {p.relative_to(CORPUS).as_posix(): p.read_text(encoding="utf-8") for p in CORPUS.rglob("*.md")}
+    return {name: texts[name][read_front_matter(texts[name], source=name).end :] for name in sorted(texts)}
 
 
 @cache
@@ -97,11 +75,8 @@ def tokens(source: str) -> tuple[Token, ...]:
     return tuple(MARKDOWN.parse(sources()[source]))
 
 
-def headings(source: str) -> Iterator[tuple[int, str, int, int]]:
-    """Level, text, first line and line after the heading."""
-    for token, inline in pairwise(tokens(source)):
-        if token.type == "heading_open" and token.map:
-            yield int(token.tag[1]), plain(inline), token.map[0], token.map[1]
+def headings(source: str) -> set[str]:
+    return {plain(inline) for token, inline in pairwise(tokens(source)) if token.type == "heading_open"}
 
 
 def plain(inline: Token) -> str:
@@ -109,18 +84,14 @@ def plain(inline: Token) -> str:
 
 
 @cache
-def sections() -> dict[str, Section]:
-    found: dict[str, Section] = {}
+def sections() -> dict[str, str]:
+    """The text of each section, as it is read, by `SOURCE#HEADING > PATH`."""
+    found: dict[str, str] = {}
     for source, text in sources().items():
-        lines, path = text.split("\n"), [""] * 6
-        marks = [(0, "", 0, 0), *headings(source), (0, "", len(lines), len(lines))]
-        for (level, title, _, start), following in pairwise(marks):
-            path = [*path[: level - 1], title, *[""] * (6 - level)] if level else path
-            content = "\n".join(lines[start : following[2]]).strip()
-            section = Section(source, tuple(filter(None, path)), content)
-            if content:
-                assert section.id not in found, f"two sections are called {section.id}"
-                found[section.id] = section
+        for section in read_sections(text, source=source):
+            name = f"{source}#{' > '.join(section.metadata['heading_path'])}"
+            assert name not in found, f"two sections are called {name}"
+            found[name] = section.text
     return found
 
 
@@ -217,7 +188,7 @@ def test_every_name_in_the_list_is_in_the_manuals() -> None:
 
 
 def test_every_procedure_has_its_section_and_title() -> None:
-    titles = {title for source in sources() for _, title, _, _ in headings(source)}
+    titles = {title for source in sources() for title in headings(source)}
     assert {f"{row['id']}: {row['title']}" for row in LIST["procedures"]} - titles == set()
 
 
@@ -259,7 +230,7 @@ def test_alarm_tables_name_the_procedure_of_the_list() -> None:
 
 
 def test_internal_links_resolve() -> None:
-    anchors = {source: {slug(title) for _, title, _, _ in headings(source)} for source in sources()}
+    anchors = {source: set(map(slug, headings(source))) for source in sources()}
     links = [
         (s, str(c.attrs["href"]))
         for s in sources()
@@ -338,7 +309,7 @@ def test_every_answer_is_a_string_of_a_relevant_section() -> None:
     relevant = qrels()
     for row in queries():
         if row.get("answerable", True):
-            texts = [sections()[section].text for section in relevant[row["_id"]]]
+            texts = [sections()[section] for section in relevant[row["_id"]]]
             assert any(row["answer"] in text for text in texts), row["_id"]
         else:
             assert "answer" not in row and row["_id"] not in relevant

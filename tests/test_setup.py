@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ("bash", "env", "sh", "dirname", "awk", "head", "grep", "rm", "mkdir", "touch", "cat", "chmod", "cp")
-NAMES = ["python3.13", "python3.12", "python3.11", "python3.14", "python3", "python"]
+NAMES = ["python3.13", "python3.12", "python3.11", "python3.14"]  # tried in this order, before `python3`
+INSTALLING = "Installing Athena into .venv (one to two minutes) …\n"
 
 # A Python as far as setup.sh asks: its version, whether it can make environments, making one, pip.
 INTERPRETER = """#!/bin/sh
@@ -62,23 +63,12 @@ class Machine:
         write_program(self.bin / name, text)
 
     def has_python(self, name: str, version: str, *, ensurepip: int = 0, venv: int = 0) -> None:
-        self.has(
-            name,
-            INTERPRETER.format(
-                name=name,
-                version=version,
-                ensurepip=ensurepip,
-                venv=venv,
-                calls=self.calls_file,
-                pip=self.bin / "pip-of-venv",
-            ),
-        )
+        like = {"name": name, "version": version, "ensurepip": ensurepip, "venv": venv}
+        self.has(name, INTERPRETER.format(**like, calls=self.calls_file, pip=self.bin / "pip-of-venv"))
 
     def has_uv(self, *, fetches: bool = False) -> None:
-        self.has(
-            "uv",
-            UV.format(calls=self.calls_file, pip=self.bin / "pip-of-venv", fetches=int(fetches)),
-        )
+        pip = self.bin / "pip-of-venv"
+        self.has("uv", UV.format(calls=self.calls_file, pip=pip, fetches=int(fetches)))
 
     @property
     def calls_file(self) -> Path:
@@ -96,18 +86,18 @@ class Machine:
     def made_by(self) -> str:
         return (self.checkout / ".venv/made-by").read_text().strip()
 
-    def set_up(self, stage: str = "run") -> subprocess.CompletedProcess[str]:
+    def set_up(self, stage: str = "run", *, path: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self.checkout / "scripts/setup.sh", stage],
-            env={"PATH": str(self.bin), "HOME": str(self.bin)},
+            env={"PATH": path or str(self.bin), "HOME": str(self.bin)},
             capture_output=True,
             text=True,
             timeout=60,
         )
 
-    def sets_up(self, stage: str = "run") -> str:
+    def sets_up(self, stage: str = "run", *, path: str = "") -> str:
         """What it prints where it must succeed."""
-        done = self.set_up(stage)
+        done = self.set_up(stage, path=path)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
         return done.stdout
@@ -133,98 +123,68 @@ def machine(tmp_path: Path) -> Machine:
     return made
 
 
-def shim(machine: Machine, name: str) -> None:
-    machine.has(name, SHIM.format(name=name))
+# How a Python will not do: what it is like, and what is said of it.
+BAD: list[tuple[dict[str, Any] | None, str]] = [
+    (None, "does not run"),
+    ({"version": "3.10"}, "is Python 3.10, older than 3.11"),
+    (
+        {"version": "3.12", "ensurepip": 1},
+        "cannot make environments: on Debian or Ubuntu, sudo apt-get install python3.12-venv",
+    ),
+    ({"version": "3.12", "venv": 1}, "The virtual environment was not created"),
+]
 
 
-def too_old(machine: Machine, name: str) -> None:
-    machine.has_python(name, "3.10")
+def spoil(machine: Machine) -> list[str]:
+    """Put bad Pythons before `python3`; what is said of each."""
+    for name, (like, _) in zip(NAMES, BAD, strict=False):
+        machine.has_python(name, **like) if like else machine.has(name, SHIM.format(name=name))
+    return [f"  {machine.bin}/{name}: {why}\n" for name, (_, why) in zip(NAMES, BAD, strict=False)]
 
 
-def without_ensurepip(machine: Machine, name: str) -> None:
-    machine.has_python(name, "3.12", ensurepip=1)
-
-
-def failing_to_make_one(machine: Machine, name: str) -> None:
-    machine.has_python(name, "3.12", venv=1)
-
-
-BAD = {
-    shim: "does not run",
-    too_old: "is Python 3.10, older than 3.11",
-    without_ensurepip: "cannot make environments: on Debian or Ubuntu, sudo apt-get install python3.12-venv",
-    failing_to_make_one: "The virtual environment was not created",
-}
-
-
-@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.__name__)
-def test_a_good_python_is_found_after_bad_ones(machine: Machine, bad: Callable[..., None]) -> None:
-    for name in NAMES[:4]:
-        bad(machine, name)
+def test_a_good_python_is_found_after_bad_ones_also_of_the_same_name(machine: Machine) -> None:
+    spoil(machine)
     machine.has_python("python3", "3.11")
-    assert machine.sets_up() == "Installing Athena into .venv (one to two minutes) …\n"
+    shims = machine.bin.parent / "shims"
+    shims.mkdir()
+    write_program(shims / "python3", SHIM.format(name="python3"))
+    assert machine.sets_up(path=f"{shims}:{machine.bin}") == INSTALLING
     assert machine.made_by() == "python3"
 
 
-@pytest.mark.parametrize(("bad", "reason"), BAD.items(), ids=lambda value: getattr(value, "__name__", ""))
-def test_what_was_tried_is_said_with_why_not(machine: Machine, bad: Callable[..., None], reason: str) -> None:
-    bad(machine, "python3.13")
-    too_old(machine, "python3")
+def test_what_was_tried_is_said_with_why_not(machine: Machine) -> None:
+    nothing = machine.set_up()
+    assert nothing.returncode == 1
+    assert "nothing: there is no python on the PATH" in nothing.stderr
+    reasons = spoil(machine)
     done = machine.set_up()
     assert done.returncode == 1
-    assert f"  {machine.bin}/python3.13: {reason}\n" in done.stderr
-    assert f"  {machine.bin}/python3: is Python 3.10, older than 3.11\n" in done.stderr
+    assert [reason for reason in reasons if reason not in done.stderr] == []
     assert "sudo apt-get install python3 python3-venv" in done.stderr
     assert not (machine.checkout / ".venv").exists()
 
 
-def test_a_machine_without_python_is_told_so(machine: Machine) -> None:
-    done = machine.set_up()
-    assert done.returncode == 1
-    assert "nothing: there is no python on the PATH" in done.stderr
-
-
-def test_a_name_that_is_twice_on_the_path_is_tried_twice(machine: Machine) -> None:
-    shims = machine.bin.parent / "shims"
-    shims.mkdir()
-    write_program(shims / "python3.11", SHIM.format(name="python3.11"))
-    machine.has_python("python3.11", "3.11")
-    done = subprocess.run(
-        [machine.checkout / "scripts/setup.sh", "run"],
-        env={"PATH": f"{shims}:{machine.bin}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert machine.made_by() == "python3.11"
-
-
 def test_uv_is_given_a_python_that_runs_and_needs_no_ensurepip(machine: Machine) -> None:
     machine.has_uv()
-    shim(machine, "python3.13")
-    without_ensurepip(machine, "python3.12")
+    spoil(machine)
     machine.sets_up()
-    assert machine.made_by() == str(machine.bin / "python3.12")
+    assert machine.made_by() == str(machine.bin / "python3.11")  # the one without ensurepip
     assert [call.split()[0] for call in machine.installs] == ["uv"]
 
 
-def test_uv_may_fetch_a_python_where_none_will_do(machine: Machine) -> None:
-    machine.has_uv(fetches=True)
-    shim(machine, "python3.13")
-    machine.sets_up()
-    assert machine.made_by() == ">=3.11"
-
-
-def test_uv_without_a_network_leaves_what_was_tried(machine: Machine) -> None:
-    machine.has_uv()
-    shim(machine, "python3.13")
+@pytest.mark.parametrize("fetches", [True, False])
+def test_uv_may_fetch_a_python_where_none_will_do(machine: Machine, fetches: bool) -> None:
+    machine.has_uv(fetches=fetches)
+    machine.has("python3.13", SHIM.format(name="python3.13"))
     done = machine.set_up()
-    assert done.returncode == 1
-    assert f"  {machine.bin}/python3.13: does not run\n" in done.stderr
+    if fetches:
+        assert machine.made_by() == ">=3.11"
+    else:
+        assert (done.returncode, f"  {machine.bin}/python3.13: does not run\n" in done.stderr) == (1, True)
 
 
 def test_a_uv_that_does_not_run_is_none(machine: Machine) -> None:
-    shim(machine, "uv")
+    machine.has("uv", SHIM.format(name="uv"))
     machine.has_python("python3", "3.11")
     machine.sets_up()
     assert machine.made_by() == "python3"
@@ -253,31 +213,24 @@ def test_running_needs_no_tests_tools_and_tests_add_theirs_to_the_same_environme
     assert machine.sets_up("run") == ""  # all that it needs is there
 
 
-def interpreter_gone(checkout: Path) -> None:
-    (checkout / ".venv/bin/python").unlink()
-    (checkout / ".venv/bin/python").symlink_to("/nowhere/python3")
-
-
-def moved(checkout: Path) -> None:
-    (checkout / ".venv/bin/activate").write_text("VIRTUAL_ENV=/elsewhere/.venv\n")
-
-
-def half_installed(checkout: Path) -> None:
-    (checkout / ".venv/.athena-unfinished").touch()
-
-
-def half_made(checkout: Path) -> None:
-    shutil.rmtree(checkout / ".venv/bin")
-
-
-@pytest.mark.parametrize("harm", [interpreter_gone, moved, half_installed, half_made])
-def test_a_broken_environment_is_made_anew(machine: Machine, harm: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("harm", ["interpreter gone", "moved", "half installed", "half made"])
+def test_a_broken_environment_is_made_anew(machine: Machine, harm: str) -> None:
     machine.has_python("python3", "3.11")
     machine.sets_up()
-    (machine.checkout / ".venv/old").touch()
-    harm(machine.checkout)
+    environment = machine.checkout / ".venv"
+    (environment / "old").touch()
+    match harm:
+        case "interpreter gone":
+            (environment / "bin/python").unlink()
+            (environment / "bin/python").symlink_to("/nowhere/python3")
+        case "moved":
+            (environment / "bin/activate").write_text("VIRTUAL_ENV=/elsewhere/.venv\n")
+        case "half installed":
+            (environment / ".athena-unfinished").touch()
+        case "half made":
+            shutil.rmtree(environment / "bin")
     assert machine.sets_up().startswith("The .venv here is broken or was moved: making it anew.\n")
-    assert not (machine.checkout / ".venv/old").exists()
+    assert not (environment / "old").exists()
     assert machine.sets_up() == ""
 
 
@@ -288,7 +241,7 @@ def test_a_failed_installation_is_shown_whole_and_tried_again(machine: Machine) 
     assert done.returncode == 1
     assert "ERROR: no such package" in done.stderr
     (machine.checkout / "fail").unlink()
-    assert machine.sets_up() == "Installing Athena into .venv (one to two minutes) …\n"  # in the same .venv
+    assert machine.sets_up() == INSTALLING  # in the same .venv
 
 
 def test_an_unknown_stage_is_refused(machine: Machine) -> None:
