@@ -1,15 +1,14 @@
 """Passwords and keys are taken out of every text that leaves: messages, logs, traces, what is stored.
 
 Options that carry a secret make it known as soon as they exist (`hide`). From then on `redacted` takes it out
-of what is about to leave, and `heard` out of what a server said: as it stands, and in the forms in which
-servers repeat it, quoted for a URL, in JSON, in HTML, in base64 at any place of a longer text. Forms that a
-server makes up itself, one letter a line for example, nobody can foresee.
+of what is about to leave, and `heard` out of what a server said: as it stands, quoted for a URL, escaped in
+JSON and by Python, and in base64 at any place of a longer text, as a header has it. Forms that a server makes
+up itself, one letter a line for example, nobody can foresee.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 import json
 import logging
 import re
@@ -61,16 +60,8 @@ _SECRET_OPTION = re.compile(
     r"([?&;][^=&;\s'\"]*(?:key|token|password|secret|properties|signature)[^=&;\s'\"]*=)[^&;\s'\"]*",
     re.IGNORECASE,
 )
-
-
 LEFT_IN_URLS = ("", "/", "/:@!$&'()*+,;=~", "/:@!$&'()*+,;=~%|?")
 """What some quote nowhere, in a path, and what browsers and clients leave of it there or behind it."""
-
-
-ESCAPED_IN_JSON = ("&<>", "&<>='", "&<>+'`")
-"""What Go, Java's Gson and .NET escape by number; PHP puts a backslash before a slash."""
-ESCAPED_IN_HTML = "/=`"
-"""What JavaScript's templates escape, too."""
 
 
 class Redactor:
@@ -292,18 +283,11 @@ def _written(secret: str) -> Iterator[str]:
     given, secret = secret, secret.encode("utf-8", "replace").decode()  # bytes of no text have no other form
     quoted = {quote_plus(secret), unquote(secret), *(quote(secret, safe=safe) for safe in LEFT_IN_URLS)}
     twice = {quote(form, safe="") for form in quoted}  # an address within an address
-    in_json, in_html = json.dumps(secret)[1:-1], html.escape(secret)
-    by_number = {in_json.translate(_numbered("\\u{:04x}", signs)) for signs in ESCAPED_IN_JSON}
-    in_templates = in_html.translate(_numbered("&#x{:x};", ESCAPED_IN_HTML))
-    escaped = {in_json, in_json.replace("/", "\\/"), *by_number, in_html, in_templates}
-    plain = {given, secret, *quoted, *twice, *escaped, repr(secret)[1:-1], repr(given)[1:-1]}
+    in_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    plain = {given, secret, *quoted, *twice, *in_json, repr(secret)[1:-1], repr(given)[1:-1]}
     yield from (form for form in plain if len(form) >= SHORT)
     for data in {secret.encode(), unquote(secret).encode()}:
         yield from _within_base64(data)
-
-
-def _numbered(form: str, signs: str) -> dict[int, str]:
-    return {ord(sign): form.format(ord(sign)) for sign in signs}
 
 
 def _within_base64(data: bytes) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import logging
 import threading
@@ -44,13 +43,7 @@ FORMS = {
     "in a URL, in small letters": quote(KEY, safe="").lower(),
     "in a form": quote_plus(KEY),
     "in JSON": json.dumps({"key": KEY}),
-    "in JSON by PHP": json.dumps({"key": KEY}).replace("/", "\\/"),
-    "in JSON by Go": json.dumps({"key": KEY}).replace("&", "\\u0026"),
-    "in JSON by Gson": json.dumps({"key": KEY}).replace("&", "\\u0026").replace("=", "\\u003d"),
-    "in JSON by .NET": json.dumps({"key": KEY}).replace("&", "\\u0026").replace("+", "\\u002B"),
     "in a URL within a URL": quote(quote(KEY, safe=""), safe=""),
-    "in HTML by a template": html.escape(KEY).replace("/", "&#x2F;").replace("=", "&#x3D;"),
-    "in HTML": f"<b>{html.escape(KEY)}</b>",
     "in Python": repr({"key": KEY}),
     "in base64": b64(KEY),
     "as user and key in base64": b64(f"anyone:{KEY}"),
