@@ -91,7 +91,6 @@ class ModelServer:
         self.embed: Callable[[str], list[float]] = embedding
         self.errors: dict[str, deque[tuple[int, str]]] = {}
         self.stalled_paths: set[str] = set()  # requests there are never answered
-        self.not_json = False  # whole answers are not what they say they are
         self.hung_up = threading.Event()  # a client closed its connection during a stall or a stream
         self._replies: deque[Reply] = deque()
         self._stopping = threading.Event()
@@ -452,7 +451,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, self.model_server.error_body(message), headers=headers)
 
     def _send(self, status: int, answer: dict[str, Any], *, headers: dict[str, str] | None = None) -> None:
-        data = b"<html>" if self.model_server.not_json else json.dumps(answer).encode()
+        data = json.dumps(answer).encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)

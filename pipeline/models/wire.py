@@ -29,6 +29,7 @@ MOST_BYTES = 16_000_000
 """Of one JSON document: a whole answer (vectors of a batch need some 6 MB), or a line of a stream. Of an HTTP
 error the rest is not read. How many lines come is a matter of time."""
 
+MOST_COUNT = 2**48  # of tokens or bytes: sums of such numbers still fit into 64 bits
 PATIENCE = 3  # a whole answer may take so many times as long as a silence in it
 OPENED = ("connect_tcp.complete", "start_tls.complete")  # of a connection, also through a proxy
 
@@ -377,7 +378,7 @@ def _check_value(name: str, value: object, kind: type | None) -> None:
         if value:
             raise Misbehaviour("a call of a tool, although it was offered none")
     elif kind is int and value is not None:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST_COUNT:
             raise Misbehaviour(f"a '{name}' that is not a count")
     elif value is not None and not isinstance(value, kind):
         raise Misbehaviour(f"a '{name}' that is {_named(value)}")

@@ -9,9 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipeline.models.llm import list_language_models
 from pipeline.models.wire import Connections, client_options, trusted
-from pipeline.options import LanguageModelOptions
 from tests.servers import OllamaServer
 
 OPTIONS: dict[str, Any] = {"connect_timeout_s": 1.0, "read_timeout_s": 5.0, "protocol": "whole"}
@@ -43,14 +41,3 @@ def test_certificates_are_read_once_for_all_models(monkeypatch: pytest.MonkeyPat
     assert not read
     httpx.Client().close()
     assert len(read) == 1
-
-
-def test_listing_models_reads_no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    trusted()
-    monkeypatch.setattr(
-        ssl, "create_default_context", lambda **_: pytest.fail("certificates were read again")
-    )
-    with OllamaServer(models=["llama3.2"]) as server:
-        assert (
-            list_language_models(options=LanguageModelOptions(ollama_url=server.url))[0] == "ollama/llama3.2"
-        )

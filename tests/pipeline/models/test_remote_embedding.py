@@ -134,24 +134,9 @@ def test_a_vector_without_a_direction_is_an_error(server: ModelServer, value: fl
         encoder_of(server).encode_query("x")
 
 
-def test_too_few_vectors_are_an_error() -> None:
-    with OllamaServer() as server:
-        server.post = lambda path, body: {"embeddings": [], "model_info": {}}  # type: ignore[method-assign]
-        with pytest.raises(ModelError, match="0 vectors for 1 texts"):
-            encoder_of(server).encode_query("x")
-
-
 def test_vectors_that_change_their_length_are_an_error(server: ModelServer) -> None:
     encoder = encoder_of(server)
     assert encoder.dimensions == DIMENSIONS
     server.embed = lambda text: [1.0] * 4
     with pytest.raises(ModelError, match="vectors of 4 dimensions after 16"):
         encoder.encode_passages(["x"])
-
-
-def test_an_answer_that_is_not_json(server: ModelServer) -> None:
-    encoder = encoder_of(server)
-    assert encoder.max_tokens
-    server.not_json = True
-    with pytest.raises(ModelError, match="a web page, not a model's answer"):
-        encoder.encode_query("x")
