@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
 from memory.extracting import reads_as_instruction, without_secrets
 from memory.ids import id_of
@@ -21,19 +21,8 @@ from memory.index import plain
 from memory.shapes import memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
 from pipeline.errors import AthenaError
-from pipeline.stores.memories import (
-    Category,
-    Entity,
-    Kind,
-    Memory,
-    MemoryChanges,
-    MemoryEvent,
-    MemorySource,
-    Mention,
-    Origin,
-    Relation,
-    Tier,
-)
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
+from pipeline.stores.memory_records import adapter, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -43,75 +32,19 @@ if TYPE_CHECKING:
 FORMAT = 1
 FIX = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
 
-
-MOST = 2**63 - 1  # what stores keep as a whole number
-Number = Annotated[int, Field(ge=0, le=MOST)]
 Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
-
-
-class _Source(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    turn_id: str = ""
-    source: str = ""
-    memory_id: str = ""
-    part: Literal["question", "answer"] = "question"
-    start: Number = 0
-    end: Number = 0
-    quote: str = ""
-    file_hash: str = ""
-
-
-class _Memory(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    id: str = Field(min_length=1)
-    text: str = Field(min_length=1)
-    kind: Kind = "fact"
-    tier: Tier = "long_term"
-    category: Category = "general"
-    tags: tuple[str, ...] = ()
-    importance: float | None = Field(None, ge=0, le=1)
-    pinned: bool = False
-    trusted: bool = True
-    stale: bool = False
-    dispute: str = ""
-    valid_at: Time | None = None
-    invalid_at: Time | None = None
-    created_at: Time
-    expired_at: Time | None = None
-    accessed_at: Time | None = None
-    accesses: Number = 0
-    sources: tuple[_Source, ...] = ()
-    why: str = ""
-    origin: Origin = "user"
-    subject: str = ""
-    predicate: str = ""
-    object: str = ""
-    success: bool | None = None
-
-    def row(self, user: str) -> Memory:
-        values = {name: getattr(self, name) for name in type(self).model_fields if name != "dispute"}
-        values["sources"] = tuple(MemorySource(**source.model_dump()) for source in self.sources)
-        for name in ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at"):
-            values[name] = _seconds(values[name])
-        return Memory(user=user, disputed=self.dispute, **values)
-
-
-class _Event(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    id: str
-    memory_id: str
-    action: str
-    at: Time
-    other_id: str = ""
+TIMES = ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at", "at")
+Shapes = tuple[dict[str, Any], ...]
+Exported = Entity | Mention | Relation | MemoryEvent
 
 
 class _Export(BaseModel):
     athena_memories: Literal[1]
-    memories: tuple[_Memory, ...]
-    entities: tuple[dict[str, Any], ...] = ()
-    mentions: tuple[dict[str, Any], ...] = ()
-    relations: tuple[dict[str, Any], ...] = ()
-    events: tuple[_Event, ...] = ()
+    memories: Shapes
+    entities: Shapes = ()
+    mentions: Shapes = ()
+    relations: Shapes = ()
+    events: Shapes = ()
 
 
 class _Collection(BaseModel):
@@ -136,21 +69,10 @@ def export_json(index: UserIndex, events: Sequence[MemoryEvent], *, now: float) 
             "user": index.user,
             "exported_at": iso(now),
             "memories": [_whole(memory) for memory in _in_order(index)],
-            "entities": [
-                {
-                    "id": item.id,
-                    "name": item.name,
-                    "type": item.type,
-                    "aliases": list(item.aliases),
-                    "attributes": dict(item.attributes),
-                }
-                for item in sorted(index.entities.values(), key=lambda item: item.id)
-            ],
-            "mentions": [_plain(item) for item in sorted(index.mentions.values(), key=lambda item: item.id)],
-            "relations": [
-                _plain(item) for item in sorted(index.relations.values(), key=lambda item: item.id)
-            ],
-            "events": [_plain(item) for item in events],
+            "entities": [_shape(item) for item in _by_id(index.entities)],
+            "mentions": [_shape(item) for item in _by_id(index.mentions)],
+            "relations": [_shape(item) for item in _by_id(index.relations)],
+            "events": [_shape(item) for item in events],
         },
         ensure_ascii=False,
         indent=1,
@@ -180,11 +102,15 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
         export = _Export.model_validate(found)
         return _rows(export, user=user)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise _not_an_export(f"{where}: {first['msg']}") from error
+        raise _invalid(error) from error
     except (OverflowError, ValueError) as error:
         raise _not_an_export(f"a time cannot be read ({error})") from error
+
+
+def _invalid(error: ValidationError, within: str = "") -> AthenaError:
+    first = error.errors()[0]
+    where = within + ".".join(map(str, first["loc"]))
+    return _not_an_export(f"{where or 'the file'}: {first['msg']}")
 
 
 def _not_an_export(why: str) -> AthenaError:
@@ -235,17 +161,33 @@ def imported(data: str, *, indexes: Indexes, user: str, now: float) -> int:
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:
     return MemoryChanges(
-        memories=tuple(_guarded(memory.row(user)) for memory in export.memories),
-        entities=_typed(Entity, export.entities, user),
-        mentions=_typed(Mention, export.mentions, user),
-        relations=_typed(Relation, export.relations, user),
-        events=tuple(
-            TypeAdapter(MemoryEvent).validate_python(
-                {**event.model_dump(), "at": _seconds(event.at), "user": user}
-            )
-            for event in export.events
-        ),
+        memories=tuple(map(_guarded, _read("memory", "memories", export.memories, user))),
+        entities=_read("entity", "entities", export.entities, user),
+        mentions=_read("mention", "mentions", export.mentions, user),
+        relations=_read("relation", "relations", export.relations, user),
+        events=_read("event", "events", export.events, user),
     )
+
+
+def _read(kind: str, name: str, shapes: Shapes, user: str) -> tuple[Any, ...]:
+    """Rows of a kind from their shapes, as those of a user."""
+    rows = []
+    for number, shape in enumerate(shapes):
+        values = {key: value for key, value in shape.items() if key not in ("embedding", "embedded_by")}
+        try:
+            times = _times().validate_python({key: values[key] for key in TIMES if key in values})
+            values |= {key: _seconds(value) for key, value in times.items()} | {"user": user}
+            if kind == "memory":
+                values |= {"disputed": values.get("dispute", ""), "created_at": values.get("created_at")}
+            rows.append(adapter(kind).validate_python(values))
+        except ValidationError as error:
+            raise _invalid(error, f"{name}.{number}.") from error
+    return tuple(rows)
+
+
+@cache
+def _times() -> TypeAdapter[dict[str, datetime | float | None]]:
+    return TypeAdapter(dict[str, Time | None])
 
 
 def _guarded(memory: Memory) -> Memory:
@@ -253,17 +195,6 @@ def _guarded(memory: Memory) -> Memory:
     text = without_secrets(memory.text)
     trusted = memory.trusted and (memory.tier == "static" or not reads_as_instruction(text))
     return replace(memory, text=text, object=without_secrets(memory.object), trusted=trusted)
-
-
-def _typed(kind: Any, rows: Sequence[Mapping[str, Any]], user: str) -> Any:
-    adapter = TypeAdapter(kind)
-    read = []
-    for row in rows:
-        values = {**row, "user": user}
-        if "at" in values:
-            values["at"] = _seconds(TypeAdapter(Time).validate_python(values["at"]))
-        read.append(adapter.validate_python(values))
-    return tuple(read)
 
 
 def _static(found: _Collection, *, user: str, now: float) -> MemoryChanges:
@@ -299,15 +230,19 @@ def _in_order(index: UserIndex) -> list[Memory]:
     return sorted(index.memories.values(), key=lambda memory: (memory.created_at, memory.id))
 
 
+def _by_id(rows: Mapping[str, Entity] | Mapping[str, Mention] | Mapping[str, Relation]) -> list[Exported]:
+    return [rows[id_] for id_ in sorted(rows)]
+
+
 def _whole(memory: Memory) -> dict[str, Any]:
     """A memory with all that an import needs to make it again."""
-    shape = memory_shape(memory)
+    whole = plain_object(memory)
     sources = [
-        {name: value for name in source.__slots__ if (value := getattr(source, name)) not in ("", None)}
-        for source in memory.sources
+        {name: value for name, value in source.items() if value not in ("", None)}
+        for source in whole["sources"]
     ]
     return {
-        **shape,
+        **memory_shape(memory),
         "sources": sources,
         "dispute": memory.disputed,
         "accessed_at": iso(memory.accessed_at),
@@ -316,9 +251,10 @@ def _whole(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _plain(item: Mention | Relation | MemoryEvent) -> dict[str, Any]:
-    values = {name: getattr(item, name) for name in item.__slots__ if name != "user"}
-    return {**values, "at": iso(item.at)}
+def _shape(row: Exported) -> dict[str, Any]:
+    values = plain_object(row)
+    del values["user"]
+    return values if isinstance(row, Entity) else values | {"at": iso(row.at)}
 
 
 def _line(memory: Memory) -> str:

@@ -60,6 +60,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.stores.base",
     "pipeline.stores.conversations",
     "pipeline.stores.memories",
+    "pipeline.stores.memory_records",
     "pipeline.terms",
     "pipeline.words",
 )

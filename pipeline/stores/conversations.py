@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -15,8 +17,9 @@ from pipeline.answering.citations import renamed_markers
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
-from pipeline.steps.stored import read_steps
+from pipeline.steps.records import KINDS
 from pipeline.stores.globs import as_scope, written
+from pipeline.words import well_formed
 
 TITLE_CHARACTERS = 60
 
@@ -69,10 +72,18 @@ class Conversation:
 
 
 class Conversations(Protocol):
-    """All conversations of one store; safe to use from several threads."""
+    """All conversations of one store; safe to use from several threads.
+
+    A store says how a conversation and a turn are read, written and changed; what that is for is said here.
+    """
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
+        now = time.time()
+        info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0, user, assistant)
+        made = Conversation(info, ())
+        self.restore(made)
+        return made
 
     def list(
         self,
@@ -110,12 +121,18 @@ class Conversations(Protocol):
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give it another title; raises `UnknownConversation`."""
+        self.change(conversation_id, title=well_formed(title.strip()))
 
     def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
         """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
+        self.change(conversation_id, scope=[well_formed(glob) for glob in scope])
 
     def pin(self, conversation_id: str, *, pinned: bool) -> None:
         """Pin it, or take that back; it was not used by that. Raises `UnknownConversation`."""
+        self.change(conversation_id, pinned=pinned)
+
+    def change(self, conversation_id: str, **fields: object) -> None:
+        """Store other values of some fields of `ConversationInfo`; raises `UnknownConversation`."""
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
@@ -127,6 +144,13 @@ class Conversations(Protocol):
         Raises `UnknownConversation`, also where it was deleted while the answer was being written, and
         `TurnChanged` where the question that is stored is another: words of it were forgotten meanwhile.
         """
+        answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
+        turn = Turn(answer.turn_id, answer.question, answer, time.time(), remembered=remembered)
+        self.write(conversation_id, turn)
+        return turn.id
+
+    def write(self, conversation_id: str, turn: Turn) -> None:
+        """Write a new turn, or its answer where it is there; raises as `save_turn` does."""
 
     def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
         """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone.
@@ -139,6 +163,10 @@ class Conversations(Protocol):
 
         Raises `UnknownConversation` where the answer is not stored any more.
         """
+        self.change_turn(turn_id, feedback=value, feedback_text=well_formed(text))
+
+    def change_turn(self, turn_id: str, **fields: object) -> None:
+        """Store other values of some fields of a `Turn`; raises `UnknownConversation`."""
 
     def restore(self, conversation: Conversation) -> None:
         """Write a conversation whole, with its ids and times, in the place of one of the same id."""
@@ -147,25 +175,44 @@ class Conversations(Protocol):
         """Release files and connections."""
 
 
-def record_of(turn: Turn, conversation_id: str, position: int) -> dict[str, Any]:
-    """A turn as it is stored."""
+def record_of(turn: Turn) -> dict[str, Any]:
+    """A turn as it is stored: its answer as JSON, and what it is found by."""
     return {
         "id": turn.id,
-        "conversation": conversation_id,
-        "position": position,
+        "said": said_in(turn.question, turn.answer.text),
         "question": turn.question,
-        "status": turn.answer.status,
-        "answer": answer_json(turn.answer),
         "created_at": turn.created_at,
         "feedback": turn.feedback,
         "feedback_text": turn.feedback_text,
         "remembered": turn.remembered,
+        "answer": answer_json(turn.answer),
     }
 
 
+def turn_from(stored: Mapping[str, Any]) -> Turn:
+    """The turn of a record; raises ValueError where it is none."""
+    if not isinstance(stored["created_at"], float) or stored["feedback"] not in (None, 1, -1):
+        raise ValueError("not a turn")
+    return Turn(
+        id=stored["id"],
+        question=str(stored["question"]),
+        answer=answer_from(json.loads(stored["answer"])),
+        created_at=stored["created_at"],
+        feedback=stored["feedback"],
+        feedback_text=str(stored["feedback_text"]),
+        remembered=bool(stored["remembered"]),
+    )
+
+
+def info_from(stored: Mapping[str, Any]) -> ConversationInfo:
+    """The conversation of a record by its fields; raises ValueError where it is none."""
+    info: ConversationInfo = _adapter("conversation").validate_python(stored)
+    return info
+
+
 def said_in(question: str, text: str) -> str:
-    """What a turn is found by: its question and its answer's text."""
-    return f"{question}\n{text}"
+    """What a turn is found by: its question and its answer's text, as a search folds them."""
+    return f"{question}\n{text}".casefold()
 
 
 def title_of(question: str) -> str:
@@ -182,13 +229,21 @@ def answer_json(answer: Answer) -> str:
 
 
 def answer_from(stored: Mapping[str, Any]) -> Answer:
-    """The answer from its JSON; keys that this version does not know are left out."""
-    return _adapter().validate_python({**stored, "steps": read_steps(stored.get("steps", ()))})
+    """The answer from its JSON; keys and steps that this version does not know are left out."""
+    steps = [
+        _adapter(step["name"]).validate_python(step)
+        for step in stored.get("steps", ())
+        if step["name"] in KINDS
+    ]
+    answer: Answer = _adapter("answer").validate_python({**stored, "steps": steps})
+    return answer
 
 
 @cache
-def _adapter() -> TypeAdapter[Answer]:
-    return TypeAdapter(Answer)
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    """Reads an answer, a conversation's info, or a step by its name; each is made when it is needed first."""
+    kinds: Mapping[str, type[Any]] = {"answer": Answer, "conversation": ConversationInfo}
+    return TypeAdapter(kinds[kind] if kind in kinds else KINDS[kind])
 
 
 def _fields(value: object) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.stores.conversations import title_of
+from pipeline.stores.conversations import said_in, title_of
 from pipeline.stores.spelling import FEW, Form, Forms, folded, of_parts
 
 BLOCK = "█"
@@ -120,6 +120,17 @@ class Erasing:
             self, forms=self.forms.within(there), codes=self.codes.within(there), each=self.each.within(there)
         )
         return json.dumps(few._value(value), ensure_ascii=False)
+
+    def turn(self, *, question: str, answer: str, feedback_text: str) -> dict[str, str]:
+        """The texts of a turn as it is stored, with the words overwritten; and what it is found by then."""
+        answer = self.answer(answer)
+        question = self.text(question)
+        return {
+            "question": question,
+            "answer": answer,
+            "feedback_text": self.text(feedback_text),
+            "said": said_in(question, json.loads(answer)["text"]),
+        }
 
     def _value(self, value: Any, *, in_step: bool = False, derived: bool = False) -> Any:
         match value:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
 
 from pipeline.errors import MemoriesChanged, TurnChanged
 
@@ -20,6 +22,11 @@ Origin = Literal["user", "assistant", "document", "system"]
 Action = Literal[
     "ADD", "UPDATE", "TOUCH", "INVALIDATE", "DISPUTE", "RESOLVE", "MIGRATE", "EVICT", "PIN", "STALE", "DELETE"
 ]
+
+Text = Annotated[str, Field(min_length=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""What stores keep as a whole number; what is read of a file or of a store is checked against these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +40,8 @@ class MemorySource:
     source: str = ""  # a document's path, as in the index
     memory_id: str = ""
     part: Literal["question", "answer"] = "question"  # of a turn
-    start: int = 0  # code points in that part, or in the document's text
-    end: int = 0
+    start: Number = 0  # code points in that part, or in the document's text
+    end: Number = 0
     quote: str = ""  # the words of that span; goes with the memory when it is forgotten
     file_hash: str = ""  # of the document, as it was read
 
@@ -48,15 +55,15 @@ class Memory:
     as bytes, of the model that `embedded_by` names; b"" where it was not embedded.
     """
 
-    id: str
+    id: Text
     user: str
-    text: str
+    text: Text
     tier: Tier = "long_term"
     kind: Kind = "fact"
     category: Category = "general"
     origin: Origin = "user"
     tags: tuple[str, ...] = ()
-    importance: float | None = None  # 0 to 1
+    importance: Share | None = None
     why: str = ""  # why it was kept, and why it is this important
     subject: str = ""
     predicate: str = ""
@@ -71,7 +78,7 @@ class Memory:
     created_at: float = 0.0
     expired_at: float | None = None
     accessed_at: float | None = None
-    accesses: int = 0
+    accesses: Number = 0
     embedding: bytes = b""
     embedded_by: str = ""
     sources: tuple[MemorySource, ...] = ()

@@ -52,15 +52,12 @@ def fill(conversations: Conversations, infos: list[ConversationInfo]) -> None:
     if isinstance(conversations, EmbeddedConversations):
         with conversations._pool.borrow() as connection, transaction(connection):
             connection.executemany(_INSERT, map(_row_of, infos))
-    elif isinstance(conversations, PrivateConversations):
-        for info in infos:
-            conversations.restore(Conversation(info, ()))
     else:
-        from pipeline.stores.server.conversations import ServerConversations, _kept
+        from pipeline.stores.server.conversations import ServerConversations, _stored_info
 
         assert isinstance(conversations, ServerConversations)
         with conversations._servers.mongo.collection("conversations") as stored:
-            stored.insert_many([{"_id": i.id, **_kept(i), "begun": 0, "turns": 0} for i in infos])
+            stored.insert_many([{**_stored_info(info), "begun": 0} for info in infos])
 
 
 class TestConversations:
@@ -323,17 +320,3 @@ def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversa
     assert [turn.id for turn in conversations.unremembered("ann")] == [second]
     conversations.save_turn(mine, answer("One?", "More [1].", turn_id=first))
     assert conversations.get(mine).turns[0].remembered  # also once it is written over
-
-
-@pytest.mark.server
-def test_turns_of_earlier_versions_are_found_by_their_words() -> None:
-    from pipeline.stores.server.conversations import ServerConversations
-
-    with server_addresses() as addresses:
-        conversations = ServerConversations(addresses)
-        id_ = conversations.create(user="ann").info.id
-        conversations.save_turn(id_, answer("Is it empty?", "Nein."))
-        with conversations._servers.mongo.collection("turns") as turns:
-            turns.update_many({}, {"$unset": {"said": ""}})
-        assert [info.id for info in conversations.list(user="ann", words="NEIN")] == [id_]
-        conversations.close()

@@ -637,8 +637,8 @@ def test_a_damaged_store_is_told_with_what_can_be_saved(athena: Athena, run_app:
     conversation = athena.conversations.create("Broken").info.id
     with closing(open_database(athena.settings.data_dir / FILE_NAME)) as connection:
         connection.execute(
-            "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
-            "VALUES ('t', ?, 0, 'Why?', 'complete', '{', 1)",
+            "INSERT INTO turn (id, conversation_id, question, answer, created_at) "
+            "VALUES ('t', ?, 'Why?', '{', 1)",
             (conversation,),
         )
     shown = texts(run_app(athena, c=conversation))

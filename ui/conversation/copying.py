@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import renamed_markers
-from ui.conversation.quotes import breadcrumb
+from ui.conversation.units import breadcrumb
 from ui.shared.words import one_line
 
 

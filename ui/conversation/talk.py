@@ -19,9 +19,9 @@ from ui.conversation.asking import LONGEST_QUESTION
 from ui.conversation.forgetting import ask_to_forget
 from ui.conversation.model_picker import answering_model
 from ui.conversation.pane import evidence_pane
-from ui.conversation.quotes import View
 from ui.conversation.runner import Run, runner
 from ui.conversation.turns import failed_view, running_view, stored_view
+from ui.conversation.units import View
 from ui.shared import components, links, messages, process
 from ui.shared.corpus import documents_are
 from ui.shared.state import ANSWER, OpenEvidence, sent, shared

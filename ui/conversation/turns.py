@@ -12,9 +12,8 @@ from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.words import CLOSEST, counted
 from ui.conversation.copying import answer_markdown
-from ui.conversation.quotes import View, breadcrumb, in_words, quote_groups
 from ui.conversation.runner import RunSnapshot
-from ui.conversation.units import units_view
+from ui.conversation.units import View, breadcrumb, in_words, units_view
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
 from ui.shared.words import one_line, shortened
 
@@ -156,7 +155,7 @@ def is_closest(answer: Answer) -> bool:
 def _quotes(answer: Answer) -> View:
     if _kind(answer) != "quotes":
         return {}
-    return units_view(answer) if answer.units else {"groups": quote_groups(answer.citations)}
+    return units_view(answer)
 
 
 def _corrected(answer: Answer) -> View | None:

@@ -11,12 +11,23 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipeline.answer import Answer, Citation, Unit
-from pipeline.answering.excerpts import Excerpt, Led, shown, whole
+from pipeline.answering.excerpts import (
+    Excerpt,
+    Led,
+    in_code,
+    readers_quote,
+    shown,
+    table_header,
+    text_before,
+    whole,
+)
 from pipeline.words import counted
-from ui.conversation.quotes import View
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
 from ui.shared.words import one_line
 
+View = dict[str, Any]  # what the component gets: JSON only
+
+BULLET = re.compile(r"^\s*[-*+]\s+")
 LINKED_CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)*?-\d+\b")  # at the beginning of an anchor: p-air-02
 FILE_NUMBER = re.compile(r"^(?:ch\d+-\d+-|\d+[-_])")
 ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
@@ -230,3 +241,27 @@ def _unmarked(tree: Tree) -> Tree:
         else:
             plain.append(node | {"c": _unmarked(node["c"])})
     return plain
+
+
+def breadcrumb(citation: Citation) -> str:
+    """Where a citation stands, in one line."""
+    return " › ".join([citation.file, *citation.heading_path])
+
+
+def in_words(citation: Citation) -> str:
+    """A quote on one line, without the marks of Markdown."""
+    return one_line(tree_text(quote_tree(citation)))
+
+
+def quote_tree(citation: Citation) -> Tree:
+    """A quote as it stands in its section: rows under their header, code as code, a list item's text."""
+    before = text_before(citation, citation.start)
+    quote = readers_quote(citation)
+    if in_code(before):
+        return markdown_tree(f"```\n{quote}")
+    header = table_header(before)
+    if header and "|" in quote.split("\n", 1)[0]:
+        return markdown_tree(f"{header}\n{quote}")
+    alone = "\n" not in quote.strip()
+    text = BULLET.sub("", quote) if alone else quote
+    return markdown_tree(text) or [{"t": "p", "c": [text]}]

@@ -4,88 +4,70 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pipeline.answer import Answer
-from pipeline.options import DEFAULT_USER
 from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
+    Conversations,
     Turn,
-    answer_from,
     answer_json,
+    info_from,
     record_of,
+    said_in,
     title_of,
+    turn_from,
     unknown_conversation,
     unknown_turn,
 )
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.database import ConnectionPool, transaction
-from pipeline.stores.embedded.schema import MENTION_CHECKED, RELATION_CHECKED, SOURCE_CHECKED
+from pipeline.stores.embedded.memories import leave_turns
 from pipeline.stores.memories import turn_changed
-from pipeline.words import well_formed
 
-_INFO = "SELECT id, title, created_at, updated_at, turns, user, assistant, scope, pinned FROM conversation"
-_TURN = """
-    SELECT turn.id, question, answer, turn.created_at, feedback, feedback_text, remembered FROM turn
+_INFO = [field.name for field in fields(ConversationInfo)]
+_TURN = [field.name for field in fields(Turn)]
+_INFOS = f"SELECT {', '.join(_INFO)} FROM conversation"
+_TURNS = f"SELECT {', '.join(f'turn.{name}' for name in _TURN)} FROM turn"
+_INSERT = f"INSERT INTO conversation ({', '.join(_INFO)}) VALUES ({', '.join(f':{name}' for name in _INFO)})"
+_WRITE = """
+    INSERT INTO turn (id, conversation_id, said, question, created_at, feedback, feedback_text, remembered,
+                      answer)
+    VALUES (:id, :conversation_id, :said, :question, :created_at, :feedback, :feedback_text, :remembered,
+            :answer)
+    ON CONFLICT (id) DO UPDATE SET answer = :answer, said = :said, remembered = max(remembered, :remembered)
+    WHERE question = :question
 """
-_TURNS = f"{_TURN} WHERE conversation_id = ? ORDER BY position"
-_INSERT = """
-    INSERT INTO conversation (id, title, created_at, updated_at, user, assistant, scope, pinned)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
+_COUNT_TURNS = (
+    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)"
+)
 _HAS_WORD = """
     (instr(casefold(title), ?) OR EXISTS (
-        SELECT 1 FROM said WHERE conversation_id = conversation.id AND instr(casefold(said.text), ?)
+        SELECT 1 FROM turn WHERE conversation_id = conversation.id AND instr(said, ?)
     ))
 """
 
 
-# Memories outlive the conversation that they come from; what they say of it then names no turn.
-def _still_sound(checked: str) -> str:
-    """A row's checksum once it names no turn; one that was not sound stays so."""
-    left = checked.replace("turn_id", "''")
-    return f"CASE WHEN checksum IS checksum({checked}) THEN checksum({left}) ELSE checksum END"
+class Connections(Protocol):
+    """Lends connections to one database, each to one thread at a time."""
+
+    def borrow(self) -> AbstractContextManager[sqlite3.Connection]:
+        """A connection for the block; errors of SQLite leave it as `StoreError`."""
+
+    def close(self) -> None:
+        """Close them."""
 
 
-_TURNS_OF = "SELECT id FROM turn WHERE conversation_id = ?1"
-_LEAVE_MEMORIES = (
-    f"""
-    UPDATE memory_user SET version = version + 1 WHERE user IN (
-        SELECT user FROM memory_source WHERE turn_id IN ({_TURNS_OF})
-        UNION SELECT user FROM mention WHERE turn_id IN ({_TURNS_OF})
-        UNION SELECT user FROM relation WHERE turn_id IN ({_TURNS_OF})
-    )
-    """,
-    *(
-        f"UPDATE {table} SET turn_id = '', checksum = {_still_sound(checked)} WHERE turn_id IN ({_TURNS_OF})"
-        for table, checked in (
-            ("memory_source", SOURCE_CHECKED),
-            ("mention", MENTION_CHECKED),
-            ("relation", RELATION_CHECKED),
-        )
-    ),
-)
-
-
-class EmbeddedConversations:
+class EmbeddedConversations(Conversations):
     """Fulfils `Conversations` on one SQLite database."""
 
     def __init__(self, path: Path) -> None:
-        self._pool = ConnectionPool(path)
-
-    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
-        """A new, empty conversation; without a title it gets one from its first question."""
-        now, title = time.time(), well_formed(title)
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, 0, user, assistant)
-        with self._pool.borrow() as connection:
-            connection.execute(_INSERT, _row_of(info))
-        return Conversation(info, ())
+        self._pool: Connections = ConnectionPool(path)
 
     def list(
         self,
@@ -107,12 +89,12 @@ class EmbeddedConversations:
             where = [*where, f"pinned = {int(pinned)}"]
         for word in words.casefold().split():
             where, given = [*where, _HAS_WORD], [*given, word, word]
-        listed = f"{_INFO} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
+        listed = f"{_INFOS} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT ?"
         with self._pool.borrow() as connection:
             if words:
                 connection.create_function("casefold", 1, str.casefold, deterministic=True)
             rows = connection.execute(listed, (*given, -1 if limit is None else limit)).fetchall()
-            return [_info(*row) for row in rows]
+            return [_info(row) for row in rows]
 
     def users(self) -> Sequence[str]:
         """All users that have a conversation, by name."""
@@ -122,104 +104,60 @@ class EmbeddedConversations:
 
     def unremembered(self, user: str) -> Sequence[Turn]:
         """The turns of a user that nobody has looked at yet, oldest first."""
-        query = f"""{_TURN} JOIN conversation ON conversation.id = conversation_id
-            WHERE remembered = 0 AND user = ? ORDER BY turn.created_at, position"""
+        query = f"""{_TURNS} JOIN conversation ON conversation.id = conversation_id
+            WHERE remembered = 0 AND user = ? ORDER BY turn.created_at, number"""
         with self._pool.borrow() as connection:
-            rows = connection.execute(query, (user,)).fetchall()
-        return [_turn(*row) for row in rows]
+            return [_turn(row) for row in connection.execute(query, (user,)).fetchall()]
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
-            row = connection.execute(f"{_INFO} WHERE id = ?", (conversation_id,)).fetchone()
+            row = connection.execute(f"{_INFOS} WHERE id = ?", (conversation_id,)).fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
-            turns = connection.execute(_TURNS, (conversation_id,)).fetchall()
-            return Conversation(_info(*row), tuple(_turn(*turn) for turn in turns))
+            turns = f"{_TURNS} WHERE conversation_id = ? ORDER BY number"
+            found = connection.execute(turns, (conversation_id,)).fetchall()
+            return Conversation(_info(row), tuple(map(_turn, found)))
 
-    def rename(self, conversation_id: str, title: str) -> None:
-        """Give it another title; raises `UnknownConversation`."""
-        with self._pool.borrow() as connection:
-            done = connection.execute(
-                "UPDATE conversation SET title = ? WHERE id = ?",
-                (well_formed(title.strip()), conversation_id),
-            )
-            if done.rowcount == 0:
-                raise unknown_conversation(conversation_id)
-
-    def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
-        """Ask only the documents that these globs mean from now on, or all; raises `UnknownConversation`."""
-        with self._pool.borrow() as connection:
-            done = connection.execute(
-                "UPDATE conversation SET scope = ? WHERE id = ?", (_scope_json(scope), conversation_id)
-            )
-            if done.rowcount == 0:
-                raise unknown_conversation(conversation_id)
-
-    def pin(self, conversation_id: str, *, pinned: bool) -> None:
-        """Pin it, or take that back; raises `UnknownConversation`."""
-        with self._pool.borrow() as connection:
-            done = connection.execute(
-                "UPDATE conversation SET pinned = ? WHERE id = ?", (int(pinned), conversation_id)
-            )
-            if done.rowcount == 0:
-                raise unknown_conversation(conversation_id)
+    def change(self, conversation_id: str, **fields: object) -> None:
+        """Store other values of some fields; raises `UnknownConversation`."""
+        if "scope" in fields:
+            fields["scope"] = json.dumps(fields["scope"], ensure_ascii=False)
+        if not self._update("conversation", conversation_id, fields):
+            raise unknown_conversation(conversation_id)
 
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
         with self._pool.borrow() as connection, transaction(connection):
-            for statement in _LEAVE_MEMORIES:
-                connection.execute(statement, (conversation_id,))
+            turns = "SELECT id FROM turn WHERE conversation_id = ?"
+            leave_turns(connection, [id_ for (id_,) in connection.execute(turns, (conversation_id,))])
             done = connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
 
-    def save_turn(self, conversation_id: str, answer: Answer, *, remembered: bool = False) -> str:
-        """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id."""
-        now = time.time()
-        answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
+    def write(self, conversation_id: str, turn: Turn) -> None:
+        """Write a new turn, or its answer where it is there; raises as `save_turn` does."""
         with self._pool.borrow() as connection, transaction(connection):
-            row = connection.execute(
-                "SELECT title FROM conversation WHERE id = ?", (conversation_id,)
-            ).fetchone()
+            title = connection.execute("SELECT title FROM conversation WHERE id = ?", (conversation_id,))
+            row = title.fetchone()
             if row is None:
                 raise unknown_conversation(conversation_id)
-            done = connection.execute(
-                """
-                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
-                                  remembered)
-                SELECT :id, :conversation, coalesce(max(position), -1) + 1, :question, :status, :answer, :now,
-                       :remembered
-                FROM turn WHERE conversation_id = :conversation
-                ON CONFLICT (id) DO UPDATE SET status = :status, answer = :answer,
-                                               remembered = max(remembered, :remembered)
-                WHERE turn.question = :question
-                """,
-                {
-                    "id": answer.turn_id,
-                    "conversation": conversation_id,
-                    "question": answer.question,
-                    "status": answer.status,
-                    "answer": answer_json(answer),
-                    "now": now,
-                    "remembered": int(remembered),
-                },
-            )
-            if done.rowcount == 0:
+            record = record_of(turn) | {"conversation_id": conversation_id}
+            if connection.execute(_WRITE, record).rowcount == 0:
                 raise turn_changed()
+            connection.execute(f"{_COUNT_TURNS} WHERE id = ?", (conversation_id,))
             connection.execute(
                 "UPDATE conversation SET updated_at = ?, title = ? WHERE id = ?",
-                (now, row[0] or title_of(answer.question), conversation_id),
+                (turn.created_at, row[0] or title_of(turn.question), conversation_id),
             )
-        return answer.turn_id
 
     def turn(self, turn_id: str) -> Turn:
         """One turn; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
-            row = connection.execute(f"{_TURN} WHERE turn.id = ?", (turn_id,)).fetchone()
-        if row is None:
-            raise unknown_turn(turn_id)
-        return _turn(*row)
+            row = connection.execute(f"{_TURNS} WHERE id = ?", (turn_id,)).fetchone()
+            if row is None:
+                raise unknown_turn(turn_id)
+            return _turn(row)
 
     def conversation_of(self, turn_id: str) -> str:
         """The id of the conversation that has a turn; raises `UnknownConversation`."""
@@ -232,51 +170,52 @@ class EmbeddedConversations:
     def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
         """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone."""
         with self._pool.borrow() as connection, transaction(connection):
-            row = connection.execute(f"{_TURN} WHERE turn.id = ?", (turn_id,)).fetchone()
+            row = connection.execute(f"{_TURNS} WHERE id = ?", (turn_id,)).fetchone()
             if row is not None:
-                changed = answer_json(change(_turn(*row).answer))
-                connection.execute("UPDATE turn SET answer = ? WHERE id = ?", (changed, turn_id))
+                turn = _turn(row)
+                changed = change(turn.answer)
+                connection.execute(
+                    "UPDATE turn SET answer = ?, said = ? WHERE id = ?",
+                    (answer_json(changed), said_in(turn.question, changed.text), turn_id),
+                )
 
-    def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
-        """Keep what the reader thought of an answer: 1, -1, or None to take it back."""
-        with self._pool.borrow() as connection:
-            done = connection.execute(
-                "UPDATE turn SET feedback = ?, feedback_text = ? WHERE id = ?",
-                (value, well_formed(text), turn_id),
-            )
-            if done.rowcount == 0:
-                raise unknown_turn(turn_id)
+    def change_turn(self, turn_id: str, **fields: object) -> None:
+        """Store other values of some fields of a turn; raises `UnknownConversation`."""
+        if not self._update("turn", turn_id, fields):
+            raise unknown_turn(turn_id)
 
     def restore(self, conversation: Conversation) -> None:
         """Write a conversation whole, with its ids and times, in the place of one of the same id."""
         info = conversation.info
+        turns = [record_of(turn) | {"conversation_id": info.id} for turn in conversation.turns]
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
-            connection.execute(_INSERT, _row_of(info))
-            connection.executemany(
-                """
-                INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at,
-                                  feedback, feedback_text, remembered)
-                VALUES (:id, :conversation, :position, :question, :status, :answer, :created_at,
-                        :feedback, :feedback_text, :remembered)
-                """,
-                [record_of(turn, info.id, position) for position, turn in enumerate(conversation.turns)],
-            )
+            connection.execute(_INSERT, _row_of(info) | {"turns": len(turns)})
+            connection.executemany(_WRITE, turns)
 
     def close(self) -> None:
         """Release the file."""
         self._pool.close()
 
+    def _update(self, table: str, id_: str, fields: dict[str, object]) -> bool:
+        """Set columns of one row; False where it is not there."""
+        columns = ", ".join(f"{name} = :{name}" for name in fields)
+        with self._pool.borrow() as connection:
+            done = connection.execute(f"UPDATE {table} SET {columns} WHERE id = :id", {**fields, "id": id_})
+            return done.rowcount > 0
+
 
 def drop_damaged_turns(connection: sqlite3.Connection) -> None:
-    """Delete the turns that cannot be read."""
-    turns = "SELECT conversation.id FROM conversation"
-    for (conversation_id,) in connection.execute(turns).fetchall():
-        for row in connection.execute(_TURNS, (conversation_id,)).fetchall():
-            try:
-                _turn(*row)
-            except Damaged:
-                connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
+    """Delete the turns that cannot be read, and count and index the others again."""
+    for row in connection.execute(_TURNS).fetchall():
+        try:
+            turn = _turn(row)
+        except Damaged:
+            connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
+        else:
+            said = said_in(turn.question, turn.answer.text)
+            connection.execute("UPDATE turn SET said = ? WHERE id = ?", (said, turn.id))
+    connection.execute(_COUNT_TURNS)
 
 
 def reset_damaged_scopes(connection: sqlite3.Connection) -> None:
@@ -288,20 +227,17 @@ def reset_damaged_scopes(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE conversation SET scope = '[]' WHERE rowid = ?", (number,))
 
 
-def _row_of(info: ConversationInfo) -> tuple[str | float, ...]:
-    times = info.created_at, info.updated_at
-    return info.id, info.title, *times, info.user, info.assistant, _scope_json(info.scope), int(info.pinned)
+def _row_of(info: ConversationInfo) -> dict[str, Any]:
+    row = {name: getattr(info, name) for name in _INFO}
+    return row | {"scope": json.dumps(info.scope, ensure_ascii=False)}
 
 
-def _scope_json(scope: Sequence[str]) -> str:
-    return json.dumps([well_formed(glob) for glob in scope], ensure_ascii=False)
-
-
-def _info(*row: Any) -> ConversationInfo:
-    *plain, scope, pinned = row
-    if [type(value) for value in plain] != [str, str, float, float, int, str, str] or pinned not in (0, 1):
-        raise Damaged("a row of the table 'conversation' is not as it was written")
-    return replace(ConversationInfo(*plain), scope=_scope_from(scope), pinned=bool(pinned))
+def _info(row: Sequence[Any]) -> ConversationInfo:
+    stored = dict(zip(_INFO, row, strict=True))
+    try:
+        return info_from(stored | {"scope": _scope_from(stored["scope"])})
+    except ValueError as error:
+        raise Damaged("a row of the table 'conversation' is not as it was written") from error
 
 
 def _scope_from(stored: Any) -> tuple[str, ...]:
@@ -314,21 +250,9 @@ def _scope_from(stored: Any) -> tuple[str, ...]:
     return tuple(scope)
 
 
-def _turn(
-    turn_id: Any,
-    question: Any,
-    answer: Any,
-    created_at: Any,
-    feedback: Any,
-    feedback_text: Any,
-    remembered: Any,
-) -> Turn:
-    texts = turn_id, question, feedback_text
-    sound = all(isinstance(text, str) for text in texts) and isinstance(created_at, float)
-    if not sound or feedback not in (None, 1, -1) or remembered not in (0, 1):
-        raise Damaged("a row of the table 'turn' is not as it was written")
+def _turn(row: Sequence[Any]) -> Turn:
+    stored = dict(zip(_TURN, row, strict=True))
     try:
-        stored = answer_from(json.loads(answer))
+        return turn_from(stored)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise Damaged(f"the answer of turn '{turn_id}' is not as it was written") from error
-    return Turn(turn_id, question, stored, created_at, feedback, feedback_text, bool(remembered))
+        raise Damaged(f"turn '{stored['id']}' is not as it was written") from error

@@ -26,10 +26,10 @@ from pipeline.stores.embedded.database import (
     unwritable,
 )
 from pipeline.stores.embedded.documents import read_state
-from pipeline.stores.embedded.memory_rows import drop_damaged_memories
+from pipeline.stores.embedded.memories import drop_damaged_memories
 from pipeline.stores.embedded.nodes import ROW, node_is_sound
 from pipeline.stores.embedded.reading_only import is_read_only, open_read_only
-from pipeline.stores.embedded.schema import DOCUMENT_CHECKED, RECOUNTED
+from pipeline.stores.embedded.schema import DOCUMENT_CHECKED
 from pipeline.stores.embedded.vectors import damaged_vectors
 
 _UNKNOWN = "a document whose name cannot be read"
@@ -161,12 +161,10 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         reset_damaged_scopes(new)
         drop_damaged_turns(new)
         drop_damaged_memories(new)
-        for statement in RECOUNTED:
-            new.execute(statement)
         _mend_state(new)
     documents, conversations, turns, memories = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for table in ("document", "conversation", "turn", "memory")
+        for table in ("document", "conversation", "turn", "memory WHERE kind = 'memory'")
     )
     return Salvage(documents, conversations, turns, lost, memories)
 

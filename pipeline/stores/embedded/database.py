@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import StoreDamaged, StoreError
 from pipeline.stores.embedded import erasing
-from pipeline.stores.embedded.checksums import Damaged, checksum
+from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.reading_only import (
     COPY,
     FileIdentity,
@@ -66,7 +66,6 @@ def open_database(path: Path) -> sqlite3.Connection:
         try:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
-            connection.create_function("checksum", -1, checksum, deterministic=True)
             _migrate(connection, path)
         except sqlite3.OperationalError as error:
             connection.close()
@@ -86,6 +85,15 @@ def _opened_read_only(path: Path) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
+    return connection
+
+
+def open_in_memory() -> sqlite3.Connection:
+    """A connection to a new database in memory, usable in any thread; nothing of it comes into a file."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    for pragma in ("PRAGMA foreign_keys = ON", "PRAGMA temp_store = MEMORY"):
+        connection.execute(pragma)
+    _migrate(connection, Path(":memory:"))
     return connection
 
 

@@ -1,68 +1,51 @@
-"""Memories in the SQLite file: a table for each kind of row, a version for each user."""
+"""Memories in the SQLite file: a row each, a version for each user."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pipeline.errors import StoreDamaged
 from pipeline.notices import notices
 from pipeline.stores.embedded import erasing
-from pipeline.stores.embedded.checksums import Damaged
+from pipeline.stores.embedded.checksums import Damaged, check_row, checksum, is_sound
 from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
-from pipeline.stores.embedded.memory_rows import (
-    ENTITY,
-    EVENT,
-    MEMORY,
-    MENTION,
-    RELATION,
-    SOURCE,
-    STORED,
-    Stored,
-    damaged_text,
-    read_entity,
-    read_event,
-    read_memory,
-    read_mention,
-    read_relation,
-    read_source,
-)
-from pipeline.stores.embedded.overwriting import Overwriting
-from pipeline.stores.embedded.schema import SEAL_MEMORIES
-from pipeline.stores.erasing import written_forms
+from pipeline.stores.erasing import Erasing, written_forms
 from pipeline.stores.memories import (
-    Entity,
     Memory,
     MemoryChanges,
     MemoryEvent,
-    MemorySource,
-    Mention,
-    Relation,
     Row,
     UserMemories,
     changed_meanwhile,
     check_user,
-    text_hash,
     turn_changed,
+)
+from pipeline.stores.memory_records import (
+    adapter,
+    live_key,
+    record_of,
+    row_json,
+    row_of,
+    user_memories,
+    without_turns,
 )
 from pipeline.words import counted
 
-_TABLES = ("memory", "entity", "mention", "relation")
-_Row = TypeVar("_Row")
-
-
-def _insert(table: str, columns: Sequence[str], *, or_: str = "ABORT") -> str:
-    names = ", ".join(f":{name}" for name in columns)
-    return f"INSERT OR {or_} INTO {table} ({', '.join(columns)}) VALUES ({names})"
-
-
-def _select(table: str, columns: Sequence[str]) -> str:
-    return f"SELECT {', '.join(columns)} FROM {table} WHERE user = ?"
+_STORED = "user, id, kind, live, named, row, checksum, embedding, embedding_checksum"
+_INSERT = f"INSERT INTO memory ({_STORED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SELECT = f"SELECT {_STORED} FROM memory"
+_NAMING = """
+    FROM memory, json_each(CASE WHEN json_valid(named) THEN named ELSE '[]' END) AS name
+    WHERE name.value IN (SELECT value FROM json_each(?))
+"""
+"""The rows that name a turn or a document."""
 
 
 class EmbeddedMemories:
@@ -82,18 +65,15 @@ class EmbeddedMemories:
 
     def users(self) -> list[str]:
         """All users of whom something is remembered, by name."""
-        union = " UNION ".join(f"SELECT user FROM {table}" for table in _TABLES)
         with self._pool.borrow() as connection:
-            return [name for (name,) in connection.execute(f"{union} ORDER BY user").fetchall()]
+            rows = connection.execute("SELECT DISTINCT user FROM memory ORDER BY user").fetchall()
+        return [name for (name,) in rows]
 
     def users_citing(self, sources: Collection[str]) -> list[str]:
         """The users of whom a memory comes from one of these documents, by name."""
-        query = """
-            SELECT DISTINCT user FROM memory_source
-            WHERE source <> '' AND source IN (SELECT value FROM json_each(?)) ORDER BY user
-        """
+        query = f"SELECT DISTINCT user {_NAMING} AND kind = 'memory' ORDER BY user"
         with self._pool.borrow() as connection:
-            return [name for (name,) in connection.execute(query, (json.dumps([*sources]),)).fetchall()]
+            return [name for (name,) in connection.execute(query, (_json(sources),)).fetchall()]
 
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
@@ -102,26 +82,19 @@ class EmbeddedMemories:
 
     def load(self, user: str) -> UserMemories:
         """All rows of a user, history included, as of one moment, the oldest first."""
+        rows: list[Row] = []
+        damaged: list[str] = []
         with self._pool.borrow() as connection, snapshot(connection), damaged_text(connection):
             version = _version(connection, user)
-            reading = _Reading(connection, user)
-            memories = reading.memories()
-            entities = reading.rows("entity", read_entity)
-            mentions = reading.rows("mention", read_mention)
-            relations = reading.rows("relation", read_relation)
-        damaged = tuple(dict.fromkeys(reading.damaged))
+            for stored in connection.execute(f"{_SELECT} WHERE user = ?", (user,)).fetchall():
+                try:
+                    rows.append(_read(stored))
+                except Damaged:
+                    damaged.append(str(stored[1]))
         if damaged:
             found = counted(len(damaged), "damaged row")
             notices.warning("Left out of the memories of '%s': %s. Run `athena doctor`.", user, found)
-        return UserMemories(
-            user=user,
-            version=version,
-            memories=_by_time((row for row in memories if row.id not in damaged), "created_at"),
-            entities=_by_time(entities, "name"),
-            mentions=_by_time(mentions, "at"),
-            relations=_by_time(relations, "at"),
-            damaged=damaged,
-        )
+        return user_memories(user, version, rows, damaged)
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
@@ -131,10 +104,10 @@ class EmbeddedMemories:
 
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
         """What was done, oldest first; of one memory, or of all."""
-        query = f"{_select('memory_event', EVENT)} AND ? IN ('', memory_id) ORDER BY at, number"
+        query = "SELECT row FROM memory_event WHERE user = ? AND ? IN ('', memory_id) ORDER BY number"
         with self._pool.borrow() as connection:
             rows = connection.execute(query, (user, memory_id)).fetchall()
-            return [read_event(row) for row in rows]
+            return sorted((_read_event(row) for (row,) in rows), key=lambda event: event.at)
 
     def forget(
         self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
@@ -145,7 +118,7 @@ class EmbeddedMemories:
         with self._pool.borrow() as connection:
             overwriting.look(connection)
             with _writing(connection, user, changes):
-                gone = [*_texts(connection, user, changes), *written_forms(words)]
+                gone = written_forms([*_texts(connection, user, changes), *words])
                 _write(connection, user, changes, expected=expected)
                 overwriting.overwrite(connection)
                 erasing.begin(connection)
@@ -154,6 +127,96 @@ class EmbeddedMemories:
     def close(self) -> None:
         """Release the file."""
         self._pool.close()
+
+
+class Overwriting:
+    """Overwrites words in turns and titles; what these say is looked at before anybody has to wait for it."""
+
+    def __init__(self, user: str, words: Sequence[str]) -> None:
+        self._user = user
+        self._words = Erasing.of(words)
+        self._have: dict[bytes, bool] = {}  # by a hash of the texts
+        self._done: dict[bytes, tuple[str, ...]] = {}
+
+    def look(self, connection: sqlite3.Connection) -> None:
+        """Look at all that is stored now, so that `overwrite` has to look only at what comes after."""
+        if self._words:
+            self._changes(connection)
+
+    def overwrite(self, connection: sqlite3.Connection) -> None:
+        """Overwrite the words, within a transaction."""
+        if self._words:
+            titles, turns = self._changes(connection)
+            connection.executemany("UPDATE conversation SET title = ? WHERE id = ?", titles)
+            connection.executemany(
+                "UPDATE turn SET question = ?, answer = ?, feedback_text = ?, said = ? WHERE id = ?", turns
+            )
+
+    def _changes(self, connection: sqlite3.Connection) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+        """New titles and texts of turns, each with its id behind it."""
+        titles: list[tuple[str, ...]] = []
+        changed: list[tuple[str, ...]] = []
+        query = "SELECT id, question, answer, feedback_text FROM turn WHERE conversation_id = ?"
+        conversations = "SELECT id, title FROM conversation WHERE user = ?"
+        for id_, title in connection.execute(conversations, (self._user,)).fetchall():
+            turns = connection.execute(query, (id_,)).fetchall()
+            if self._is_in((title,)) or any(self._is_in(texts) for _, *texts in turns):
+                asked = [question for _, question, *_ in turns]
+                titles.append((self._words.title(title, asked), id_))
+                changed += [(*self._overwritten(texts), turn_id) for turn_id, *texts in turns]
+        return titles, changed
+
+    def _is_in(self, texts: Sequence[str]) -> bool:
+        key = _hash(texts)
+        if key not in self._have:
+            self._have[key] = self._words.is_in("\n".join(texts))
+        return self._have[key]
+
+    def _overwritten(self, texts: Sequence[str]) -> tuple[str, ...]:
+        key = _hash(texts)
+        if key not in self._done:
+            question, answer, feedback = texts
+            written = self._words.turn(question=question, answer=answer, feedback_text=feedback)
+            self._done[key] = tuple(written.values())
+        return self._done[key]
+
+
+def leave_turns(connection: sqlite3.Connection, turns: Collection[str]) -> None:
+    """Let no row name these turns, within a transaction; rows that are damaged stay as they are."""
+    rows: dict[str, list[Row]] = defaultdict(list)
+    naming = f"{_SELECT} WHERE rowid IN (SELECT memory.rowid {_NAMING})"
+    with damaged_text(connection):
+        for stored in connection.execute(naming, (_json(turns),)).fetchall():
+            with suppress(Damaged):
+                rows[stored[0]].append(_read(stored))
+    for user, named in rows.items():
+        _write(connection, user, without_turns(named, turns), expected=None)
+
+
+def drop_damaged_memories(connection: sqlite3.Connection) -> None:
+    """Delete the rows that cannot be read."""
+    with damaged_text(connection):
+        for number, *stored in connection.execute(f"SELECT rowid, {_STORED} FROM memory").fetchall():
+            try:
+                _read(stored)
+            except Damaged:
+                connection.execute("DELETE FROM memory WHERE rowid = ?", (number,))
+        for number, row in connection.execute("SELECT number, row FROM memory_event").fetchall():
+            try:
+                _read_event(row)
+            except Damaged:
+                connection.execute("DELETE FROM memory_event WHERE number = ?", (number,))
+
+
+@contextmanager
+def damaged_text(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read also texts that are not UTF-8 any more in the block: no checksum is theirs."""
+    before = connection.text_factory
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    try:
+        yield
+    finally:
+        connection.text_factory = before
 
 
 @contextmanager
@@ -172,21 +235,16 @@ def _writing(connection: sqlite3.Connection, user: str, changes: MemoryChanges) 
         raise changed_meanwhile(user) from error
 
 
-_LIVE = """
-    SELECT id FROM memory
-    WHERE user = ? AND tier = ? AND hash = ? AND expired_at IS NULL AND invalid_at IS NULL
-"""
-
-
 def _damaged_twin(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> str:
     """The id of a damaged live memory with the text of one that is to be written; "" where none is."""
-    with snapshot(connection), damaged_text(connection):
-        reading = _Reading(connection, user)
-        reading.memories()
+    query = f"{_SELECT} WHERE user = ? AND live = ?"
+    with damaged_text(connection):
         for row in changes.memories:
-            for (id_,) in connection.execute(_LIVE, (user, row.tier, text_hash(row.text))).fetchall():
-                if str(id_) in reading.damaged:
-                    return str(id_)
+            for stored in connection.execute(query, (user, live_key(row))).fetchall():
+                try:
+                    _read(stored)
+                except Damaged:
+                    return str(stored[1])
     return ""
 
 
@@ -211,18 +269,12 @@ def _write(connection: sqlite3.Connection, user: str, changes: MemoryChanges, *,
     if not changes.changes_rows:
         return version
     # What is replaced goes first: a new row may have the text of one that ends.
-    replaced = [(user, row.id) for row in changes.rows]
-    removed = [(user, id_) for id_ in changes.removed]
-    for table in _TABLES:
-        connection.executemany(f"DELETE FROM {table} WHERE user = ? AND id = ?", [*replaced, *removed])
-    for row in changes.rows:
-        _insert_row(connection, row)
-    for table, seal in SEAL_MEMORIES.items():
-        column = "owner" if table == "memory_source" else "id"
-        connection.executemany(f"{seal} WHERE user = ? AND {column} = ?", replaced)
+    gone = [(user, id_) for id_ in (*(row.id for row in changes.rows), *changes.removed)]
+    connection.executemany("DELETE FROM memory WHERE user = ? AND id = ?", gone)
+    connection.executemany(_INSERT, map(_stored, changes.rows))
     connection.executemany(
-        _insert("memory_event", EVENT, or_="IGNORE"),
-        [{name: getattr(event, name) for name in EVENT} for event in changes.events],
+        "INSERT OR IGNORE INTO memory_event (user, id, memory_id, row) VALUES (?, ?, ?, ?)",
+        [(user, event.id, event.memory_id, row_json(event)) for event in changes.events],
     )
     connection.execute("INSERT OR REPLACE INTO memory_user VALUES (?, ?)", (user, version + 1))
     return version + 1
@@ -238,76 +290,34 @@ def _check_turns(connection: sqlite3.Connection, user: str, changes: MemoryChang
             raise turn_changed()
 
 
-_INSERT_MEMORY = _insert("memory", [*MEMORY, "hash"])
-_INSERT_SOURCE = _insert("memory_source", ["user", "owner", "position", *SOURCE])
-_INSERT_ENTITY = _insert("entity", ENTITY)
-_INSERT_MENTION = _insert("mention", MENTION)
-_INSERT_RELATION = _insert("relation", RELATION)
+def _stored(row: Row) -> tuple[Any, ...]:
+    """A row with the columns of the table, in order."""
+    record = record_of(row)
+    embedding = record.pop("embedding")
+    values = tuple((record | {"named": _json(record["named"])}).values())
+    return *values, checksum(*values), embedding, checksum(embedding)
 
 
-def _insert_row(connection: sqlite3.Connection, row: Row) -> None:
-    match row:
-        case Memory():
-            given = {name: getattr(row, name) for name in MEMORY}
-            given |= {"tags": _json(row.tags), "hash": text_hash(row.text)}
-            connection.execute(_INSERT_MEMORY, given)
-            connection.executemany(_INSERT_SOURCE, list(_source_rows(row)))
-        case Entity():
-            given = {name: getattr(row, name) for name in ENTITY}
-            given |= {"aliases": _json(row.aliases), "attributes": _json(dict(row.attributes))}
-            connection.execute(_INSERT_ENTITY, given)
-        case Mention():
-            connection.execute(_INSERT_MENTION, {name: getattr(row, name) for name in MENTION})
-        case Relation():
-            connection.execute(_INSERT_RELATION, {name: getattr(row, name) for name in RELATION})
+def _read(stored: Sequence[Any]) -> Row:
+    """From the columns to a row; raises `Damaged`.
+
+    A memory whose vector alone is damaged has none: it is made again of the text.
+    """
+    *values, sound, embedding, embedding_sound = stored
+    check_row("memory", tuple(values), sound)
+    _, _, kind, _, _, row = values
+    try:
+        return row_of(kind, row, embedding if is_sound((embedding,), embedding_sound) else b"")
+    except (ValueError, KeyError) as error:
+        raise Damaged("a row of the table 'memory' is not as it was written") from error
 
 
-def _source_rows(memory: Memory) -> Iterator[dict[str, Any]]:
-    for position, source in enumerate(memory.sources):
-        place = {"user": memory.user, "owner": memory.id, "position": position}
-        yield place | {name: getattr(source, name) for name in SOURCE}
-
-
-class _Reading:
-    """One reading of a user's rows; those that are not as they were written are left out, and noted."""
-
-    def __init__(self, connection: sqlite3.Connection, user: str) -> None:
-        self._connection, self._user = connection, user
-        self.damaged: list[str] = []  # ids
-
-    def rows(self, table: str, read: Callable[[Stored], _Row]) -> list[_Row]:
-        """The sound rows of a table."""
-        found = []
-        for row in self._stored(table):
-            try:
-                found.append(read(row))
-            except Damaged:
-                self.damaged.append(str(row[STORED[table].index("id")]))
-        return found
-
-    def memories(self) -> list[Memory]:
-        """The memories that are sound themselves; of some, a source is not."""
-        sources = self._sources()
-        return self.rows("memory", lambda row: read_memory(row, sources))
-
-    def _sources(self) -> dict[str, list[MemorySource]]:
-        """The sources of all memories, by memory; a memory with a damaged one is damaged."""
-        found: dict[str, list[MemorySource]] = defaultdict(list)
-        owner = STORED["memory_source"].index("owner")
-        for row in self._stored("memory_source", order=" ORDER BY owner, position"):
-            try:
-                found[row[owner]].append(read_source(row))
-            except Damaged:
-                self.damaged.append(str(row[owner]))
-        return found
-
-    def _stored(self, table: str, *, order: str = "") -> list[Stored]:
-        query = _select(table, STORED[table]) + order
-        return self._connection.execute(query, (self._user,)).fetchall()
-
-
-def _by_time(rows: Iterable[Any], name: str) -> tuple[Any, ...]:
-    return tuple(sorted(rows, key=lambda row: (getattr(row, name), row.id)))
+def _read_event(row: Any) -> MemoryEvent:
+    try:
+        event: MemoryEvent = adapter("event").validate_json(row)
+    except ValueError as error:
+        raise Damaged("a row of the table 'memory_event' is not as it was written") from error
+    return event
 
 
 def _texts(connection: sqlite3.Connection, user: str, changes: MemoryChanges) -> list[str]:
@@ -315,18 +325,25 @@ def _texts(connection: sqlite3.Connection, user: str, changes: MemoryChanges) ->
     found: list[object] = []
     with damaged_text(connection):
         for id_ in [*changes.removed, *(row.id for row in changes.rows)]:
-            for query in _SAID:
-                found += [text for (text,) in connection.execute(query, (user, id_)).fetchall()]
+            rows = connection.execute("SELECT row FROM memory WHERE user = ? AND id = ?", (user, id_))
+            for (row,) in rows.fetchall():
+                found += _said(row)
     kept = {row.text for row in changes.rows if isinstance(row, Memory)}
     return [text for text in dict.fromkeys(found) if isinstance(text, str) and text not in kept]
 
 
-_SAID = (
-    "SELECT text FROM memory WHERE user = ? AND id = ?",
-    "SELECT quote FROM memory_source WHERE user = ? AND owner = ?",
-    "SELECT name FROM entity WHERE user = ? AND id = ?",
-)
+def _said(stored: Any) -> Iterable[object]:
+    """The words of a row: its text or name, and its quotes; all of it where it is damaged."""
+    try:
+        row = json.loads(stored)
+        return [row.get("text"), row.get("name"), *(it.get("quote") for it in row.get("sources", ()))]
+    except (ValueError, TypeError, AttributeError):
+        return [stored]
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _hash(texts: Sequence[str]) -> bytes:
+    return hashlib.sha256(json.dumps([*texts]).encode()).digest()
+
+
+def _json(values: Collection[str]) -> str:
+    return json.dumps([*values], ensure_ascii=False)

@@ -11,18 +11,16 @@ from pymongo.errors import DuplicateKeyError
 
 from pipeline.errors import MemoriesChanged, StoreError
 from pipeline.stores.memories import (
-    Memory,
     MemoryChanges,
     MemoryEvent,
-    Mention,
-    Relation,
+    Row,
     UserMemories,
     changed_meanwhile,
     check_user,
 )
+from pipeline.stores.memory_records import adapter, row_of, user_memories, without_turns
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memory_changes import check_live, commit, settle, settle_all, version_of
-from pipeline.stores.server.memory_records import event_of, row_of, user_memories, without_turns
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.turns import check_turns, mark_remembered
@@ -58,7 +56,7 @@ class ServerMemories:
         found: set[str] = set()
         with self._database() as database:
             for some in chunks([source for source in sources if source]):
-                where = {"gone": False, "row.sources.source": {"$in": some}}
+                where = {"gone": False, "kind": "memory", "named": {"$in": some}}
                 found.update(database["memories"].distinct("user", where))
         return sorted(found)
 
@@ -74,7 +72,7 @@ class ServerMemories:
                 version = settle(database, user)
                 records = [*database["memories"].find({"user": user, "gone": False})]
                 if version_of(database, user) == version:
-                    return user_memories(user, version, map(row_of, records))
+                    return user_memories(user, version, map(_row, records))
         raise _too_busy(user)
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
@@ -87,8 +85,10 @@ class ServerMemories:
         with self._database() as database:
             settle(database, user)
             records = [*database["memory_events"].find(where)]
-        records.sort(key=lambda record: (record["at"], record["version"], record["number"]))
-        return [event_of(record) for record in records]
+        # Of one time, the order is that of versions.
+        records.sort(key=lambda record: (record["version"], record["number"]))
+        events = (adapter("event").validate_json(record["row"]) for record in records)
+        return sorted(events, key=lambda event: event.at)
 
     def forget(
         self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
@@ -119,13 +119,8 @@ class ServerMemories:
     def _leave(self, user: str, turns: Sequence[str], *, always: bool) -> None:
         with self._database() as database:
             version = settle(database, user)
-            named = {"user": user, "gone": False, "turns": {"$in": [*turns]}}
-            rows = [without_turns(row_of(record), turns) for record in database["memories"].find(named)]
-        changes = MemoryChanges(
-            memories=tuple(row for row in rows if isinstance(row, Memory)),
-            mentions=tuple(row for row in rows if isinstance(row, Mention)),
-            relations=tuple(row for row in rows if isinstance(row, Relation)),
-        )
+            named = {"user": user, "gone": False, "named": {"$in": [*turns]}}
+            changes = without_turns(map(_row, database["memories"].find(named)), turns)
         self._write(user, changes, expected=version, always=always)
 
     def _write(
@@ -162,6 +157,10 @@ class ServerMemories:
                 settle_all(database)
                 self._opened = True
             yield database
+
+
+def _row(record: Document) -> Row:
+    return row_of(record["kind"], record["row"], record["embedding"])
 
 
 def _too_busy(user: str) -> StoreError:

@@ -11,6 +11,7 @@ does nothing. A removed row leaves a record without text, which no late writer c
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,12 +25,11 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 from pipeline.errors import StoreError
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import Memory, MemoryChanges, changed_meanwhile
-from pipeline.stores.server.memory_records import event_record, gone_record, key, live_key, record_of
+from pipeline.stores.memory_records import live_key, record_of, row_json
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.records import DUPLICATE, ROWS_AN_INSERT
 from pipeline.stores.server.turns import mark_remembered, overwrite
 
-FORMAT = 1
 KEPT_CHANGES = 1000  # emptied ones: a writer that is further behind could take a number twice
 PART_BYTES = 4_000_000  # of rows in a record; MongoDB takes none of more than 16 MB
 
@@ -49,8 +49,15 @@ def version_of(database: Db, user: str) -> int:
 
 def commit(database: Db, user: str, version: int, changes: MemoryChanges, words: Sequence[str]) -> bool:
     """Make a version, all of it by one insert; False where somebody else has made it."""
-    records = [record_of(row, version) for row in changes.rows]
-    records += [gone_record(user, id_, version) for id_ in dict.fromkeys(changes.removed)]
+    records: list[Document] = [
+        {"_id": key(user, row.id), "version": version, "gone": False, **record_of(row)}
+        for row in changes.rows
+    ]
+    # What stays of a removed row: that it is gone, so that a late writer does not write it again.
+    records += [
+        {"_id": key(user, id_), "user": user, "version": version, "gone": True}
+        for id_ in dict.fromkeys(changes.removed)
+    ]
     first, *others = [*_in_parts(records)] or [[]]
     parts = [{"_id": uuid.uuid4().hex, "user": user, "version": version, "records": part} for part in others]
     for part in parts:
@@ -62,7 +69,17 @@ def commit(database: Db, user: str, version: int, changes: MemoryChanges, words:
         "settled": False,
         "records": first,
         "parts": [part["_id"] for part in parts],
-        "events": [event_record(event, version, number) for number, event in enumerate(changes.events)],
+        "events": [
+            {
+                "_id": key(user, event.id),
+                "user": user,
+                "memory_id": event.memory_id,
+                "row": row_json(event),
+                "version": version,
+                "number": number,
+            }
+            for number, event in enumerate(changes.events)
+        ],
         "remembered": [*changes.remembered],
         "words": [*words],
     }
@@ -72,6 +89,11 @@ def commit(database: Db, user: str, version: int, changes: MemoryChanges, words:
         _delete_parts(database, change)
         return False
     return True
+
+
+def key(user: str, id_: str | int) -> str:
+    """The record's id for something of a user."""
+    return json.dumps([user, id_], ensure_ascii=False)
 
 
 def settle(database: Db, user: str) -> int:
@@ -116,14 +138,7 @@ def check_live(database: Db, user: str, changes: MemoryChanges) -> None:
 
 def _settled(database: Db, user: str) -> int:
     record = database["memory_users"].find_one({"_id": user})
-    if record is None:
-        return 0
-    if record["format"] > FORMAT:
-        raise StoreError(
-            f"The memories in MongoDB have format {record['format']}, this program knows up to {FORMAT}.",
-            "Update Athena, or name another database in ATHENA_MONGODB_DATABASE.",
-        )
-    return int(record["settled"])
+    return int(record["settled"]) if record else 0
 
 
 def _change(database: Db, user: str, version: int, fields: Document | None = None) -> Document | None:
@@ -150,8 +165,7 @@ def _settle(database: Db, change: Document) -> None:
 
 
 def _note_settled(database: Db, user: str, version: int) -> None:
-    noted = {"$max": {"settled": version}, "$setOnInsert": {"format": FORMAT}}
-    database["memory_users"].update_one({"_id": user}, noted, upsert=True)
+    database["memory_users"].update_one({"_id": user}, {"$max": {"settled": version}}, upsert=True)
 
 
 def _all_records(database: Db, change: Document) -> list[Document] | None:

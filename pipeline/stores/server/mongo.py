@@ -45,13 +45,12 @@ INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "sections": (("build", "node"), ("version", "order")),
     "texts": (("build",),),
     "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
-    "turns": (("remembered",),),
-    "memories": (("user", "gone"), ("user", "live"), ("turns",)),
+    "turns": (("conversation", "position"), ("remembered",)),
+    "memories": (("user", "gone"), ("user", "live"), ("named",)),
     "memory_events": (("user", "memory_id"),),
     "memory_changes": (("settled",),),
     "memory_parts": (("user", "version"),),
 }
-UNIQUE_INDEXES: Mapping[str, Sequence[str]] = {"turns": ("conversation", "position")}
 
 READ = ReadConcern("majority")
 WRITE = WriteConcern("majority", wtimeout=5000)  # ms; a majority that is away is an error, not a wait
@@ -100,8 +99,6 @@ class MongoServer:
             for name, indexes in INDEXES.items():
                 for keys in indexes:
                     database[name].create_index([*keys])
-            for name, keys in UNIQUE_INDEXES.items():
-                database[name].create_index([*keys], unique=True)
         self._has_indexes = True
 
     def now(self) -> float:

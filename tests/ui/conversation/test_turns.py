@@ -8,9 +8,9 @@ from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import SearchStep
 from tests import made_answers
-from ui.conversation.quotes import in_words, quote_groups, quote_tree
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.turns import failed_view, running_view, step_line, stored_view
+from ui.conversation.units import in_words, quote_tree
 
 SECTION = "Check the breaker. Then wait.\n\n| State | Do |\n|---|---|\n| OFFLINE | Close CB-4 |\n"
 
@@ -54,17 +54,6 @@ def test_a_sentence_that_no_passage_says_is_told_so() -> None:
     view = stored_view(answer("Then go on.", support=support), turn_id="t")
     assert view["support"] == [{"text": "No passage says this."}]
     assert view["meta"][0] == "1 of 1 sentence unsupported"
-
-
-def test_quotes_are_grouped_by_section_in_reading_order() -> None:
-    citations = (
-        citation(1, "Then wait."),
-        citation(2, "Close CB-4", source="power.md", path=("Power",)),
-        citation(3, "Check the breaker."),
-    )
-    groups = quote_groups(citations)
-    assert [group["source"] for group in groups] == ["ecs.md", "power.md"]
-    assert [quote["marker"] for quote in groups[0]["quotes"]] == [3, 1]
 
 
 def test_a_table_row_is_quoted_under_its_header() -> None:
@@ -169,16 +158,6 @@ def test_a_reply_has_no_quiet_words_and_its_questions_can_be_asked() -> None:
     told = replace(made_answers.REPLY, text="- one file\n- three sections\n")
     assert "ask" not in str(stored_view(told, turn_id="t")["body"])
     assert stored_view(replace(told, steps=(SearchStep(),)), turn_id="t")["inspectable"] is False
-
-
-def test_a_turn_of_an_older_version_has_groups_in_reading_order_and_nothing_folded() -> None:
-    view = stored_view(made_answers.EARLIER, turn_id="t")
-    assert [[quote["marker"] for quote in group["quotes"]] for group in view["groups"]] == [
-        [1],
-        [2, 3],
-        [4, 5],
-    ]
-    assert (view["folded"], view["groups"][0]["quotes"][0]["whole"]) == ([], [])
 
 
 def test_what_was_remembered_stands_beside_the_answer_and_is_gone_when_it_is_forgotten() -> None:

@@ -51,8 +51,8 @@ def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
     connection = open_database(path)
     connection.execute(INSERT, ("c", "Title"))
     connection.execute(
-        "INSERT INTO turn (id, conversation_id, position, question, status, answer, created_at) "
-        "VALUES ('t', 'c', 0, 'Why?', 'complete', '{}', 1)"
+        "INSERT INTO turn (id, conversation_id, question, answer, created_at) "
+        "VALUES ('t', 'c', 'Why?', '{}', 1)"
     )
     connection.execute("DELETE FROM conversation")
     assert connection.execute("SELECT count(*) FROM turn").fetchone() == (0,)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.stores.embedded.conversations import EmbeddedConversations
-from pipeline.stores.embedded.memories import EmbeddedMemories
-from pipeline.stores.embedded.overwriting import Overwriting
+from pipeline.stores.embedded.memories import EmbeddedMemories, Overwriting
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import MemoryChanges
 from tests.contracts.test_conversations import answer

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from contextlib import closing
 
 import pytest
 from pymongo.collection import Collection
 
 from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import answer_json
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.servers import Servers
 from tests.contracts.test_conversations import answer
 
 pytestmark = pytest.mark.server
-
-
-def test_what_earlier_versions_packed_and_kept_beside_it_can_be_read(addresses: ServerAddresses) -> None:
-    """They packed the answer, and kept the text that had arrived before a kill in a field of its own."""
-    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
-        id_ = conversations.create().info.id
-        turn = conversations.save_turn(id_, answer(text=""))
-        (kept,) = conversations.get(id_).turns
-        packed = zlib.compress(answer_json(kept.answer).encode(), level=1)
-        with servers.mongo.collection("turns") as turns:
-            assert isinstance(turns.find_one({"_id": turn})["answer"], str)
-            turns.update_one({"_id": turn}, {"$set": {"answer": packed}})
-            assert conversations.get(id_).turns == (kept,)
-            turns.update_one({"_id": turn}, {"$set": {"arrived": "The fan"}})
-        assert [turn.answer.text for turn in conversations.get(id_).turns] == ["The fan"]
 
 
 def test_a_turn_whose_conversation_is_just_being_deleted_is_not_left_behind(
@@ -73,22 +56,6 @@ def test_a_turn_that_is_gone_is_written_again_under_its_id(addresses: ServerAddr
         assert [(kept.id, kept.answer.status) for kept in conversations.get(id_).turns] == [
             (turn, "complete")
         ]
-
-
-def test_conversations_from_before_users_are_the_default_users(addresses: ServerAddresses) -> None:
-    with closing(ServerConversations(addresses)) as conversations, closing(Servers(addresses)) as servers:
-        id_ = conversations.create(user="ann").info.id
-        conversations.save_turn(id_, answer())
-        with servers.mongo.database() as database:
-            database["conversations"].update_one({"_id": id_}, {"$unset": {"user": "", "assistant": ""}})
-            database["turns"].update_many({}, {"$unset": {"remembered": ""}})
-        (info,) = conversations.list(user="local")
-        assert (info.id, info.user, info.assistant) == (id_, "local", "")
-        assert (conversations.list(user="ann"), list(conversations.users())) == ([], ["local"])
-        conversations.create(user="ben")
-        assert list(conversations.users()) == ["ben", "local"]
-        assert conversations.get(id_).turns[0].remembered
-        assert conversations.unremembered("local") == []
 
 
 def test_a_page_of_the_list_reads_no_turns(addresses: ServerAddresses) -> None:

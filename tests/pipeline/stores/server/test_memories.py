@@ -18,7 +18,7 @@ from pipeline.stores.memories import MemoryChanges
 from pipeline.stores.server import ServerAddresses, memory_changes
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.memories import ServerMemories
-from pipeline.stores.server.memory_records import key
+from pipeline.stores.server.memory_changes import key
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
 from tests.contracts.memories import adding, many, memory, texts
@@ -117,18 +117,6 @@ def test_whoever_is_late_writes_nothing_over(addresses: ServerAddresses) -> None
             }  # fmt: skip
         assert texts(memories.load("ann")) == ["A, changed."]
         assert memories.version("ann") == 3
-
-
-def test_memories_of_a_newer_version_are_refused(addresses: ServerAddresses) -> None:
-    with closing(ServerMemories(addresses)) as memories, closing(Servers(addresses)) as servers:
-        memories.apply("ann", adding(memory()))
-        with servers.mongo.collection("memory_users") as users:
-            users.update_one({"_id": "ann"}, {"$set": {"format": memory_changes.FORMAT + 1}})
-        for call in (lambda: memories.load("ann"), lambda: memories.apply("ann", adding(memory()))):
-            with pytest.raises(
-                StoreError, match=r"have format 2, this program knows up to 1\. Update Athena"
-            ):
-                call()
 
 
 def test_a_change_that_lost_a_part_is_named(addresses: ServerAddresses) -> None:
