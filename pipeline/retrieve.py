@@ -213,14 +213,18 @@ class HybridSearch:
             # A new question that the documents have nothing about would only find the old one's passages.
             other = self._searched(record, query.beside.text, query.beside_vector)
             response = blend(response, other, share=record.beside_share)
+        lists = (
+            response.bm25_sections, response.bm25_sentences, response.dense_sections, response.dense_sentences
+        )  # fmt: skip
+        first = [_rounded(ranking[: step.ranks]) for ranking in lists]
         step.record = replace(
             record,
-            bm25_sections=_rounded(response.bm25_sections),
-            bm25_sentences=_rounded(response.bm25_sentences),
-            dense_sections=_rounded(response.dense_sections),
-            dense_sentences=_rounded(response.dense_sentences),
+            bm25_sections=first[0],
+            bm25_sentences=first[1],
+            dense_sections=first[2],
+            dense_sentences=first[3],
+            hits=sum(map(len, lists)),
         )
-        step.record = replace(step.record, hits=sum(map(len, step.record.lists.values())))
         return response
 
     def _on_topic(self, query: SearchQuery, response: SearchResponse) -> bool:

@@ -18,9 +18,13 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class RunningStep(Generic[AnyStep]):
-    """A step at work: `record` is replaced by one that says more as more is known."""
+    """A step at work: `record` is replaced by one that says more as more is known.
+
+    Of its lists no more than the first `ranks` are kept in the end (None = all).
+    """
 
     record: AnyStep
+    ranks: int | None
 
     def skip(self, why: str) -> None:
         """Mark the step as not done, and say why."""
@@ -74,7 +78,7 @@ class Trace:
         **kwargs: Given.kwargs,
     ) -> Events[Result]:
         """Take a step that has events of its own."""
-        step = RunningStep(begun)
+        step = RunningStep(begun, self._ranks)
         yield StepStarted(begun.name, begun.working)
         try:
             with self._timed(step):

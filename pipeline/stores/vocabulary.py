@@ -1,11 +1,10 @@
-"""The words of what is indexed, with how often each is written: made once for each state of an index."""
+"""The words of what is indexed, with how often each is written."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 Vocabulary = Mapping[str, int]
 
@@ -26,19 +25,3 @@ def count_words(texts: Iterable[str]) -> Vocabulary:
         for part in compound.split("-"):
             counts[part] += counts[compound]
     return counts
-
-
-class KeptVocabulary:
-    """The vocabulary of one state of an index; safe to use from several threads, of which one makes it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._state: Hashable = None
-        self._words: Vocabulary = {}
-
-    def of(self, state: Hashable, read: Callable[[], Iterable[str]]) -> Vocabulary:
-        """The words of `state`, counted in the texts that `read` returns unless they are known."""
-        with self._lock:
-            if self._state != state:
-                self._words, self._state = count_words(read()), state
-            return self._words

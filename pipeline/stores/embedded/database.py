@@ -131,8 +131,6 @@ class ConnectionPool:
     def __init__(self, path: Path, *, on_exchange: Callable[[], None] = lambda: None) -> None:
         self._path = path
         self._on_exchange = on_exchange
-        self.known: set[int] = set()
-        """Numbers of rows that were as they were written when they were first read."""
         self._idle = [open_database(path)]
         self.read_only = is_read_only(path)
         self._file = self._identity()
@@ -175,7 +173,6 @@ class ConnectionPool:
             exchanged = self.read_only or not file.is_same_file(self._file)
             self._file, self.read_only = file, is_read_only(self._path)
             idle, self._idle = self._idle, []
-            self.known = set()
         for connection in idle:
             connection.close()
         return exchanged

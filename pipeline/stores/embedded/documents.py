@@ -65,19 +65,17 @@ def read_manifest(connection: sqlite3.Connection, build: int | None, generation:
     return replace(Manifest(*row[:-1]), generation=generation) if row[-1] else None
 
 
-def list_infos(connection: sqlite3.Connection, build: int | None, known: set[int]) -> list[DocumentInfo]:
-    """The documents of a build, by source; raises `Damaged` for one that is not yet `known`."""
-    return [_info(row, known) for row in connection.execute(_INFO + " ORDER BY source", (build,))]
+def list_infos(connection: sqlite3.Connection, build: int | None) -> list[DocumentInfo]:
+    """The documents of a build, by source; raises `Damaged`."""
+    return [_info(row) for row in connection.execute(_INFO + " ORDER BY source", (build,))]
 
 
-def find_info(
-    connection: sqlite3.Connection, build: int | None, source: str, known: set[int]
-) -> DocumentInfo:
-    """One document of a build; raises `UnknownDocument`, and `Damaged` where it is not yet `known`."""
+def find_info(connection: sqlite3.Connection, build: int | None, source: str) -> DocumentInfo:
+    """One document of a build; raises `UnknownDocument` and `Damaged`."""
     row = connection.execute(_INFO + " AND source = ?", (build, source)).fetchone()
     if row is None:
         raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-    return _info(row, known)
+    return _info(row)
 
 
 def read_text(connection: sqlite3.Connection, build: int | None, source: str) -> str:
@@ -89,10 +87,8 @@ def read_text(connection: sqlite3.Connection, build: int | None, source: str) ->
     return str(text)
 
 
-def _info(row: tuple[Any, ...], known: set[int]) -> DocumentInfo:
-    if row[0] not in known:
-        check_row("document", row[:-1], row[-1])
-        known.add(row[0])
+def _info(row: tuple[Any, ...]) -> DocumentInfo:
+    check_row("document", row[:-1], row[-1])
     return DocumentInfo(*row[2:-1])
 
 

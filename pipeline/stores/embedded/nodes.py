@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from pipeline.nodes import StoredNode
@@ -12,6 +13,7 @@ from pipeline.stores.base import DocumentInfo, Level, Manifest, StoredDocument
 from pipeline.stores.embedded.checksums import Damaged, check_row, is_sound
 from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import (
+    State,
     find_info,
     list_infos,
     read_manifest,
@@ -19,6 +21,7 @@ from pipeline.stores.embedded.documents import (
     read_text,
 )
 from pipeline.stores.embedded.schema import SECTION_CHECKED, SENTENCE_CHECKED
+from pipeline.stores.kept import KeptByState
 from pipeline.stores.metadata import read_section, read_sentence
 
 
@@ -51,51 +54,79 @@ _GIVEN = "IN (SELECT value FROM json_each(?))"
 _SECTIONS_BY_ID = f"{_SECTIONS} section.build = ? AND section.id {_GIVEN}"
 _SECTIONS_OF_DOCUMENT = f"{_SECTIONS} document.build = ? AND document.source = ? ORDER BY section.number"
 SENTENCES_BY_ID = f"{_SENTENCES} sentence.build = ? AND sentence.id {_GIVEN}"
-SENTENCES_OF_SECTIONS = f"{_SENTENCES} section.build = ? AND section.id {_GIVEN} ORDER BY sentence.number"
 _SECTIONS_BY_NUMBER = f"{_SECTIONS} section.number {_GIVEN} ORDER BY section.number"
 _SENTENCES_BY_SECTION = f"{_SENTENCES} sentence.section {_GIVEN} ORDER BY sentence.number"
 _CHILDREN = f"SELECT section, id FROM sentence WHERE section {_GIVEN} ORDER BY number"
 
-Known = set[int]
-"""The numbers of rows that were as they were written when they were first read: no number is given twice."""
-
 NodeRow = tuple[Any, ...]
 
 
+KEPT_CHARACTERS = 4_000_000  # of documents, as many of sections, twice as many of sentences: 40 MB in all
+LEAST_SIZE = 500  # characters that the parts of a node other than its text are worth
+
+
+def size_of(node: StoredNode) -> int:
+    """What a node takes in memory, in characters."""
+    return len(node.text) + LEAST_SIZE
+
+
 class EmbeddedSections:
-    """Whole documents and their sections, of the visible build."""
+    """Whole documents and their sections, of the visible build. What was read is kept until that changes."""
 
     def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
+        self._infos: KeptByState[None, list[DocumentInfo]] = KeptByState(room=1)
+        self._documents: KeptByState[str, StoredDocument] = KeptByState(
+            KEPT_CHARACTERS, lambda found: len(found.text)
+        )
+        self._nodes: KeptByState[str, StoredNode] = KeptByState(KEPT_CHARACTERS, size_of)
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
         with self._pool.borrow() as connection, snapshot(connection):
-            return list_infos(connection, read_state(connection).visible, self._pool.known)
+            state = read_state(connection)
+            return [*self._infos.one(state, None, lambda: list_infos(connection, state.visible))]
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
         with self._pool.borrow() as connection, snapshot(connection):
-            build = read_state(connection).visible
-            info = find_info(connection, build, source, self._pool.known)
-            text = read_text(connection, build, source)
-            rows = connection.execute(_SECTIONS_OF_DOCUMENT, (build, source))
-            sections = section_nodes(connection, rows, self._pool.known)
-        return StoredDocument(info, text, tuple(sections))
+            state = read_state(connection)
+            return self._documents.one(state, source, lambda: _document(connection, state, source))
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
         with self._pool.borrow() as connection, snapshot(connection):
-            parameters = (read_state(connection).visible, json.dumps(list(node_ids)))
-            rows = connection.execute(_SECTIONS_BY_ID, parameters)
-            nodes = section_nodes(connection, rows, self._pool.known)
-        return {node.node_id: node for node in nodes}
+            return self.nodes(connection, read_state(connection), node_ids)
+
+    def nodes(
+        self, connection: sqlite3.Connection, state: State, node_ids: Collection[str]
+    ) -> dict[str, StoredNode]:
+        """The same in a transaction that has begun."""
+        return self._nodes.of(state, node_ids, partial(_nodes, connection, state))
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
             return read_manifest(connection, state.visible, state.generation)
+
+    def forget(self) -> None:
+        """Free what is in memory; what is needed of it is read again."""
+        self._infos.forget()
+        self._documents.forget()
+        self._nodes.forget()
+
+
+def _document(connection: sqlite3.Connection, state: State, source: str) -> StoredDocument:
+    info = find_info(connection, state.visible, source)
+    text = read_text(connection, state.visible, source)
+    rows = connection.execute(_SECTIONS_OF_DOCUMENT, (state.visible, source))
+    return StoredDocument(info, text, tuple(section_nodes(connection, rows)))
+
+
+def _nodes(connection: sqlite3.Connection, state: State, node_ids: Collection[str]) -> dict[str, StoredNode]:
+    rows = connection.execute(_SECTIONS_BY_ID, (state.visible, json.dumps(list(node_ids))))
+    return {node.node_id: node for node in section_nodes(connection, rows)}
 
 
 def node_is_sound(level: Level, row: NodeRow) -> bool:
@@ -110,42 +141,38 @@ def check_node(level: Level, row: NodeRow) -> None:
         raise Damaged(f"a row of the table '{level}' is not as it was written")
 
 
-def section_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow], known: Known) -> list[StoredNode]:
-    """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences.
-
-    Raises `Damaged` for one that is not yet `known` and not as it was written.
-    """
+def section_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow]) -> list[StoredNode]:
+    """Sections of the rows of a `SECTIONS…` query, each with its document and its sentences."""
     found = list(rows)
     sentences: dict[int, list[str]] = {}
     numbers = json.dumps([row[0] for row in found])
     for section, sentence_id in connection.execute(_CHILDREN, (numbers,)):
         sentences.setdefault(section, []).append(text_of(sentence_id))
-    return [_section(row, tuple(sentences.get(row[0], ())), known) for row in found]
+    return [_section(row, tuple(sentences.get(row[0], ()))) for row in found]
 
 
-def sentence_nodes(connection: sqlite3.Connection, rows: Iterable[NodeRow], known: Known) -> list[StoredNode]:
+def sentence_nodes(
+    rows: Iterable[NodeRow], sections: Callable[[Collection[str]], Mapping[str, StoredNode]]
+) -> list[StoredNode]:
     """Sentences of the rows of a `SENTENCES…` query, each with its document and its section.
 
-    Raises `Damaged` for one that is not yet `known` and not as it was written.
+    `sections` are asked for by id; raises `Damaged` where one is not there.
     """
     found = list(rows)
     for row in found:
-        if row[0] not in known:
-            check_node("sentence", row)
-            known.add(row[0])
-    sections = metadata_of_sections(connection, {row[3] for row in found}, known)
-    return [_sentence(row, sections[row[3]]) for row in found]
-
-
-def metadata_of_sections(
-    connection: sqlite3.Connection, numbers: Collection[int], known: Known
-) -> dict[int, dict[str, Any]]:
-    """The metadata of some sections, by number; raises `Damaged` where one is not there."""
-    rows = connection.execute(_SECTIONS_BY_NUMBER, (json.dumps(list(numbers)),))
-    found = {row[0]: _metadata(row, known) for row in rows}
-    if not found.keys() >= set(numbers):
+        check_node("sentence", row)
+    above = sections({text_of(row[-1]) for row in found})
+    if any(row[-1] not in above for row in found):
         raise Damaged("a sentence is there without its section")
-    return found
+    return [_sentence(row, above[row[-1]].metadata) for row in found]
+
+
+def metadata_of_section(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
+    """The metadata of a section; raises `Damaged` where it is not there."""
+    row = connection.execute(_SECTIONS_BY_NUMBER, (json.dumps([number]),)).fetchone()
+    if row is None:
+        raise Damaged("a sentence is there without its section")
+    return _metadata(row)
 
 
 def text_of(value: object) -> str:
@@ -162,31 +189,31 @@ def numbered_nodes(
 
     In the order of numbers, the section before its sentences. Raises `Damaged`.
     """
-    known, wanted = Known(), json.dumps(list(sections))
+    wanted = json.dumps(list(sections))
     rows: dict[int, list[NodeRow]] = {}
     for row in connection.execute(_SENTENCES_BY_SECTION, (wanted,)):
         rows.setdefault(row[3], []).append(row)
+    above = {row[0]: _section(row, ()) for row in connection.execute(_SECTIONS_BY_NUMBER, (wanted,))}
+    by_id = {node.node_id: node for node in above.values()}
     found = []
-    for section in connection.execute(_SECTIONS_BY_NUMBER, (wanted,)).fetchall():
-        own = rows.get(section[0], [])
-        nodes = [_section(section, (), known), *sentence_nodes(connection, own, known)]
-        found.append((section[0], own[0][0] if own else section[0], nodes))
+    for number, node in above.items():
+        own = rows.get(number, [])
+        nodes = [node, *sentence_nodes(own, lambda _: by_id)]
+        found.append((number, own[0][0] if own else number, nodes))
     return found
 
 
-def _section(row: NodeRow, sentence_ids: tuple[str, ...], known: Known) -> StoredNode:
-    metadata = _metadata(row, known)
+def _section(row: NodeRow, sentence_ids: tuple[str, ...]) -> StoredNode:
+    metadata = _metadata(row)
     _, _, _, node_id, start, end, _, text, _, document_id = row[:10]
     return StoredNode(node_id, text, metadata, start, end, document_id, sentence_ids=sentence_ids)
 
 
-def _metadata(row: NodeRow, known: Known) -> dict[str, Any]:
+def _metadata(row: NodeRow) -> dict[str, Any]:
     """The metadata of a section's row, whole; raises `Damaged`."""
+    check_node("section", row)
     document, stored = row[-2:]
-    if row[0] not in known:
-        check_node("section", row)
-        check_row("document", (document,), stored)
-        known.add(row[0])
+    check_row("document", (document,), stored)
     return read_section(document, row[6])
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.analysis import analyse
-from pipeline.nodes import StoredNode, by_section
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
+    LEVELS,
     SENTENCES_PER_SECTION,
     Hit,
     Level,
@@ -24,16 +27,19 @@ from pipeline.stores.embedded.database import ConnectionPool, snapshot
 from pipeline.stores.embedded.documents import Scored, State, read_manifest, read_state
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.nodes import (
+    KEPT_CHARACTERS,
     SENTENCES_BY_ID,
-    SENTENCES_OF_SECTIONS,
+    EmbeddedSections,
     sentence_nodes,
+    size_of,
     text_of,
 )
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged
 from pipeline.stores.embedded.vectors import SectionVectors, VectorIndex, VectorMending, vectors_of
 from pipeline.stores.globs import Globs, matches
+from pipeline.stores.kept import KeptByState
 from pipeline.stores.manifest import check_search
-from pipeline.stores.vocabulary import KeptVocabulary
+from pipeline.stores.vocabulary import Vocabulary, count_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,6 +71,10 @@ _COUNT = "SELECT count(*) FROM sentence WHERE build = ?"
 _TEXTS = "SELECT json_extract(metadata, '$.heading_path') || ' ' || text FROM section WHERE build = ?"
 _EMPTY = SearchResponse((), (), (), ())
 
+KEPT_IDS = 50_000
+"""Of nodes that were found, a level: 10 MB."""
+
+Ids = tuple[str, str]  # of a node, and of its section
 Found = TypeVar("Found")
 
 
@@ -75,6 +85,7 @@ class EmbeddedSentences:
         self,
         pool: ConnectionPool,
         lexical: LexicalIndex,
+        sections: EmbeddedSections,
         *,
         manifest: Manifest | None,
         mending: VectorMending,
@@ -82,12 +93,15 @@ class EmbeddedSentences:
     ) -> None:
         self._pool = pool
         self._lexical = lexical
+        self._sections = sections
         self._manifest = manifest
         self._mending = mending
         self._vectors = VectorIndex(mending)
         self._catch_up = catch_up
-        self._counted: tuple[State | None, int] = None, 0
-        self._vocabulary = KeptVocabulary()
+        self._nodes: KeptByState[str, StoredNode] = KeptByState(KEPT_CHARACTERS * 2, size_of)
+        self._ids: Mapping[Level, KeptByState[int, Ids]] = {level: KeptByState(KEPT_IDS) for level in LEVELS}
+        self._counted: KeptByState[None, int] = KeptByState(room=1)
+        self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -108,17 +122,35 @@ class EmbeddedSentences:
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
         """Sentences by id, and all those of some sections, in one call."""
         with self._pool.borrow() as connection, snapshot(connection):
-            build = read_state(connection).visible
-            nodes: list[StoredNode] = []
-            for query, ids in ((SENTENCES_BY_ID, node_ids), (SENTENCES_OF_SECTIONS, sections)):
-                if ids:
-                    rows = connection.execute(query, (build, json.dumps(list(ids))))
-                    nodes += sentence_nodes(connection, rows, self._pool.known)
-        return {node.node_id: node for node in nodes}
+            state = read_state(connection)
+            above = self._sections.nodes(connection, state, sections).values()
+            wanted = chain(node_ids, *(section.sentence_ids for section in above))
+            return self._of(connection, state, [*dict.fromkeys(wanted)])
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""
-        return by_section(self.get_many((), sections=section_ids).values())
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            above = self._sections.nodes(connection, state, section_ids)
+            wanted = [*chain.from_iterable(section.sentence_ids for section in above.values())]
+            nodes = self._of(connection, state, wanted)
+        return {
+            section_id: [nodes[sentence_id] for sentence_id in section.sentence_ids]
+            for section_id, section in above.items()
+            if section.sentence_ids
+        }
+
+    def _of(
+        self, connection: sqlite3.Connection, state: State, node_ids: Collection[str]
+    ) -> dict[str, StoredNode]:
+        """Sentences by id."""
+
+        def read(missing: Collection[str]) -> dict[str, StoredNode]:
+            rows = connection.execute(SENTENCES_BY_ID, (state.visible, json.dumps(list(missing))))
+            nodes = sentence_nodes(rows, partial(self._sections.nodes, connection, state))
+            return {node.node_id: node for node in nodes}
+
+        return self._nodes.of(state, node_ids, read)
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
@@ -144,11 +176,7 @@ class EmbeddedSentences:
         """How many sentences are indexed."""
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
-            known, count = self._counted
-            if known != state:  # 3 ms at 2,000 documents, and each search asks
-                count = int(connection.execute(_COUNT, (state.visible,)).fetchone()[0])
-                self._counted = state, count
-            return count
+            return self._counted.one(state, None, lambda: _count(connection, state))
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """Those of some analysed terms that no node has."""
@@ -158,15 +186,16 @@ class EmbeddedSentences:
         """How often each word is written in the sections and their headings, in lower case."""
         with self._pool.borrow() as connection, snapshot(connection):
             state = read_state(connection)
-            return self._vocabulary.of(
-                state, lambda: (text_of(text) for (text,) in connection.execute(_TEXTS, (state.visible,)))
-            )
+            return self._vocabulary.one(state, None, lambda: count_words(_texts(connection, state)))
 
     def forget(self) -> None:
         """Free what is in memory; what is needed of it is read again."""
         self._vectors.forget()
-        self._counted = None, 0
-        self._vocabulary = KeptVocabulary()
+        self._nodes.forget()
+        self._counted.forget()
+        self._vocabulary.forget()
+        for ids in self._ids.values():
+            ids.forget()
 
     def _healing(self, ask: Callable[[], Found]) -> Found:
         """What is asked for; a lexical index that was damaged since it was opened is looked at again."""
@@ -198,22 +227,42 @@ class EmbeddedSentences:
             dense = self._vectors.search(
                 connection, state, request.vector, limits=limits, documents=documents
             )
-        bm25_sections, dense_sections = _hits(connection, state, "section", (lexical, dense))
-        bm25_sentences, dense_sentences = _hits(connection, state, "sentence", (lexical, dense))
+        bm25_sections, dense_sections = self._hits(connection, state, "section", (lexical, dense))
+        bm25_sentences, dense_sentences = self._hits(connection, state, "sentence", (lexical, dense))
         return SearchResponse(bm25_sections, bm25_sentences, dense_sections, dense_sentences)
 
+    def _hits(
+        self,
+        connection: sqlite3.Connection,
+        state: State,
+        level: Level,
+        found: Sequence[Mapping[Level, list[Scored]]],
+    ) -> list[Ranking]:
+        """One level's rankings; numbers that SQLite does not have, or no longer has, are dropped."""
+        rankings = [by_level.get(level, []) for by_level in found]
+        numbers = {number for ranking in rankings for number, _ in ranking}
+        ids = self._ids[level].of(state, numbers, partial(_read_ids, connection, state, level))
+        return [
+            tuple([Hit(*ids[number], score) for number, score in ranking if number in ids])
+            for ranking in rankings
+        ]
 
-def _hits(
-    connection: sqlite3.Connection, state: State, level: Level, found: Sequence[Mapping[Level, list[Scored]]]
-) -> list[Ranking]:
-    """One level's rankings; numbers that SQLite does not have, or no longer has, are dropped."""
-    rankings = [by_level.get(level, []) for by_level in found]
-    numbers = sorted({scored.number for ranking in rankings for scored in ranking})
-    rows = connection.execute(_IDS[level], (json.dumps(numbers), state.visible))
-    ids = {number: (text_of(node_id), text_of(section_id)) for number, node_id, section_id in rows}
-    return [
-        tuple(Hit(*ids[number], score) for number, score in ranking if number in ids) for ranking in rankings
-    ]
+
+def _read_ids(
+    connection: sqlite3.Connection, state: State, level: Level, numbers: Collection[int]
+) -> dict[int, Ids]:
+    """The ids of some nodes and of their sections, by number."""
+    rows = connection.execute(_IDS[level], (json.dumps(sorted(numbers)), state.visible))
+    return {number: (text_of(node_id), text_of(section_id)) for number, node_id, section_id in rows}
+
+
+def _count(connection: sqlite3.Connection, state: State) -> int:
+    """How many sentences there are: 3 ms at 2,000 documents, and each search asks."""
+    return int(connection.execute(_COUNT, (state.visible,)).fetchone()[0])
+
+
+def _texts(connection: sqlite3.Connection, state: State) -> Iterator[str]:
+    return (text_of(text) for (text,) in connection.execute(_TEXTS, (state.visible,)))
 
 
 def _row_of(number: int, stored: SectionVectors, rows: NDArray[np.float16]) -> Vector:

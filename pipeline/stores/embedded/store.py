@@ -73,6 +73,7 @@ class EmbeddedStore:
         self.sentences = EmbeddedSentences(
             self._pool,
             self._lexical,
+            self.sections,
             manifest=manifest,
             mending=VectorMending(embed, manifest=manifest, keep=self._keep_vectors),
             catch_up=self._catch_up,
@@ -98,6 +99,7 @@ class EmbeddedStore:
 
     def close(self) -> None:
         """Release files and connections."""
+        self.sections.forget()
         self.sentences.forget()
         self._lexical.close()
         self._pool.close()
@@ -151,6 +153,7 @@ class EmbeddedStore:
 
     def _forget(self) -> None:
         """Forget what was derived from a file that is not there any more."""
+        self.sections.forget()
         self.sentences.forget()
         self._lexical.close()
         if self._copy:
@@ -168,7 +171,7 @@ class EmbeddedWriting:
 
     def documents(self) -> list[DocumentInfo]:
         """The documents written so far, by source."""
-        return list_infos(self._connection, self._build, set())
+        return list_infos(self._connection, self._build)
 
     def replace(self, document: NewDocument) -> None:
         """Write a document, replacing its former version, in one transaction."""

@@ -20,7 +20,7 @@ from pipeline.analysis import lexical_terms
 from pipeline.errors import StoreDamaged, StoreError
 from pipeline.stores.base import Level
 from pipeline.stores.embedded.documents import Scored
-from pipeline.stores.embedded.nodes import ROW, check_node, metadata_of_sections
+from pipeline.stores.embedded.nodes import ROW, check_node, metadata_of_section
 from pipeline.stores.metadata import read_sentence
 
 LexicalRow = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
@@ -103,7 +103,7 @@ def _rows(
         number, _, document = row[:3]
         own, text = row[-3:-1]
         if level == "sentence" and row[3] != number_above:
-            number_above, above = row[3], metadata_of_sections(connection, [row[3]], set())[row[3]]
+            number_above, above = row[3], metadata_of_section(connection, row[3])
         yield number, document, lexical_terms(text, read_sentence(above, own))
 
 

@@ -24,6 +24,7 @@ from pipeline.stores.base import (
     Vector,
 )
 from pipeline.stores.globs import Globs, matches
+from pipeline.stores.kept import KeptByState
 from pipeline.stores.manifest import check_search
 from pipeline.stores.metadata import read_sentence
 from pipeline.stores.server.objects import Fetched, Found, NodeObjects, Query, Wanted, of_versions
@@ -31,7 +32,7 @@ from pipeline.stores.server.records import read_sections
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Kept, Snapshot, Snapshots, Versioned
-from pipeline.stores.vocabulary import KeptVocabulary
+from pipeline.stores.vocabulary import Vocabulary, count_words
 
 SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
 
@@ -66,7 +67,7 @@ class ServerSentences:
         self._snapshots = snapshots
         self._manifest = manifest
         self._kept: Kept[Leaf] = Kept(MAX_LEAVES)
-        self._vocabulary = KeptVocabulary()
+        self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
         self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
     def search(self, request: SearchRequest) -> SearchResponse:
@@ -148,7 +149,7 @@ class ServerSentences:
         """How often each word is written in the sections and their headings, in lower case."""
 
         def read(snapshot: Snapshot) -> Mapping[str, int]:
-            words = self._vocabulary.of(_state(snapshot), lambda: self._texts(snapshot))
+            words = self._vocabulary.one(_state(snapshot), None, lambda: count_words(self._texts(snapshot)))
             if self._terms[0] != _state(snapshot):
                 self._terms = _state(snapshot), frozenset(chain.from_iterable(map(analyse, words)))
             return words

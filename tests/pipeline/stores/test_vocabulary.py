@@ -1,8 +1,8 @@
-"""Words are counted as they are written, and once for each state."""
+"""Words are counted as they are written."""
 
 from __future__ import annotations
 
-from pipeline.stores.vocabulary import KeptVocabulary, count_words
+from pipeline.stores.vocabulary import count_words
 
 
 def test_compounds_count_as_a_whole_and_in_parts() -> None:
@@ -15,16 +15,3 @@ def test_words_with_digits_are_none() -> None:
     assert count_words(["ECS-LN2-T1 at 4000 rpm, CO2, v1.2, snake_case"]) == {
         "at": 1, "rpm": 1, "snake": 1, "case": 1,
     }  # fmt: skip
-
-
-def test_it_is_counted_once_for_each_state() -> None:
-    kept, read = KeptVocabulary(), list[str]()
-
-    def texts(name: str) -> list[str]:
-        read.append(name)
-        return [name]
-
-    assert kept.of("first", lambda: texts("one")) == {"one": 1}
-    assert kept.of("first", lambda: texts("two")) == {"one": 1}
-    assert kept.of("second", lambda: texts("three")) == {"three": 1}
-    assert read == ["one", "three"]
