@@ -12,55 +12,15 @@ from itertools import combinations
 
 from pipeline.terms import content_terms, stop_terms
 
-SPELLED_UNITS = {
-    "percent": "%",
-    "millisecond": "ms",
-    "msec": "ms",
-    "second": "s",
-    "sec": "s",
-    "minute": "min",
-    "hour": "h",
-    "hr": "h",
-    "day": "d",
-    "volt": "v",
-    "watt": "w",
-    "kilowatt": "kw",
-    "amp": "a",
-    "ampere": "a",
-    "kilogram": "kg",
-    "gram": "g",
-    "milligram": "mg",
-    "litre": "l",
-    "liter": "l",
-    "millilitre": "ml",
-    "milliliter": "ml",
-    "metre": "m",
-    "meter": "m",
-    "centimetre": "cm",
-    "centimeter": "cm",
-    "millimetre": "mm",
-    "millimeter": "mm",
-    "kilometre": "km",
-    "kilometer": "km",
-    "degree": "°",
-    "celsius": "°c",
-    "c": "°c",
-    "kilobyte": "kb",
-    "kib": "kb",
-    "megabyte": "mb",
-    "mib": "mb",
-    "gigabyte": "gb",
-    "gib": "gb",
-    "terabyte": "tb",
-    "tib": "tb",
-    "kilopascal": "kpa",
-    "hertz": "hz",
-    "kilohertz": "khz",
-    "megahertz": "mhz",
-    "gigahertz": "ghz",
-    "decibel": "db",
-    "char": "character",
-}
+SPELLED_UNIT_WORDS = """
+percent % | millisecond ms | msec ms | second s | sec s | minute min | hour h | hr h | day d | volt v |
+watt w | kilowatt kw | amp a | ampere a | kilogram kg | gram g | milligram mg | litre l | liter l |
+millilitre ml | milliliter ml | metre m | meter m | centimetre cm | centimeter cm | millimetre mm |
+millimeter mm | kilometre km | kilometer km | degree ° | celsius °c | c °c | kilobyte kb | kib kb |
+megabyte mb | mib mb | gigabyte gb | gib gb | terabyte tb | tib tb | kilopascal kpa | hertz hz | kilohertz
+khz | megahertz mhz | gigahertz ghz | decibel db | char character
+"""
+SPELLED_UNITS = {pair.split()[0]: pair.split()[1] for pair in SPELLED_UNIT_WORDS.split("|")}
 UNIT_WORDS = """
 % s min h d week month year ms v w a k kg g mg l ml m km cm mm ° °c pa kpa mpa bar psi mmhg kw mw wh kwh mwh
 ma ah mv kv n kn j kj hz khz mhz ghz rpm ppm kb mb gb tb bit byte db dbm m/s km/h kg/h g/h l/h l/min character

@@ -228,13 +228,9 @@ def _fit_signals(question: str, candidates: Sequence[Candidate]) -> Floats:
         heading = "".join(leaf.metadata["heading_path"][-1:])
         rows.append(
             (
-                gives_number(text, asked),
-                gives_duration(text, asked),
-                gives_reason(text, asked),
-                says_what_to_do(text, asked),
-                has_command(text, kind, asked),
-                under_fix(heading, asked),
-                under_theory(heading, asked),
+                *(asked in kinds and bool(has(text)) for kinds, has in FITS_OF_TEXTS),
+                asked is Asked.HOW_TO and (kind == "code" or "`" in text),
+                *(asked in kinds and bool(has(heading)) for kinds, has in FITS_OF_HEADINGS),
                 defines(text, asked, terms),
             )
         )
@@ -291,6 +287,14 @@ TROUBLE = re.compile(
     r"|dizzy|beep\w*|flash\w*|emergency|help|too? (?:hot|cold|warm|high|low|loud)|empty)\b",
     re.IGNORECASE,
 )
+FITS_OF_TEXTS = (
+    ((Asked.HOW_MANY, Asked.HOW_LONG), NUMBER.search),
+    ((Asked.HOW_LONG,), DURATION.search),
+    ((Asked.WHY,), REASON.search),
+    ((Asked.HOW_TO,), ACTION.match),  # an order at its beginning
+)
+"""Which questions ask for what a text may have, in the order of `FIT`."""
+FITS_OF_HEADINGS = (((Asked.HOW_TO,), FIX.search), ((Asked.HOW_TO,), THEORY.search))
 ARTICLE = re.compile(r"\A\W*(?:an?|the)\b", re.IGNORECASE)
 SUBJECT_WORDS = 6  # a longer subject is not the name of a thing
 MOST_OF_IT = 0.5
@@ -299,31 +303,6 @@ MOST_OF_IT = 0.5
 def wants_fix(question: str, asked: Asked) -> bool:
     """What to do is asked, or something is reported that is wrong, without a question."""
     return asked is Asked.HOW_TO or (asked is Asked.OTHER and bool(TROUBLE.search(question)))
-
-
-def gives_number(text: str, asked: Asked) -> bool:
-    """A number, where how many or how long is asked."""
-    return asked in (Asked.HOW_MANY, Asked.HOW_LONG) and bool(NUMBER.search(text))
-
-
-def gives_duration(text: str, asked: Asked) -> bool:
-    """A duration, where how long is asked."""
-    return asked is Asked.HOW_LONG and bool(DURATION.search(text))
-
-
-def gives_reason(text: str, asked: Asked) -> bool:
-    """A reason, where why is asked."""
-    return asked is Asked.WHY and bool(REASON.search(text))
-
-
-def says_what_to_do(text: str, asked: Asked) -> bool:
-    """An order or a command at its beginning, where what to do is asked."""
-    return asked is Asked.HOW_TO and bool(ACTION.match(text))
-
-
-def has_command(text: str, kind: str, asked: Asked) -> bool:
-    """Code, where what to do is asked."""
-    return asked is Asked.HOW_TO and (kind == "code" or "`" in text)
 
 
 def defines(text: str, asked: Asked, terms: frozenset[str]) -> float:
@@ -337,13 +316,3 @@ def defines(text: str, asked: Asked, terms: frozenset[str]) -> float:
     subject = set(analyse(ARTICLE.sub("", text[: found.start()])))
     share = len(terms & subject) / len(terms)
     return share + (subject == terms) if share >= MOST_OF_IT else 0.0
-
-
-def under_fix(heading: str, asked: Asked) -> bool:
-    """Under a heading such as Fix or Procedure, where what to do is asked."""
-    return asked is Asked.HOW_TO and bool(FIX.search(heading))
-
-
-def under_theory(heading: str, asked: Asked) -> bool:
-    """Under a heading such as Background or Symptoms, where what to do is asked."""
-    return asked is Asked.HOW_TO and bool(THEORY.search(heading))

@@ -57,38 +57,11 @@ _LITERAL = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]
 _AMERICAN = re.compile(r"(?<=[a-z]{3})is(?=(?:e[drs]?|ers|ing|ations?)$)")  # "summarise" is "summarize"
 _VOWELS = frozenset("aeiouy")
 _PREFIXES = (
-    "un",
-    "re",
-    "non",
-    "pre",
-    "anti",
-    "multi",
-    "sub",
-    "over",
-    "under",
-    "inter",
-    "micro",
-    "auto",
-    "dis",
-    "mis",
-)
+    "un", "re", "non", "pre", "anti", "multi", "sub", "over", "under", "inter", "micro", "auto", "dis", "mis",
+)  # fmt: skip
 _ENDINGS = (
-    "s",
-    "es",
-    "ed",
-    "er",
-    "ers",
-    "ing",
-    "ings",
-    "able",
-    "ible",
-    "ness",
-    "less",
-    "ful",
-    "ish",
-    "like",
-    "ly",
-)
+    "s", "es", "ed", "er", "ers", "ing", "ings", "able", "ible", "ness", "less", "ful", "ish", "like", "ly",
+)  # fmt: skip
 _INFORMAL = """
 whats hows wheres whos thats theres heres lets dont doesnt didnt cant couldnt wont wouldnt isnt arent
 wasnt werent hasnt havent hadnt shouldnt im ive id youre youve theyre theyve weve were its noone pls plz

@@ -19,7 +19,7 @@ from pipeline.stores.embedded.conversations import _INSERT, EmbeddedConversation
 from pipeline.stores.embedded.database import transaction
 from pipeline.stores.private import PrivateConversations
 from tests.contracts.conftest import BACKENDS
-from tests.pipeline.answering.test_provenance import citing
+from tests.pipeline.answering.test_citations import citing
 from tests.server_stores import server_addresses
 
 

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
+import numpy as np
 import pytest
 
-from pipeline.answer import Support
+from pipeline.answer import Passage, Support
 from pipeline.answering.citations import sentences_of
-from pipeline.answering.verification import Judge, states_something, support_score, verify
-from tests.pipeline.answering.evidences import ENCODER, evidence
+from pipeline.answering.sentence_support import Evidence, evidence_of
+from pipeline.answering.verification import (
+    Judge,
+    RecentVectors,
+    SentenceLocator,
+    passage_vectors,
+    states_something,
+    support_score,
+    verify,
+)
+from pipeline.stores.embedded import EmbeddedStore
+from tests.fakes import FakeEncoder
+from tests.pipeline.answering.evidences import evidence
+from tests.pipeline.searching import ENCODER, section_named
 
 SPAN = "The pump P-1 of ECS-LN2-T2 holds 1,000 kPa; run `show P-1` and never open it."
 OTHER = "A radar sees the lander from far away."
@@ -102,3 +118,108 @@ def test_more_of_a_signal_is_less_support() -> None:
 def test_what_states_nothing_needs_no_citation(text: str) -> None:
     assert not states_something(text)
     assert checked(text) == ()
+
+
+def passages(store: EmbeddedStore, *headings: str) -> dict[int, Passage]:
+    found = {}
+    for number, heading in enumerate(headings, start=1):
+        section_id = section_named(store, heading)
+        section = store.sections.get_many([section_id])[section_id]
+        found[number] = Passage(section, (), True, 1.0)
+    return found
+
+
+def locator(store: EmbeddedStore, *headings: str) -> SentenceLocator:
+    given = passages(store, *headings)
+    judge = Judge(evidence_of(given, store=store), encoder=ENCODER)
+    return SentenceLocator(given, judge=judge, encoder=ENCODER)
+
+
+def located(store: EmbeddedStore, heading: str, sentence: str) -> list[str]:
+    return [place.leaf.text for place in locator(store, heading)(sentence, 1)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("It hums at 4000 rpm", ["It hums at 4000 rpm."]),
+        ("If broken, the fan shows OFFLINE", ["A broken fan shows OFFLINE."]),
+        # One span lacks words that another has: both, in reading order.
+        ("When broken, OFFLINE is shown; it hums at 4000 rpm", [
+            "It hums at 4000 rpm.", "A broken fan shows OFFLINE."
+        ]),
+    ],
+)  # fmt: skip
+def test_the_best_leaf_and_one_more_where_it_adds_words(
+    manual: EmbeddedStore, sentence: str, expected: list[str]
+) -> None:
+    assert located(manual, "Cabin fan", sentence) == expected
+
+
+def test_words_that_no_leaf_has_bring_the_nearest_one_only(manual: EmbeddedStore) -> None:
+    assert len(located(manual, "Cabin fan", "Bananas are yellow")) == 1
+    assert len(located(manual, "Cabin fan", "")) == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "number", "expected"),
+    [
+        ("It hums at 4000 rpm", 1, ["It hums at 4000 rpm."]),
+        ("It hums at 4000 rpm", 2, ["It hums at 4000 rpm."]),  # the wrong passage
+        ("The oxygen tank feeds the cabin", 2, ["The oxygen tank feeds the cabin."]),
+        ("Bananas grow in warm countries", 2, ["The oxygen tank feeds the cabin."]),  # none says so: as it is
+    ],
+)
+def test_a_marker_of_the_wrong_passage_stands_for_the_right_one(
+    manual: EmbeddedStore, sentence: str, number: int, expected: list[str]
+) -> None:
+    found = locator(manual, "Cabin fan", "Oxygen tank")(sentence, number)
+    assert [place.leaf.text for place in found] == expected
+    for place in found:
+        assert place.leaf.text in place.passage.section.text
+
+
+def test_a_section_that_is_gone_from_the_index_supports_nothing(manual: EmbeddedStore) -> None:
+    given = passages(manual, "Cabin fan")
+    judge = Judge(Evidence([], {}), encoder=ENCODER)
+    assert SentenceLocator(given, judge=judge, encoder=ENCODER)("It hums", 1) == []
+
+
+def test_each_text_is_embedded_once_and_together() -> None:
+    encoder = FakeEncoder()
+    passage_vectors(["a valve"], encoder=encoder)
+    vectors = passage_vectors(["a pump", "a valve", "a tank", "a pump"], encoder=encoder)
+    assert encoder.calls == [["a valve"], ["a pump", "a tank"]]
+    expected = FakeEncoder().encode_passages(["a pump", "a valve", "a tank", "a pump"])
+    np.testing.assert_array_equal(np.stack(vectors), expected)
+
+
+def test_nothing_is_asked_of_the_encoder_for_what_is_kept() -> None:
+    encoder = FakeEncoder()
+    for _ in range(3):
+        passage_vectors(["a valve"], encoder=encoder)
+    assert passage_vectors([], encoder=encoder) == []
+    assert encoder.calls == [["a valve"]]
+
+
+def test_the_least_lately_used_is_given_up() -> None:
+    encoder, recent = FakeEncoder(), RecentVectors(kept_texts=2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        recent.of([text], encoder=encoder)
+    assert encoder.calls == [["a"], ["b"], ["c"], ["b"]]
+
+
+def test_more_at_once_than_are_kept_all_come_back() -> None:
+    texts = [f"text {number}" for number in range(5)]
+    assert len(RecentVectors(kept_texts=2).of(texts, encoder=FakeEncoder())) == 5
+
+
+def test_encoders_share_nothing_and_are_not_held() -> None:
+    one, other = FakeEncoder(), FakeEncoder()
+    for encoder in (one, other):
+        passage_vectors(["a valve"], encoder=encoder)
+    assert one.calls == other.calls == [["a valve"]]
+    held = ref(one)
+    del one, encoder
+    gc.collect()
+    assert held() is None

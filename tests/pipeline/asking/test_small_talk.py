@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pipeline.asking.small_talk import LONGEST, SmallTalk, small_talk
 
 MESSAGES = [
@@ -40,24 +38,6 @@ def test_what_points_back_at_an_answer_is_a_question() -> None:
     assert small_talk("What can you do?", follows=True) is SmallTalk.ABILITIES
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "give me an overview of everything",
-        "Can you summarise the manuals, please?",
-        "summary of all the documentation",
-        "what is this book about",
-    ],
-)
-def test_an_overview_of_everything_is_what_there_is(message: str) -> None:
-    assert small_talk(message) is SmallTalk.DOCUMENTS
-
-
-@pytest.mark.parametrize("message", ["overview of the file system", "summarise the pages API"])
-def test_an_overview_of_something_is_a_question(message: str) -> None:
-    assert small_talk(message) is None
-
-
 def test_the_first_kind_counts() -> None:
     assert small_talk("Hello! Who are you, and what can you do?") is SmallTalk.ABILITIES
     assert small_talk("ok great, thanks, bye") is SmallTalk.FAREWELL
@@ -74,8 +54,3 @@ def test_any_kind_of_message_is_read() -> None:
     assert small_talk("Helloooo") is SmallTalk.GREETING
     assert small_talk("hi " * LONGEST) is None
     assert small_talk("help`") is None
-
-
-@pytest.mark.parametrize("question", ["hello, the fan stopped", "thanks, and how do I reset it?", "--help"])
-def test_courtesy_beside_a_question_is_a_question(question: str) -> None:
-    assert small_talk(question) is None

@@ -28,7 +28,7 @@ from pipeline.steps.records import (
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import answer_from, answer_json, title_of
 from tests.contracts.test_conversations import answer
-from tests.pipeline.answering.test_provenance import citing
+from tests.pipeline.answering.test_citations import citing
 
 WORDS = st.text(max_size=20)
 CITATIONS = st.builds(

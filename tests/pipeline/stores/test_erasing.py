@@ -31,7 +31,7 @@ from pipeline.stores.conversations import answer_from, answer_json, title_of
 from pipeline.stores.erasing import BLOCK, MADE, Erasing, written_forms
 from pipeline.stores.spelling import Forms
 from tests.contracts.test_conversations import answer
-from tests.pipeline.answering.test_provenance import citing
+from tests.pipeline.answering.test_citations import citing
 
 PIN = "my PIN is 47-11"
 

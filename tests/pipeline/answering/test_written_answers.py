@@ -9,7 +9,7 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.answering import written_answers
 from pipeline.answering.prompts import Source
-from tests.pipeline.answering.test_provenance import citing
+from tests.pipeline.answering.test_citations import citing
 
 ANSWER = Answer("Why?", "Why?", "So.", "generate", "m", False, status="stopped")
 

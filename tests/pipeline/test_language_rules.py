@@ -1,0 +1,78 @@
+"""The rules of language, each on a table of examples: a rule's name, what it is given, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
+from pipeline.answering.leaf_chances import FIT, SIGNALS, Candidate, leaf_signals, wants_fix
+from pipeline.answering.polarity import inverted, negations, opposites
+from pipeline.answering.prompts import escaped_markers
+from pipeline.asking.follow_ups import by_rules, leans
+from pipeline.asking.kinds import asked_for, sides_of
+from pipeline.asking.language import language_of
+from pipeline.asking.small_talk import small_talk
+from pipeline.messages import Message
+from readers.cutting import SentenceCutter
+from readers.sections import read_sections
+from tests.pipeline.passages import make_passage
+
+EXAMPLES = [
+    tuple(line.replace("\\n", "\n").split("\t"))
+    for line in Path(__file__).with_name("language_rules.tsv").read_text(encoding="utf-8").splitlines()
+]
+TOPIC = "The LN2 tank shows OFFLINE, what can be the reason"
+HISTORY = [Message("user", f"{TOPIC}?"), Message("assistant", "Check the breaker of the tank heater.")]
+
+
+def condensed(message: str) -> str:
+    found = by_rules(HISTORY, message)
+    if (found.question, found.carried, found.by) == (f"{TOPIC}: {message}", TOPIC, "rules"):
+        return "with the topic"
+    return found.by if (found.question, found.carried) == (message, "") else repr(found)
+
+
+def fit(question: str, markdown: str) -> str:
+    """What the last leaf of a section has against what is asked for."""
+    section = read_sections(markdown, source="file.md")[-1]
+    leaf = SentenceCutter(lambda text: len(text.split()), max_tokens=60).cut(section)[-1]
+    candidates = [Candidate(leaf, make_passage("s"), 0)]
+    (values,) = leaf_signals(question, candidates, {}, np.zeros(3, dtype=np.float32))
+    found = {name: values[SIGNALS.index(name)] for name in FIT}
+    return ", ".join(f"{name} {value}" for name, value in found.items() if value)
+
+
+def yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+RULES: Mapping[str, Callable[..., str]] = {
+    "in digits": in_digits,
+    "missing numbers": lambda stated, given: ", ".join(missing_numbers(facts_of(stated), facts_of(given))),
+    "negations": lambda text: str(negations(text)),
+    "inverted": lambda sentence, span: ", ".join(inverted(sentence, [span])),
+    "opposites": lambda sentence, span: ", ".join(opposites(sentence, [span])),
+    "leans": lambda message: yes(leans(message)),
+    "condensed": condensed,
+    "sides": lambda question: ", ".join(sides_of(question) or ()),
+    "asked for": asked_for,
+    "language": lambda text: language_of(text) or "",
+    "wants a fix": lambda question: yes(wants_fix(question, asked_for(question))),
+    "escaped": escaped_markers,
+    "small talk": lambda message: small_talk(message) or "",
+    "fit": fit,
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_says_of_each_example_what_it_should(rule: str) -> None:
+    examples = [(given, expected) for name, *given, expected in EXAMPLES if name == rule]
+    wrong = [
+        (given, expected, said) for given, expected in examples if (said := RULES[rule](*given)) != expected
+    ]
+    assert len(examples) > 3
+    assert wrong == []
