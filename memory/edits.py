@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memory import forgetting
-from memory.disputes import agreed, resolved
+from memory.deciding import agreed, resolved
 from memory.extracting import secrets_in
 from memory.forgetting import known_memory
 from memory.guard import left_out

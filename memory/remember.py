@@ -29,14 +29,14 @@ from memory.index import plain
 from memory.indexes import Indexes
 from memory.naming import named
 from memory.presets import Preset
-from memory.rewording import Rewording
 from memory.said import Said
 from memory.times import now
-from pipeline.errors import ModelError
+from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import Memory, MemoryChanges, turn_changed
 
 if TYPE_CHECKING:
+    from memory.extracting.records import Extraction
     from memory.index import UserIndex
 
 Complete = Callable[[str], str]
@@ -333,3 +333,34 @@ def _as_statement(memory: Memory) -> Statement:
         valid_at=memory.created_at if memory.valid_at is None else memory.valid_at,
         single_valued=single_valued(memory.predicate),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """What a text says, as an extraction of it as a request to remember it has it."""
+
+    text: str
+    said: Said
+    extraction: Extraction
+    read: Candidate
+
+    def of(self, memory: Memory) -> Memory:
+        """The memory, saying this; without a vector of its own."""
+        names = ("subject", "predicate", "object", "trusted")
+        values = {name: getattr(self.read.memory, name) for name in names}
+        return replace(memory, text=self.text, stale=False, **values)
+
+    def changes(self, index: UserIndex, after: Memory, *, whole_graph: bool) -> MemoryChanges:
+        """The memory as it is `after` this, and whom and what it names now; raises `AthenaError` for a twin.
+
+        A store keeps no two live memories of one tier and text.
+        """
+        for other in index.with_text(self.text):
+            if after.live and other.live and other.tier == after.tier and other.id != after.id:
+                raise AthenaError(
+                    f"That is remembered already: {other.id}.",
+                    f"To keep it once, use `athena memory forget {after.id}`.",
+                )
+        candidate = replace(self.read, memory=after, start=0, end=len(self.said.question))
+        new = named(index, self.said, self.extraction, kept=[candidate], whole=whole_graph)
+        return replace(new, memories=(after,))

@@ -13,7 +13,7 @@ from pipeline.steps.records import RememberStep
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from memory.turns.records import Turn
+    from memory.turns.index import Turn
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 

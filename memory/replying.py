@@ -20,7 +20,7 @@ from pipeline.terms import content_terms
 if TYPE_CHECKING:
     from memory.hearing import Hearing
     from memory.recall import Found
-    from memory.turns.records import Turn as SaidTurn
+    from memory.turns.index import Turn as SaidTurn
     from memory.user_memory import UserMemory
     from pipeline.stores.conversations import Conversations, Turn
     from pipeline.stores.memories import Memory

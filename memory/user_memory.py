@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory import documents, forgetting, graph, recall
-from memory.disputes import sides_of
+from memory.deciding import sides_of
 from memory.extracting import normalised
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from textwrap import TextWrapper
 
-from mission.best_times import BestTimes, read_best_times, record_win
 from mission.completion import LEAVE, complete
-from mission.ending import ending
 from mission.game import Ask, Game, Outcome
+from mission.games import BestTimes, read_best_times, record_win
 from mission.levels import all_levels
 from mission.radio import Ground
-from mission.story import the_story
+from mission.story import ending, the_story
 from mission.text import HOW_TO_BEGIN, duration
 
 Write = Callable[[str], object]

@@ -14,8 +14,7 @@ import numpy as np
 from bench.memory.athena_memory import AthenaMemory
 from memory.ids import new_id
 from memory.options import PresetName
-from memory.turns.index import TurnIndex
-from memory.turns.records import Turn
+from memory.turns.index import Turn, TurnIndex
 from memory.turns.search import search_turns
 from pipeline.stores.memories import Memory, MemoryChanges
 

@@ -19,7 +19,7 @@ from typer import echo
 from evals.calibration.extraction import half_chosen
 from evals.datasets import read_text
 from memory.extracting import statements_in
-from memory.extracting.dates import UNKNOWN
+from memory.extracting.intervals import UNKNOWN
 
 DATA = Path(__file__).parents[1] / "data" / "memory" / "statements"
 SAID_AT = datetime(2026, 3, 18, 15, 0, tzinfo=UTC).timestamp()

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from evals.conversations.records import Asked, Conversation, conversation, leaves, seconds
-from memory.turns.records import Turn
+from memory.turns.index import Turn
 from pipeline.errors import DatasetError
 
 CHAT = "chat.json"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from evals.conversations.records import Asked, Conversation, conversation, leaves, seconds
-from memory.turns.records import Turn
+from memory.turns.index import Turn
 from pipeline.errors import DatasetError
 
 _ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)", re.IGNORECASE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memory.turns.records import Turn
+from memory.turns.index import Turn
 
 DATES = (
     "%I:%M %p on %d %B, %Y",  # LoCoMo: 1:56 pm on 8 May, 2023

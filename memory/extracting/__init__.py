@@ -15,12 +15,11 @@
 """
 
 from memory.extracting.commands import about_tools, asked_of_memory
-from memory.extracting.dates import validity_of
-from memory.extracting.entities import entities_in
+from memory.extracting.corrections import opposed, sides_in
+from memory.extracting.entities import entities_in, normalised
 from memory.extracting.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.extracting.importance import importance_of
-from memory.extracting.names import normalised
-from memory.extracting.opposites import opposed, sides_in
+from memory.extracting.intervals import validity_of
 from memory.extracting.predicates import predicate_named, predicates_asked_for, single_valued
 from memory.extracting.relations import relations_in
 from memory.extracting.rules import has_several

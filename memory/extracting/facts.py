@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC
 
-from memory.extracting.names import normalised
+from memory.extracting.entities import normalised
 from memory.extracting.objects import VAGUE, normal_object, object_of
 from memory.extracting.predicates import predicate_named, statement_data
 from memory.extracting.records import Category

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import tzinfo
 
-from memory.extracting.dates import validity_of
+from memory.extracting.intervals import validity_of
 
 _CUT = re.compile(
     r"\s+(?:if|because|although|though|so|which|whenever|unless|while|as long as|and then|when|but|due to)"

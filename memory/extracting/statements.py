@@ -9,11 +9,11 @@ from datetime import UTC, tzinfo
 
 from memory.extracting.clauses import Clause, clauses_of, speech
 from memory.extracting.corrections import correction
-from memory.extracting.dates import UNKNOWN, dated, validity_of
 from memory.extracting.entities import entities_in
 from memory.extracting.facts import POSSESSED, USER, Saying, attribute, fact
 from memory.extracting.guard import reads_as_instruction, secrets_in
 from memory.extracting.importance import importance_of
+from memory.extracting.intervals import UNKNOWN, dated, validity_of
 from memory.extracting.objects import VAGUE, names_wrong, normal_object, object_of, undated
 from memory.extracting.predicates import predicate_named, single_valued
 from memory.extracting.records import Category, EntityKind, Statement, Validity

@@ -17,13 +17,12 @@ from datetime import UTC, tzinfo
 from typing import Any
 
 from memory.extracting.clauses import clauses_of
-from memory.extracting.dates import validity_of
-from memory.extracting.entities import entities_in
+from memory.extracting.entities import entities_in, normalised
 from memory.extracting.facts import USER
 from memory.extracting.guard import secrets_in, without_secrets
 from memory.extracting.importance import importance_of
 from memory.extracting.instructions import reads_as_instruction
-from memory.extracting.names import normalised
+from memory.extracting.intervals import validity_of
 from memory.extracting.objects import normal_object
 from memory.extracting.predicates import predicate_named, single_valued
 from memory.extracting.records import Category, Entity, EntityKind, Extraction, Relation, Statement, Validity

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from memory.turns.index import TurnIndex
-from memory.turns.records import Turn
+from memory.turns.index import Turn, TurnIndex
 from memory.turns.search import search_turns
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms

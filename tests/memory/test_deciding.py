@@ -8,7 +8,7 @@ import pytest
 
 from memory.comparing import Candidate
 from memory.deciding import Deciding
-from memory.extracting.dates import UNKNOWN
+from memory.extracting.intervals import UNKNOWN
 from memory.index import UserIndex
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, UserMemories
 from tests.memory.fake_memories import FakeEncoder

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mission.best_times import read_best_times, record_win
 from mission.errors import SavedGameError
+from mission.games import read_best_times, record_win
 
 
 def test_the_better_time_is_kept(tmp_path: Path) -> None:

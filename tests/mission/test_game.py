@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mission.ending import ending
 from mission.errors import SavedGameError
 from mission.files import write_atomically
 from mission.game import Game, Outcome
@@ -16,6 +15,7 @@ from mission.levels import all_levels
 from mission.panel import gauges
 from mission.ship import Ship
 from mission.state import clock
+from mission.story import ending
 from mission.text import marked
 from tests.mission.conftest import script
 

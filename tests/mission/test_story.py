@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mission.ending import ending
 from mission.game import Game
 from mission.levels import all_levels
-from mission.story import the_story
+from mission.story import ending, the_story
 from mission.terminal import play, story
 from tests.mission.conftest import script
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mission.best_times import read_best_times
 from mission.errors import LevelError
 from mission.game import Game
+from mission.games import read_best_times
 from mission.levels import all_levels
 from mission.terminal import list_levels, next_level, play
 from tests.mission.conftest import script

@@ -29,7 +29,7 @@ from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
 from tests.made_files import notebook
 from tests.ui.conftest import VALVES, answered, quoted
-from ui.chat import exporting
+from ui.chat import sidebar
 from ui.conversation import asking
 from ui.conversation.runner import Runner, runner
 from ui.serving import serving
@@ -195,14 +195,14 @@ def test_conversations_are_exported_as_markdown_and_json(athena: Athena) -> None
     tank, turn = store(athena, answered())
     store(athena, answered("And then?"))
     athena.conversations.create("Not theirs", user="eve")
-    assert "> Why is it OFFLINE?" in exporting.markdown_of(athena, tank)
-    (one,) = json.loads(exporting.json_of(athena, tank))["conversations"]
+    assert "> Why is it OFFLINE?" in sidebar.markdown_of(athena, tank)
+    (one,) = json.loads(sidebar.json_of(athena, tank))["conversations"]
     assert (one["id"], one["turns"][0]["turn_id"], one["turns"][0]["citations"][0]["source"]) == (
         tank, turn, "valves.md",
     )  # fmt: skip
-    everything = json.loads(exporting.all_as_json(athena, athena.settings.user))["conversations"]
+    everything = json.loads(sidebar.all_as_json(athena, athena.settings.user))["conversations"]
     assert [len(conversation["turns"]) for conversation in everything] == [1, 1]
-    with zipfile.ZipFile(io.BytesIO(exporting.all_as_markdown(athena, athena.settings.user))) as archive:
+    with zipfile.ZipFile(io.BytesIO(sidebar.all_as_markdown(athena, athena.settings.user))) as archive:
         assert sorted(name[:4] for name in archive.namelist()) == ["0001", "0002"]
         assert all(name.endswith("-valves.md") for name in archive.namelist())
 
@@ -210,8 +210,8 @@ def test_conversations_are_exported_as_markdown_and_json(athena: Athena) -> None
 def test_an_export_gives_no_orders_to_a_terminal_that_shows_it(athena: Athena) -> None:
     wild = "Why\x1b]0;owned\x07 is it \x9b2J\x7f OFFLINE?"
     conversation, _ = store(athena, answered(wild))
-    as_json = exporting.json_of(athena, conversation)
-    for text in (exporting.markdown_of(athena, conversation), as_json):
+    as_json = sidebar.json_of(athena, conversation)
+    for text in (sidebar.markdown_of(athena, conversation), as_json):
         assert not set(text) & {"\x1b", "\x07", "\x9b", "\x7f"}
     assert json.loads(as_json)["conversations"][0]["turns"][0]["question"] == wild
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 
 from pipeline.answer import Answer, Citation, Support
+from pipeline.answering.citations import renamed_markers
 from pipeline.answering.recollection import FORGOTTEN
 from pipeline.steps.events import RunFailed
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.words import CLOSEST, counted
-from ui.conversation.copying import answer_markdown
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.units import View, breadcrumb, in_words, units_view
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
@@ -245,3 +245,17 @@ def _by(answer: Answer) -> str:
     if answer.abstained:
         return "not answered"
     return "closest passages" if is_closest(answer) else answer.model or "quotes, no model"
+
+
+def answer_markdown(answer: Answer) -> str:
+    """What is copied of an answer; only the sources that its text names are listed."""
+    text = renamed_markers(answer.text, lambda marker: f"[^{marker}]")
+    asked = "\n".join(f"> {line}".rstrip() for line in answer.question.splitlines())
+    named = [item for item in answer.citations if f"[^{item.marker}]" in text]
+    return "\n\n".join(filter(None, [asked, text, "\n".join(map(_footnote, named))])) + "\n"
+
+
+def _footnote(citation: Citation) -> str:
+    first, last = citation.start_line, citation.end_line
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    return f"[^{citation.marker}]: {breadcrumb(citation)}, {lines}: “{one_line(citation.quote)}”"

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pipeline.answer import Answer
-from pipeline.errors import UnknownConversation
-from pipeline.steps.records import HydeStep, PromptStep, RerankStep, Step, step_of
+from pipeline.answering.recollection import FORGOTTEN
+from pipeline.errors import AthenaError, UnknownConversation, UnknownDocument
+from pipeline.finding.why import why_answered
+from pipeline.steps.records import HydeStep, PromptStep, RecallStep, RememberStep, RerankStep, Step, step_of
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.finding import times
+from ui.conversation.forgetting import user_memory
 from ui.inspector import flow
-from ui.inspector.remembered import memory_steps
-from ui.inspector.what_if import what_if
-from ui.inspector.why import why_not
+from ui.inspector.what_if import options_of, what_if
 from ui.shared import components, process, state, style
-from ui.shared.words import one_line, shortened
+from ui.shared.words import one_line, plain, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.answer import Answer
+    from pipeline.finding.why import Why
     from pipeline.stores.conversations import ConversationInfo, Turn
 
 OFFERED = 300
@@ -198,3 +203,132 @@ def _settings(answer: Answer) -> None:
                 [{"Setting": name, "Value": str(value)} for name, value in answer.settings.items()],
                 hide_index=True,
             )
+
+
+def why_not(turn: Turn) -> None:
+    """Draw the choice of a section, and how far it came in the search."""
+    sections = _all_sections()
+    label = st.selectbox(
+        "The section that you expected",
+        list(sections),
+        index=None,
+        placeholder="Choose a section",
+        key="expected",
+    )
+    if not label:
+        st.caption("You see whether it is indexed, where each list ranked it, and the step that dropped it.")
+        return
+    source, heading = sections[label]
+    try:
+        why = why_answered(
+            turn.answer,
+            hybrid_search=process.athena().hybrid_search,
+            options=options_of(turn.answer),
+            source=source,
+            heading=heading,
+        )
+    except AthenaError as error:
+        st.error(plain(str(error)))
+        return
+    st.markdown(f"**{_verdict(why)}**")
+    st.text(why.explanation)
+    if rows := _why_rows(why):
+        st.dataframe(rows, hide_index=True, width="content")
+
+
+def _verdict(why: Why) -> str:
+    if not why.indexed:
+        return "Not indexed"
+    return (
+        f"Dropped by: {flow.LABELS.get(why.dropped_by, why.dropped_by)}"
+        if why.dropped_by
+        else "It was selected"
+    )
+
+
+def _why_rows(why: Why) -> list[dict[str, Any]]:
+    """The lists that have it; whether it was selected, and in which place, is said above them."""
+    places = {flow.LISTS.get(name, name): place for name, place in why.lists.items()}
+    places |= {"Fused": why.fused, "Reranked": why.reranked}
+    return [
+        {"List": name, "Rank": place.rank, "Score": place.score}
+        for name, place in places.items()
+        if place.rank is not None
+    ]
+
+
+def _all_sections() -> dict[str, tuple[str, str]]:
+    """Every section by its breadcrumb: (source, its own heading path joined)."""
+    found: dict[str, tuple[str, str]] = {}
+    store = process.athena().store.sections
+    for info in store.documents():
+        try:
+            document = store.document(info.source)
+        except UnknownDocument:  # deleted since the list was made
+            continue
+        for section in document.sections:
+            path = [str(part) for part in section.metadata.get("heading_path") or []]
+            found[" › ".join([info.source, *path])] = (info.source, " > ".join(path))
+    return found
+
+
+KEPT = {
+    "added": "kept",
+    "touched": "known, in other words",
+    "known": "known",
+    "replaced": "took another's place",
+    "disputed": "contradicts another",
+    "untrusted": "kept, and never acted on",
+}
+
+
+def memory_steps(answer: Answer) -> None:
+    """Draw what was recalled for the answer, and what was remembered after it; nothing without either."""
+    names = {step.name for step in answer.steps}
+    if not names & {"recall", "remember"}:
+        return
+    st.subheader("Memory", anchor=False)
+    _recalled(step_of(answer.steps, RecallStep))
+    _kept(step_of(answer.steps, RememberStep))
+
+
+def _recalled(step: RecallStep) -> None:
+    ids = [*step.static, *step.graph, *(item.memory_id for item in step.recalled)]
+    if not ids:
+        st.caption(plain(f"Nothing was recalled{f': {step.detail}' if step.detail else ''}."))
+        return
+    said = _said(ids)
+    rows: list[dict[str, Any]] = [{"Recalled": said[known], "As": "persona"} for known in step.static]
+    rows += [{"Recalled": said[known], "As": "graph"} for known in step.graph]
+    rows += [
+        {
+            "Recalled": said[item.memory_id],
+            "As": "memory",
+            "Score": round(item.score, 3),
+            "Relevance": round(item.relevance, 3),
+            "Recency": round(item.recency, 3),
+            "Importance": item.importance,
+        }
+        for item in step.recalled
+    ]
+    st.caption(
+        f"{counted(step.considered, 'candidate')}; relevance of at least {step.threshold:.2f} was needed. "
+        "None of it is evidence."
+    )
+    st.dataframe(rows, hide_index=True)
+
+
+def _kept(step: RememberStep) -> None:
+    found = [(known, words) for name, words in KEPT.items() for known in getattr(step, name)]
+    said = _said(known for known, _ in found)
+    rows = [{"Remembered": said[known], "What became of it": words} for known, words in found]
+    if rows:
+        st.dataframe(rows, hide_index=True)
+    elif step.detail:
+        st.caption(plain(f"Nothing was kept: {step.detail}."))
+
+
+def _said(ids: Iterable[str]) -> dict[str, str]:
+    wanted = list(ids)
+    texts = user_memory().texts(wanted)
+    return {known: one_line(texts.get(known, FORGOTTEN)) for known in wanted}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from memory.presets import PRESETS
 from pipeline.errors import AthenaError
 from ui.conversation import whose
 from ui.conversation.forgetting import ask_about, user_memory
@@ -15,10 +16,10 @@ from ui.conversation.user_switch import NO_PROTECTION, user_switch
 from ui.memory.deciding import disputes, stale, to_decide
 from ui.memory.graph_page import graph_page
 from ui.memory.listing import listed_rows
-from ui.memory.policies import policies
 from ui.memory.rows import found_rows, rows
-from ui.shared import links, messages, state, style
-from ui.shared.words import memories, plain
+from ui.shared import links, messages, process, state, style
+from ui.shared.state import kept
+from ui.shared.words import memories, one_line, plain, shortened
 
 if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
@@ -151,3 +152,87 @@ def _ask_about_older() -> None:
 
 def _ask_about_everything() -> None:
     ask_about(lambda memory: memory.forgetting(everything=True), everything=True)
+
+
+IMMUTABLE = "It reads this first, before every answer. Nothing said in a conversation changes it."
+NO_STATIC = (
+    "This persona has no static memory. `identity`, `goals`, `rules` and `environment` in its TOML file "
+    "(`ATHENA_PERSONA`) are shown here."
+)
+
+
+def policies() -> None:
+    """Draw the persona, the presets, and the ways in and out."""
+    st.subheader("What is kept and recalled", anchor=False)
+    st.caption("A setting of the program: to change it, start it with `ATHENA_MEMORY` set to another name.")
+    current = user_memory().preset.name
+    with st.container(key="presets"):
+        for preset in PRESETS.values():
+            used = " · **in use**" if preset.name == current else ""
+            with st.container(key=f"preset-{'current-' if used else ''}{preset.name}", gap=None):
+                st.markdown(f"`{preset.name}`{used}  \n{plain(preset.says)}")
+    st.subheader(plain(f"Who answers: {process.persona().name}"), anchor=False)
+    st.caption(IMMUTABLE)
+    memory = user_memory()
+    fixed = frozenset(item.id for item in memory.static)
+    static = [item for item in memory.list() if item.tier == "static"]
+    listed_rows(rows(static, fixed=fixed), key="static", otherwise=NO_STATIC)
+    st.subheader("Take it along", anchor=False)
+    taking_along()
+
+
+SHOWN = 5
+NOT_TEXT = "This is not an export of memories: it is not UTF-8."
+WHAT = "Choose a file that was exported here, or one with `documents`, `metadatas` and `ids`."
+
+
+@dataclass(slots=True)
+class ImportRound:
+    """How often something was imported in this session: each time the uploader is a new, empty one."""
+
+    number: int = 0
+
+
+def taking_along() -> None:
+    """Draw the buttons to export, and the field for a file to import."""
+    memory = user_memory()
+    with st.container(horizontal=True):
+        st.download_button("Export as JSON", data=lambda: memory.export(), file_name="memories.json",
+                           mime="application/json", icon=":material/download:", on_click="ignore",
+                           key="export-json")  # fmt: skip
+        st.download_button("Export as Markdown", data=lambda: memory.export(form="markdown"),
+                           file_name="memories.md", mime="text/markdown", icon=":material/download:",
+                           on_click="ignore", key="export-markdown")  # fmt: skip
+    sent = st.file_uploader("Import a JSON file", type=["json"], key=f"import-{kept(ImportRound).number}")
+    if sent is None:
+        return
+    try:
+        data = sent.getvalue().decode("utf-8")
+    except UnicodeDecodeError:
+        messages.show_error(NOT_TEXT, WHAT)
+        return
+    _confirm(data)
+
+
+def _confirm(data: str) -> None:
+    try:
+        found = user_memory().would_import(data)
+    except AthenaError as error:
+        messages.show_error(error.problem, WHAT)
+        return
+    if not found:
+        st.text("Everything in this file is remembered already.")
+        return
+    st.text(f"This would add {memories(len(found))}:")
+    for memory in found[:SHOWN]:
+        st.text(f"· {shortened(one_line(memory.text), 160)}")
+    if len(found) > SHOWN:
+        st.caption(f"and {len(found) - SHOWN:,} more")
+    st.button(plain(f"Import {memories(len(found))}"), type="primary", key="import", on_click=_import,
+              args=(data,))  # fmt: skip
+
+
+@messages.noticed
+def _import(data: str) -> None:
+    user_memory().import_(data)
+    kept(ImportRound).number += 1  # an empty uploader next

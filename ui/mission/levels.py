@@ -6,9 +6,9 @@ from typing import Literal
 
 import streamlit as st
 
-from mission.best_times import BestTimes
 from mission.errors import MissionError, SavedGameError
 from mission.game import Game, Outcome
+from mission.games import BestTimes
 from mission.levels import Level, all_levels
 from mission.story import the_story
 from mission.text import duration

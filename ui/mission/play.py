@@ -10,8 +10,8 @@ import streamlit as st
 
 from athena.missions import ground_control, mission_persona
 from mission.completion import LEAVE
-from mission.ending import Ending, ending
 from mission.game import Game, Outcome
+from mission.story import Ending, ending
 from mission.text import duration
 from ui.conversation.model_picker import picked_model
 from ui.mission import state as mission_state

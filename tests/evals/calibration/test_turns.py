@@ -6,7 +6,7 @@ import pytest
 
 from evals.calibration.turns import Asker, Remembering, as_one, chosen, left_out, variants
 from evals.conversations.records import Asked, Conversation
-from memory.turns.records import Turn
+from memory.turns.index import Turn
 from memory.turns.search import WEIGHTS, Weights
 from tests.fakes import FakeEncoder
 

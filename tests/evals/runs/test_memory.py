@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from athena.cli import app
 from evals.conversations.records import Asked, Conversation
 from evals.runs.memory import evaluate
-from memory.turns.records import Turn
+from memory.turns.index import Turn
 from tests.fakes import FakeEncoder
 
 DATA = Path(__file__).parents[3] / "evals" / "data" / "memory"

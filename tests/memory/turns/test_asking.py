@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.turns.asking import read_question
+from memory.turns.search import read_question
 
 SPEAKERS = {"Nadia", "Oskar"}
 

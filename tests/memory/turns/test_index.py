@@ -4,8 +4,7 @@ from datetime import datetime
 
 import numpy as np
 
-from memory.turns.index import NONE, TurnIndex, date_words
-from memory.turns.records import Turn
+from memory.turns.index import NONE, Turn, TurnIndex, date_words
 from tests.fakes import FakeEncoder
 
 LONG = " ".join(["We talked about the weather for a long time."] * 8)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from memory.turns.pieces import PIECE_WORDS, cut
+from memory.turns.index import PIECE_WORDS, cut
 
 
 def test_a_short_turn_is_one_piece_without_the_question_it_ends_with() -> None:

@@ -5,8 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from memory.turns.index import NONE, TurnIndex
-from memory.turns.records import Turn
+from memory.turns.index import NONE, Turn, TurnIndex
 from memory.turns.search import WEIGHTS, relative, search_turns, with_neighbours, with_sessions
 from tests.fakes import FakeEncoder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding.why import Place, Why
 from pipeline.nodes import StoredNode
+from ui.inspector.page import _why_rows
 from ui.inspector.what_if import refusal
-from ui.inspector.why import _why_rows
 
 
 def found(probability: float) -> Retrieval:

@@ -7,7 +7,7 @@ from math import dist
 
 import pytest
 
-from ui.memory.layout import ROOM, places
+from ui.memory.picture import ROOM, places
 
 STAR = [("hub", f"leaf-{number}") for number in range(6)]
 NODES = ["hub", *(leaf for _, leaf in STAR), "alone-1", "alone-2"]

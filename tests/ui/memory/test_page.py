@@ -334,7 +334,7 @@ def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athe
 
 def importing(athena: Athena, data: str) -> AppTest:
     """What follows once a file was chosen."""
-    return dialog(athena, f"from ui.memory.transfer import _confirm\n_confirm({data!r})")
+    return dialog(athena, f"from ui.memory.page import _confirm\n_confirm({data!r})")
 
 
 def test_what_was_recalled_is_shown_apart_and_a_forgotten_one_as_forgotten(
