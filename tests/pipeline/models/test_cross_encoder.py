@@ -151,26 +151,16 @@ class TestNone:
         assert encoder is None
         assert (choice.provider, choice.detail) == ("none", "switched off (ATHENA_CROSS_ENCODER is none)")
 
-    def test_nowhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        _without_torch(monkeypatch)
-        encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
-        assert encoder is None
-        assert choice.provider == "none"
-        assert NAME in choice.detail
-        assert "pip install 'athena-docs[hf]'" in choice.fix
-
-    def test_a_folder_without_a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("name", [NAME, "no such name!", "empty"])
+    def test_nowhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         _without_torch(monkeypatch)
         (tmp_path / "empty").mkdir()
-        encoder, choice = fetch_cross_encoder(str(tmp_path / "empty"), model_cache=tmp_path)
+        monkeypatch.chdir(tmp_path)
+        encoder, choice = fetch_cross_encoder(name, model_cache=tmp_path)
         assert encoder is None
-        assert "needs torch" in choice.detail
-
-    def test_not_even_a_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        _without_torch(monkeypatch)
-        encoder, choice = fetch_cross_encoder("no such name!", model_cache=tmp_path)
-        assert encoder is None
-        assert "no such name!" in choice.detail
+        assert choice.provider == "none"
+        assert name in choice.detail and "needs torch" in choice.detail
+        assert "pip install 'athena-docs[hf]'" in choice.fix
 
     def test_looking_for_it_asks_nobody_and_converts_nothing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -187,12 +187,6 @@ def test_a_broken_stream_is_an_interrupted_answer_with_its_text_kept(
         assert "out of memory" in str(raised.value)
 
 
-def test_an_empty_stream_is_not_an_answer(server: ModelServer) -> None:
-    server.reply_with(Reply([], end=False))
-    with pytest.raises(AnswerInterrupted):
-        list(start(server))
-
-
 @pytest.mark.parametrize("reply", [Reply(stall_before_headers=True), Reply(stall_after=1)])
 def test_silence_times_out(server: ModelServer, reply: Reply) -> None:
     server.reply_with(reply)
