@@ -188,18 +188,13 @@ def _sections(document: NewDocument, build: str, version: str) -> Iterator[Docum
 
 
 def _record(stored: Document) -> Record:
-    info = DocumentInfo(**stored["info"]) if stored.get("info") else None
-    return Record(stored["_id"], stored["build"], stored["source"], stored.get("version"), info)
+    info = DocumentInfo(**stored["info"]) if stored["info"] else None
+    return Record(stored["_id"], stored["build"], stored["source"], stored["version"], info)
 
 
 def _stored(record: Record) -> Document:
-    return {
-        "_id": record.number,
-        "build": record.build,
-        "source": record.source,
-        "version": record.version,
-        "info": asdict(record.info) if record.info else None,
-    }
+    stored = asdict(record)
+    return {"_id": stored.pop("number"), **stored}
 
 
 def _is_duplicate(error: BulkWriteError) -> bool:

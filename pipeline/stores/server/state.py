@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pymongo
 from pymongo import ReturnDocument
@@ -80,8 +79,8 @@ def state_of(record: Document) -> State:
     """The state that a record holds."""
     return State(
         store=record["store"],
-        build=record.get("build"),
-        manifest=manifest_of(record.get("manifest")),
+        build=record["build"],
+        manifest=Manifest(**record["manifest"]) if record["manifest"] else None,
         generation=record["generation"],
         written=record["written"],
         deleted=record["deleted"],
@@ -91,11 +90,6 @@ def state_of(record: Document) -> State:
 def manifest_record(manifest: Manifest) -> Document:
     """A manifest as it is stored: its generation is the state's."""
     return asdict(replace(manifest, generation=0))
-
-
-def manifest_of(record: Any) -> Manifest | None:
-    """The manifest that was stored."""
-    return Manifest(**record) if record else None
 
 
 class WriterLease:
@@ -222,7 +216,8 @@ def _take(mongo: MongoServer, holder: Document, *, owner: str, expires_at: float
 
 
 def _ensure_state(mongo: MongoServer) -> None:
-    empty = {"store": uuid.uuid4().hex[:8], "generation": 0, "written": 0, "deleted": 0, "writer": _NOBODY}
+    numbers = {"generation": 0, "written": 0, "deleted": 0}
+    empty = {"store": uuid.uuid4().hex[:8], "build": None, "manifest": None, **numbers, "writer": _NOBODY}
     with mongo.collection("state") as states, suppress(pymongo.errors.DuplicateKeyError):
         states.update_one({"_id": STATE_ID}, {"$setOnInsert": empty}, upsert=True)
 

@@ -16,7 +16,14 @@ class FakeMongo:
     """Holds one state, and counts how often it is looked at."""
 
     def __init__(self) -> None:
-        self.state = {"store": "s", "build": None, "generation": 1, "written": 0, "deleted": 0}
+        self.state = {
+            "store": "s",
+            "build": None,
+            "manifest": None,
+            "generation": 1,
+            "written": 0,
+            "deleted": 0,
+        }
         self.looks = 0
         self.state_written_at = 0.0
 
