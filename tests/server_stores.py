@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import uuid
 from collections.abc import Iterator
@@ -135,5 +134,7 @@ def remove(addresses: ServerAddresses) -> None:
 
 
 def _port_of_mongodb() -> tuple[str, int]:
-    found = re.search(r"([^/@,:]+):(\d+)", MONGODB_URL.partition("://")[2].rpartition("@")[2])
-    return (found[1], int(found[2])) if found else ("localhost", 27017)
+    from pymongo.uri_parser import parse_uri
+
+    host, port = parse_uri(MONGODB_URL)["nodelist"][0]
+    return host, port

@@ -6,7 +6,6 @@ finds the same. Ids are single terms. Nothing else is indexed.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from weaviate.classes.data import DataObject
 from weaviate.client import WeaviateClient
 from weaviate.collections import Collection
 from weaviate.exceptions import UnexpectedStatusCodeError
+from weaviate.util import generate_uuid5
 
 from pipeline.analysis import lexical_text
 from pipeline.nodes import Node
@@ -39,8 +39,6 @@ BM25_B = 0.75
 HNSW_EF = 200
 HNSW_EF_CONSTRUCTION = 128
 HNSW_CONNECTIONS = 32
-
-_NAMESPACE = uuid.UUID("5b0d3a8e-95f4-4f0d-8f0b-0f6b5f2e9a11")
 
 Properties = Mapping[str, Any]
 NodeObject = DataObject[Properties, None]
@@ -89,14 +87,9 @@ def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeOb
     }
 
 
-def object_id(version: str, node_id: str) -> uuid.UUID:
-    """The id of an object: written again, it takes the place of itself."""
-    return uuid.uuid5(_NAMESPACE, f"{version}/{node_id}")
-
-
 def _object(document: NewDocument, version: str, node: Node, **properties: Any) -> NodeObject:
     return DataObject(
-        uuid=object_id(version, node.node_id),
+        uuid=generate_uuid5(node.node_id, version),  # written again, it takes its own place
         properties={"node": node.node_id, "version": version, SEARCHED: lexical_text(node), **properties},
         vector=document.vector(node).tolist(),
     )

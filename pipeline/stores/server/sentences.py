@@ -7,7 +7,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 from pipeline.analysis import analyse
 from pipeline.errors import StoreDamaged
@@ -29,6 +28,7 @@ from pipeline.stores.manifest import check_search
 from pipeline.stores.metadata import read_sentence
 from pipeline.stores.server.objects import Fetched, Found, NodeObjects, Query, Wanted, of_versions
 from pipeline.stores.server.records import read_sections
+from pipeline.stores.server.schema import Properties
 from pipeline.stores.server.sections import ServerSections
 from pipeline.stores.server.servers import Servers
 from pipeline.stores.server.snapshot import Kept, Snapshot, Snapshots, Versioned
@@ -42,13 +42,6 @@ FRESH_S = 90.0
 """Weaviate keeps what is new in memory for up to 60 seconds, unless it is told to write it sooner."""
 
 _EMPTY = SearchResponse((), (), (), ())
-
-
-class Leaf(NamedTuple):
-    """A sentence with its vector: whoever wants sentences compares them."""
-
-    node: StoredNode
-    vector: Vector
 
 
 class ServerSentences:
@@ -66,7 +59,8 @@ class ServerSentences:
         self._sections = sections
         self._snapshots = snapshots
         self._manifest = manifest
-        self._kept: Kept[Leaf] = Kept(MAX_LEAVES)
+        self._kept: Kept[StoredNode] = Kept(MAX_LEAVES)
+        self._vectors: Kept[Vector] = Kept(MAX_LEAVES)
         self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
         self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
@@ -75,7 +69,10 @@ class ServerSentences:
         return self._snapshots.read(lambda snapshot: self._search(snapshot, request))
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections, in one call; kept with their vectors."""
+        """Sentences by id, and all those of some sections, in one call.
+
+        Their vectors are fetched and kept with them: whoever wants sentences compares them.
+        """
 
         def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
             whole = self._sections.kept(snapshot, sections)
@@ -83,7 +80,7 @@ class ServerSentences:
             kept = self._kept.get_many(wanted, snapshot.documents)
             if len(whole) < len(set(sections)) or len(kept) < len(set(wanted)):
                 return None
-            return {node_id: kept[node_id].node for node_id in wanted}
+            return {node_id: kept[node_id] for node_id in wanted}
 
         def read(snapshot: Snapshot) -> dict[str, StoredNode]:
             whole = self._sections.of(snapshot, sections)
@@ -93,7 +90,7 @@ class ServerSentences:
             coming = {*found, *_leaves(whole[id_] for id_ in unread)}
             missing = [node_id for node_id in node_ids if node_id not in coming]
             found |= self._read(snapshot, leaves=missing, sections=unread)
-            return {node_id: found[node_id].node for node_id in wanted if node_id in found}
+            return {node_id: found[node_id] for node_id in wanted if node_id in found}
 
         return self._snapshots.recall(remember, read)
 
@@ -103,18 +100,7 @@ class ServerSentences:
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
-
-        def remember(snapshot: Snapshot) -> dict[str, Vector] | None:
-            kept = self._kept.get_many(node_ids, snapshot.documents)
-            return _vectors(kept) if len(kept) == len(set(node_ids)) else None
-
-        def read(snapshot: Snapshot) -> dict[str, Vector]:
-            kept = _vectors(self._kept.get_many(node_ids, snapshot.documents))
-            missing = [node_id for node_id in node_ids if node_id not in kept]
-            wanted = [Wanted(level, "node", missing, ("node", "version")) for level in LEVELS]
-            return kept | {item.properties["node"]: item.vector for item in self._fetch(snapshot, wanted)}
-
-        return self._snapshots.recall(remember, read)
+        return self._snapshots.get_many(self._vectors, node_ids, self._read_vectors)
 
     def count(self) -> int:
         """How many sentences are indexed."""
@@ -163,7 +149,9 @@ class ServerSentences:
                 headings = " ".join(json.loads(record["metadata"])["heading_path"])
                 yield f"{headings} {record['text']}"
 
-    def _read(self, snapshot: Snapshot, *, leaves: Sequence[str], sections: Sequence[str]) -> dict[str, Leaf]:
+    def _read(
+        self, snapshot: Snapshot, *, leaves: Sequence[str], sections: Sequence[str]
+    ) -> dict[str, StoredNode]:
         """Sentences by id and of whole sections, which are kept from now on."""
         wanted = [
             Wanted("sentence", "node", leaves, SENTENCE_PROPERTIES),
@@ -171,17 +159,26 @@ class ServerSentences:
         ]
         found = self._fetch(snapshot, wanted)
         # What stands once for the sentences of a section is looked up there.
-        of = self._sections.of(snapshot, {item.properties["section"] for item in found})
-        read = {item.properties["node"]: _leaf(item, of.get(item.properties["section"])) for item in found}
-        self._kept.put(read)
-        return {node_id: versioned.item for node_id, versioned in read.items()}
+        of = self._sections.of(snapshot, {one.item.properties["section"] for one in found.values()})
+        nodes = {
+            node_id: Versioned(version, _sentence(one.properties, of.get(one.properties["section"])))
+            for node_id, (version, one, _) in found.items()
+        }
+        self._kept.put(nodes)
+        self._vectors.put(_vectors(found))
+        return {node_id: node.item for node_id, node in nodes.items()}
 
-    def _fetch(self, snapshot: Snapshot, wanted: Sequence[Wanted]) -> list[Fetched]:
-        """The visible objects that are meant."""
+    def _read_vectors(self, snapshot: Snapshot, node_ids: Sequence[str]) -> dict[str, Versioned[Vector]]:
+        wanted = [Wanted(level, "node", node_ids, ("node", "version")) for level in LEVELS]
+        return _vectors(self._fetch(snapshot, wanted))
+
+    def _fetch(self, snapshot: Snapshot, wanted: Sequence[Wanted]) -> dict[str, Versioned[Fetched]]:
+        """The visible objects that are meant, by the id of their node."""
         objects = self._objects(snapshot)
         if objects is None or not any(wish.ids for wish in wanted):
-            return []
-        return [item for item in objects.fetch(wanted) if item.properties["version"] in snapshot.documents]
+            return {}
+        found = (Versioned(item.properties["version"], item) for item in objects.fetch(wanted))
+        return {one.item.properties["node"]: one for one in found if one.version in snapshot.documents}
 
     def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
         """The objects of the visible build; None while it has no document."""
@@ -246,16 +243,15 @@ def _leaves(sections: Iterable[StoredNode]) -> list[str]:
     return [node_id for section in sections for node_id in section.sentence_ids]
 
 
-def _vectors(leaves: Mapping[str, Leaf]) -> dict[str, Vector]:
-    return {node_id: leaf.vector for node_id, leaf in leaves.items()}
+def _vectors(found: Mapping[str, Versioned[Fetched]]) -> dict[str, Versioned[Vector]]:
+    return {node_id: Versioned(one.version, one.item.vector) for node_id, one in found.items()}
 
 
-def _leaf(item: Fetched, section: StoredNode | None) -> Versioned[Leaf]:
+def _sentence(properties: Properties, section: StoredNode | None) -> StoredNode:
     if section is None:
         raise StoreDamaged("Weaviate has a sentence whose section MongoDB has not.", "`athena repair`.")
-    properties = item.properties
     start, end = properties.get("start"), properties.get("end")
-    node = StoredNode(
+    return StoredNode(
         node_id=properties["node"],
         text=properties["text"],
         metadata=read_sentence(section.metadata, properties["metadata"]),
@@ -264,7 +260,6 @@ def _leaf(item: Fetched, section: StoredNode | None) -> Versioned[Leaf]:
         document_id=section.document_id,
         section_id=section.node_id,
     )
-    return Versioned(properties["version"], Leaf(node, item.vector))
 
 
 def _has_digit(term: str) -> bool:

@@ -79,8 +79,8 @@ def state_of(record: Document) -> State:
     """The state that a record holds."""
     return State(
         store=record["store"],
-        build=record["build"],
-        manifest=Manifest(**record["manifest"]) if record["manifest"] else None,
+        build=record.get("build"),  # none, nor a manifest, before the first
+        manifest=Manifest(**record["manifest"]) if record.get("manifest") else None,
         generation=record["generation"],
         written=record["written"],
         deleted=record["deleted"],
@@ -216,8 +216,7 @@ def _take(mongo: MongoServer, holder: Document, *, owner: str, expires_at: float
 
 
 def _ensure_state(mongo: MongoServer) -> None:
-    numbers = {"generation": 0, "written": 0, "deleted": 0}
-    empty = {"store": uuid.uuid4().hex[:8], "build": None, "manifest": None, **numbers, "writer": _NOBODY}
+    empty = {"store": uuid.uuid4().hex[:8], "generation": 0, "written": 0, "deleted": 0, "writer": _NOBODY}
     with mongo.collection("state") as states, suppress(pymongo.errors.DuplicateKeyError):
         states.update_one({"_id": STATE_ID}, {"$setOnInsert": empty}, upsert=True)
 

@@ -49,6 +49,9 @@ class TestOnServers:
             nodes = [leaf.node_id for group in again.values() for leaf in group]
             assert [*store.sentences.get_many(nodes)] == nodes
             assert [*store.sentences.vectors(nodes)] == nodes
+        vectors = store.sentences.vectors(ids)  # of the sections, by now kept, too
+        with patch.object(NodeObjects, "fetch", side_effect=AssertionError("fetched")):
+            assert store.sentences.vectors(ids).keys() == vectors.keys() == {*ids}
 
     def test_warmed_up_it_asks_for_no_section_and_no_document(
         self, store: ServerStore, addresses: ServerAddresses

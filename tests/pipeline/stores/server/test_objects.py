@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
-from uuid import UUID
 
 import pytest
 from weaviate.classes.data import DataObject
@@ -30,7 +29,6 @@ from pipeline.stores.server.objects import (
     delete_where,
     insert_batch,
 )
-from pipeline.stores.server.schema import object_id
 from tests.contracts.documents import MANIFEST, make_document
 
 ANYTHING = Filter.by_property("version").equal("v")
@@ -129,11 +127,6 @@ def test_no_more_is_asked_for_than_weaviate_gives() -> None:
 
     assert best_visible(query, 50_000, {"new"}) == []
     assert asked == [MAX_RESULTS]
-
-
-def test_an_object_written_again_takes_its_own_place() -> None:
-    assert object_id("v", "n") == object_id("v", "n") != object_id("w", "n")
-    assert isinstance(object_id("v", "n"), UUID)
 
 
 @pytest.mark.server
