@@ -20,6 +20,7 @@ from pipeline.stores.server.records import insert_versions
 from pipeline.stores.server.schema import node_objects
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
+from readers.levels import document_id
 from tests.contracts.documents import MANIFEST
 from tests.pipeline.stores.server.private import running
 from tests.readers.oracle import count_words
@@ -81,7 +82,7 @@ def document(text: str) -> NewDocument:
     sections, sentences = corpus.cut(text, source="tanks.md")
     vector = np.eye(1, MANIFEST.dimensions, dtype=np.float32)[0]
     return NewDocument(
-        id=corpus.document_id("tanks.md"),
+        id=document_id("tanks.md"),
         source="tanks.md",
         root="/docs",
         title=sections[0].metadata["title"],
