@@ -4,6 +4,9 @@ Words are found as they were said, in other case, with other blanks or punctuati
 or Markdown write them. A conversation in which they were said has them in other words, too: in the questions
 that were made of a message and what was said before, each of their words goes; everywhere, what looks like
 a number or a code. What the program itself wrote (ids, hashes, names of steps) is left as it is.
+
+One pattern of all that a thousand memories say takes long on every text. To look which of their parts a text
+has at all takes little of that, and leaves a pattern of a few: `Forms`.
 """
 
 from __future__ import annotations
@@ -11,12 +14,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipeline.answering.recollection import NAMED
 from pipeline.stores.conversations import said_in, title_of
-from pipeline.stores.spelling import FEW, Form, Forms, folded, of_parts
 
 BLOCK = "█"
 CUT = re.compile(r"\W*(?:…|\.\.\.)\s*\Z")
@@ -61,8 +64,45 @@ DERIVED_IN_STEPS = frozenset({"question", "text"})
 LEAST_WORD = 4  # characters of a word that goes from what was made of a question
 LEAST_CODE = 4  # characters with a digit that go from everything in the conversation
 
+GRAM = 4  # characters
+FEW = 50  # forms that are quickly looked for as they are
+
 _PART = re.compile(r"[^\W_]+")
 _BETWEEN = r"(?:\\[nrtbf]|[\W_])+"  # also a line end as JSON in a text writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way of writing some words: a regular expression, and what a text that it matches has, folded."""
+
+    expression: str
+    has: tuple[str, ...]
+    grams: frozenset[str]  # of what it has
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """Forms in the order in which they are tried; falsy where there are none."""
+
+    forms: tuple[Form, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def within(self, text: str) -> Forms:
+        """Those that can be in a text, or in a part of it."""
+        there, forms = folded(text), self.forms
+        if len(self) > FEW:
+            grams = grams_of(there)
+            forms = tuple(form for form in forms if form.grams <= grams)
+        return Forms(tuple(form for form in forms if all(part in there for part in form.has)))
+
+    def pattern(self) -> re.Pattern[str] | None:
+        """A pattern for any of them; the id of a memory that is named stays, whatever it has of them."""
+        if not self.forms:
+            return None
+        kept = f"(?P<kept>{NAMED.pattern})"
+        return re.compile("|".join([kept, *(form.expression for form in self.forms)]), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +264,19 @@ def _spelled(said: str) -> set[str]:
 
 def _json(said: str) -> tuple[str, str]:
     return json.dumps(said, ensure_ascii=False)[1:-1], json.dumps(said)[1:-1]
+
+
+def folded(text: str) -> str:
+    """A text in which all letters are one that `re.IGNORECASE` takes for one."""
+    return text.replace("İ", "i").replace("ı", "i").casefold()
+
+
+def of_parts(expression: str, parts: Iterable[str]) -> Form:
+    """A form that has these parts."""
+    has = tuple(dict.fromkeys(map(folded, parts)))
+    return Form(expression, has, frozenset().union(*map(grams_of, has)))
+
+
+def grams_of(text: str) -> set[str]:
+    """What stands in a text, `GRAM` characters long."""
+    return {text[start : start + GRAM] for start in range(len(text) - GRAM + 1)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ConfigurationError, StoreUnavailable
 from pipeline.stores.memories import Around, MemoryChanges, Mention, Relation, UserMemories
-from pipeline.stores.neo4j import rows, statements
+from pipeline.stores.neo4j import statements
 from pipeline.stores.neo4j.address import URL_SETTING, GraphAddress
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Owner:
     @property
     def id(self) -> str:
         """What names both in the graph."""
-        return rows.owner_of(self.store, self.user)
+        return statements.owner_of(self.store, self.user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +62,25 @@ class Neo4jGraph:
 
     def follow(self, owner: Owner, changes: MemoryChanges, *, before: int, version: int) -> bool:
         """Take in what was written; False, and nothing is done, where the version there is not `before`."""
-        given = rows.put(owner.id, changes.rows) | rows.remove(owner.id, changes.removed)
+        given = statements.put(owner.id, changes.rows) | statements.remove(owner.id, changes.removed)
         # One that is replaced may have other ends now.
         replaced = [row.id for row in changes.rows if isinstance(row, Mention | Relation)]
-        given["edges"] += rows.edges(owner.id, replaced)
+        given["edges"] += statements.edges(owner.id, replaced)
         return self._change(statements.CHANGE, owner, given, before=before, version=version)
 
     def withdraw(self, owner: Owner, ids: Sequence[str], *, before: int) -> bool:
         """Take rows away that the store is about to remove; on the same condition."""
-        given = rows.put(owner.id, ()) | rows.remove(owner.id, ids)
+        given = statements.put(owner.id, ()) | statements.remove(owner.id, ids)
         return self._change(statements.CHANGE, owner, given, before=before, version=WITHDRAWN)
 
     def replace(self, owner: Owner, known: UserMemories, *, before: int) -> bool:
         """Put a user's rows in the place of all that is there; on the same condition."""
-        given = rows.put(owner.id, (*known.entities, *known.relations, *known.mentions))
+        given = statements.put(owner.id, (*known.entities, *known.relations, *known.mentions))
         return self._change(statements.REPLACE, owner, given, before=before, version=known.version)
 
     def around(self, owner: Owner, entity_ids: Sequence[str], *, depth: int, most: int) -> Found:
         """What is within `depth` relations of any of the entities, `most` of them, nearest first."""
-        ids = [rows.key_of_entity(owner.id, id_) for id_ in entity_ids]
+        ids = [statements.key_of_entity(owner.id, id_) for id_ in entity_ids]
         found = self._run(statements.around(depth), owner=owner.id, ids=ids, depth=depth, most=most)
         if not found:
             return Found(self.version(owner), Around())
@@ -124,7 +124,7 @@ class Neo4jGraph:
             raise StoreUnavailable(*self._why_down)
         try:
             store = self._connected()
-            from pipeline.stores.neo4j.errors import neo4j_errors
+            from pipeline.stores.neo4j.connecting import neo4j_errors
 
             with neo4j_errors(self.address):
                 found: list[dict[str, Any]] = store.structured_query(statement, param_map=given)

@@ -25,11 +25,9 @@ from pipeline.steps.records import (
     SelectStep,
 )
 from pipeline.stores import erasing as erasing_module
-from pipeline.stores import spelling
 from pipeline.stores.base import Hit
 from pipeline.stores.conversations import answer_from, answer_json, title_of
-from pipeline.stores.erasing import BLOCK, MADE, Erasing, written_forms
-from pipeline.stores.spelling import Forms
+from pipeline.stores.erasing import BLOCK, MADE, Erasing, Forms, written_forms
 from tests.contracts.test_conversations import answer
 from tests.pipeline.answering.test_citations import citing
 
@@ -93,7 +91,6 @@ def test_what_a_text_cannot_have_is_left_out_and_changes_nothing(
     erasing = Erasing.of(words)
     few = (erasing.is_in(text), erasing.text(text), erasing.answer(stored))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spelling, "FEW", 0)
         patch.setattr(erasing_module, "FEW", 0)
         assert (erasing.is_in(text), erasing.text(text), erasing.answer(stored)) == few
         patch.setattr(Forms, "within", lambda forms, _: forms)
