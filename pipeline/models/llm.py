@@ -19,7 +19,6 @@ from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice, Pulling
 from pipeline.models.failures import (
     Misbehaviour,
-    Provider,
     Server,
     quoted,
     require_address,
@@ -31,6 +30,8 @@ from pipeline.redaction import without_password
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
+
+    from pipeline.models.wire import Protocol
 
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 HOW_TO_CONNECT = (
@@ -279,10 +280,9 @@ def _kinds(llm: LLM) -> set[str]:
     return {kind.__name__ for kind in type(llm).__mro__}  # names: the packages may not be installed
 
 
-def _client_options(options: LanguageModelOptions, protocol: Provider) -> dict[str, Any]:
+def _client_options(options: LanguageModelOptions, protocol: Protocol) -> dict[str, Any]:
     from pipeline.models.wire import client_options
 
-    assert protocol != "local"  # noqa: S101  (no client)
     return client_options(
         connect_timeout_s=options.connect_timeout_s,
         read_timeout_s=options.request_timeout_s,
