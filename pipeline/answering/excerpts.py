@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.markup.showing import Edit, edited, find_edits, merged, readers_markdown
+from pipeline.markup.readable import Edit, edited, find_edits, merged, readers_markdown
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation, Unit

@@ -15,7 +15,7 @@ from pipeline.answer import Passage, Retrieval, Unit
 from pipeline.answering.quotes import Quote, quote_of
 from pipeline.answering.replies import Arranged, quote_citations
 from pipeline.answering.section_blocks import ends_with_colon
-from pipeline.markup.showing import readers_markdown
+from pipeline.markup.readable import readers_markdown
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms

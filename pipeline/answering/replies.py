@@ -12,7 +12,7 @@ from pipeline.answering.citations import citation_of, quote_hash
 from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
 from pipeline.answering.section_blocks import end_of, start_of
-from pipeline.markup.showing import readers_markdown
+from pipeline.markup.readable import readers_markdown
 from pipeline.steps.records import Quoted, QuoteStep
 from pipeline.words import CLOSEST, counted
 
