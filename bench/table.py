@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bench.machine import STOLEN_MOST, Machine
 from bench.results import Results
-from evals.intervals import Interval
+from evals.metrics import Interval
 
 NOT_MEASURED = "not measured yet"
 MARKS = {True: "✓", False: "✗", None: ""}

@@ -17,12 +17,12 @@ from athena.cli.running import err, failing_clearly, opened, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from evals.runs.answers import AnswersReport
-    from evals.runs.injections import InjectionsReport
-    from evals.runs.memory import MemoryReport
-    from evals.runs.passages import PassagesReport
-    from evals.runs.retrieval import RetrievalReport
-    from evals.runs.support import SupportReport
+    from evals.answers import AnswersReport
+    from evals.injections import InjectionsReport
+    from evals.passages import PassagesReport
+    from evals.retrieval import RetrievalReport
+    from evals.support import SupportReport
+    from evals.turn_search import MemoryReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
 
@@ -45,7 +45,7 @@ def retrieval(
 ) -> None:
     """Rank every question's documents and compare with the judgements."""
     from athena.cli.progress import counter
-    from evals.runs.run import evaluate_retrieval
+    from evals.retrieval import evaluate_retrieval
 
     flags = {"alpha": alpha, "candidates": candidates, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
@@ -69,7 +69,7 @@ def answers(
 ) -> None:
     """Check whether the quotes hold the answers, and whether abstaining is right."""
     from athena.cli.progress import counter
-    from evals.runs.run import evaluate_answers
+    from evals.answers import evaluate_answers
 
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
@@ -87,7 +87,7 @@ def support(
 ) -> None:
     """Check whether sentences that the passages do not support are marked, and only they."""
     from athena.cli.progress import counter
-    from evals.runs.run import evaluate_support
+    from evals.support import evaluate_support
 
     with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
         result = evaluate_support(athena, path, report=report)
@@ -106,7 +106,7 @@ def passages(
 ) -> None:
     """Look for the answers in the first passages, with and without parents and links."""
     from athena.cli.progress import counter
-    from evals.runs.run import evaluate_passages
+    from evals.passages import evaluate_passages
 
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
@@ -125,7 +125,7 @@ def memory(
 ) -> None:
     """Remember conversations, ask about them, and count which of the answering turns are found."""
     from athena.cli.progress import counter
-    from evals.runs.run import evaluate_memory
+    from evals.turn_search import evaluate_memory
 
     with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
         result = evaluate_memory(athena, path, report=report)
@@ -135,7 +135,7 @@ def memory(
 @app.command()
 def injections(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Count memories that are recalled for unrelated messages, and those that are missed, by threshold."""
-    from evals.runs.injections import count_injections
+    from evals.injections import count_injections
 
     with opened(data_dir) as athena:
         result = count_injections(athena.encoder)
@@ -149,7 +149,7 @@ def dashboard(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
 ) -> None:
     """Open TruLens' dashboard over recorded answers in a browser."""
-    from evals.trulens.dashboard import serve_dashboard
+    from evals.recording import serve_dashboard
 
     with failing_clearly():
         serve_dashboard(database, host=host, port=port)

@@ -24,7 +24,7 @@ from bench.table import (
     versions,
     with_interval,
 )
-from evals.intervals import bootstrap, paired_difference
+from evals.metrics import bootstrap, paired_difference
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from bench.embedded.contenders import ATHENA, PEERS
 from bench.results import Record, Results
 from bench.statistics import highest, median, p95, ratio
 from bench.table import Target, holds, megabytes, milliseconds, number, seconds, times, with_interval
-from evals.intervals import bootstrap
+from evals.metrics import bootstrap
 
 EMBEDDING_TIMES_VNNI = 5.0
 EMBEDDING_TIMES_AVX2 = 3.0

@@ -14,8 +14,8 @@ from bench.memory.playing import NEED_MEMORY, play
 from bench.memory.scripts import load_scripts
 from bench.memory.speed import Took, read_and_write, search_in_turns
 from bench.results import Runs, Say
-from evals.conversations.reading import load_conversations
-from evals.runs.memory import evaluate
+from evals.conversations import load_conversations
+from evals.turn_search import evaluate
 from memory.options import PresetName
 from memory.presets import PRESETS
 

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.conversations.reading import load_conversations
-from evals.conversations.records import Asked, Conversation
-from evals.runs.memory import MemoryReport, evaluate
+from evals.conversations import Asked, Conversation, load_conversations
+from evals.turn_search import MemoryReport, evaluate
 from memory.turns.search import WEIGHTS, Weights
 from pipeline.models.embedding import OnnxEncoder
 

@@ -25,7 +25,7 @@ from typer import echo
 
 from evals.calibration.logistic import Floats, fit
 from evals.datasets import default_folder, load_corpus, load_qrels
-from evals.runs.support import (
+from evals.support import (
     SUPPORTED,
     Flagged,
     GivenPassage,

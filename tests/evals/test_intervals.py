@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from evals.intervals import bootstrap, bootstrap_ratio, paired_difference
+from evals.metrics import bootstrap, bootstrap_ratio, paired_difference
 
 
 def test_the_bootstrap_is_seeded_and_has_the_width_of_the_normal_interval() -> None:

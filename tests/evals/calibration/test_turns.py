@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from evals.calibration.turns import Asker, Remembering, as_one, chosen, left_out, variants
-from evals.conversations.records import Asked, Conversation
+from evals.conversations import Asked, Conversation
 from memory.turns.index import Turn
 from memory.turns.search import WEIGHTS, Weights
 from tests.fakes import FakeEncoder

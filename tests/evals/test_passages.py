@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from evals.datasets import Question, Span
-from evals.runs.indexing import Indexed
-from evals.runs.passages import evaluate, first_with_gold
+from evals.indexing import Indexed
+from evals.passages import evaluate, first_with_gold
 from pipeline.answer import Answerability, Retrieval
-from pipeline.asking.follow_ups import Condensed
 from pipeline.options import RetrievalOptions
 from tests.pipeline.passages import make_passage
 
@@ -36,7 +35,6 @@ def test_each_way_is_asked_with_its_switches() -> None:
         [ASKED, OFF],
         search=search,
         options=RetrievalOptions(),
-        condense=lambda query: Condensed(query.text),
         dataset="fans",
         indexed=Indexed({}, 1, 2, 0.1),
     )

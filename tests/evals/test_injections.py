@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from athena import load_settings, open_athena
-from evals.runs.injections import count_injections
+from evals.injections import count_injections
 from memory.options import OTHER_THRESHOLD, MemoryOptions
 from pipeline.errors import DatasetError
 from tests.memory.fake_memories import FakeEncoder

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.datasets import Document, load_corpus
-from evals.runs.indexing import Indexed, dataset_name, index_corpus, section_names
+from evals.indexing import Indexed, dataset_name, index_corpus, section_names
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from evals.datasets import default_folder, held_out
-from evals.runs.support import Flagged, flag_sentences, load_support, report_on
+from evals.support import Flagged, flag_sentences, load_support, report_on
 from pipeline.errors import DatasetError
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
 
-DATA = Path(__file__).parents[3] / "evals" / "data" / "support"
+DATA = Path(__file__).parents[2] / "evals" / "data" / "support"
 ROW = {
     "_id": "v1",
     "question": "How fast is the fan?",

@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from athena.cli import app
-from evals.conversations.records import Asked, Conversation
-from evals.runs.memory import evaluate
+from evals.conversations import Asked, Conversation
+from evals.turn_search import evaluate
 from memory.turns.index import Turn
 from tests.fakes import FakeEncoder
 
-DATA = Path(__file__).parents[3] / "evals" / "data" / "memory"
+DATA = Path(__file__).parents[2] / "evals" / "data" / "memory"
 
 
 def conversation(name: str = "one") -> Conversation:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evals.datasets import default_folder, read_text
-from evals.intervals import Interval, bootstrap_ratio
+from evals.indexing import Bars, Report, bar, dataset_name
+from evals.metrics import Interval, bootstrap_ratio
 from pipeline.analysis import embedding_text
 from pipeline.answering.citations import without_markers
 from pipeline.answering.sentence_support import Evidence
@@ -26,7 +28,8 @@ from pipeline.models.base import Encoder
 from readers.cutting import SentenceCutter
 from readers.levels import Section, document_id, section_id
 
-Report = Callable[[int, int], None]  # done, total
+if TYPE_CHECKING:
+    from athena import Athena
 
 SUPPORTED = "supported"
 
@@ -92,6 +95,15 @@ class SupportReport:
     by_label: Mapping[str, float]  # the share that is marked
     counts: Mapping[str, int]
     ms_per_question: float
+
+
+def evaluate_support(athena: Athena, path: Path, *, report: Bars | None = None) -> SupportReport:
+    """Check labelled sentences by their passages, and compare what is marked with what people found."""
+    items = load_support(path)
+    found, ms = flag_sentences(
+        items, cutter=athena.sentence_cutter(), encoder=athena.encoder, report=bar(report, "Checking")
+    )
+    return report_on(found, dataset=dataset_name(path), ms_per_question=ms)
 
 
 def load_support(path: Path) -> list[SupportItem]:

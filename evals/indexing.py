@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evals.datasets import Document
+from evals.datasets import Document, load_corpus
 from pipeline.ingest import Progress, ingest
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
@@ -15,7 +18,11 @@ from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles, Source
 from readers.levels import Section, Sentence, document_id, section_id
 
+if TYPE_CHECKING:
+    from athena import Athena
+
 Report = Callable[[int, int], None]  # done, total
+Bars = Callable[[str, int, int], None]  # a bar's name, done, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +124,47 @@ def section_names(store: DocumentStore) -> dict[str, str]:
 def dataset_name(folder: Path) -> str:
     """The folder's own name."""
     return folder.resolve().name
+
+
+@contextmanager
+def indexed_corpus(
+    athena: Athena, folder: Path, corpus: Path | None, report: Bars | None
+) -> Iterator[tuple[Athena, Indexed]]:
+    """Another Athena over an index of the corpus, in a temporary folder which is gone afterwards.
+
+    It is the embedded store whatever the settings say: an evaluation leaves everybody's servers alone.
+    """
+    from athena import open_athena
+
+    with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
+        changes = {"data_dir": Path(scratch), "store": "embedded"}
+        other = open_athena(athena.settings.model_copy(update=changes))
+        try:
+            if corpus is None:
+                yield other, _index_beir(other, folder, report)
+            else:
+                yield other, _index_markdown(other, corpus)
+        finally:
+            other.close()
+
+
+def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
+    return index_corpus(
+        load_corpus(folder),
+        store=athena.store,
+        cutter=athena.sentence_cutter(),
+        encoder=athena.encoder,
+        manifest=athena.manifest,
+        report=bar(report, "Indexing"),
+    )
+
+
+def _index_markdown(athena: Athena, corpus: Path) -> Indexed:
+    done = athena.ingest([corpus])
+    documents = len(athena.store.sections.documents())
+    return Indexed(section_names(athena.store), documents, done.sentences, done.seconds)
+
+
+def bar(report: Bars | None, name: str) -> Report | None:
+    """One of the bars."""
+    return None if report is None else lambda done, total: report(name, done, total)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evals.datasets import Question
-from evals.runs.feedback import (
+from evals.feedback import (
     MEANINGS,
     Asked,
     abstained_rightly,

@@ -22,7 +22,7 @@ from pipeline.stores.memories import Memory
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
 
-DATA = Path(__file__).parents[1] / "data" / "memory" / "injections.json"
+DATA = Path(__file__).parent / "data" / "memory" / "injections.json"
 THRESHOLDS = tuple(step / 100 for step in range(20, 62, 2))
 
 

@@ -1,35 +1,45 @@
 """The chat engine's answers as records of a TruLens database, with feedback computed in plain Python.
 
-TruLens is an extra and is imported only when something is recorded.
+A database is a file of SQLite, or another by its SQLAlchemy URL. TruLens is an extra and is imported only
+when something is recorded or shown.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from contextvars import copy_context
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from evals.answers import Judged, judge, quotes_shown
 from evals.datasets import Question
-from evals.runs.answers import Judged, judge
-from evals.runs.asking import quotes_shown
-from evals.runs.feedback import Asked, contexts, feedback_on, until_answered, until_found
-from evals.runs.indexing import Report
-from evals.trulens.database import open_session
+from evals.feedback import Asked, contexts, feedback_on, until_answered, until_found
+from evals.indexing import Report
 from pipeline.answer import Answer, Retrieval
+from pipeline.errors import ConfigurationError
 from pipeline.messages import Message
+from pipeline.redaction import hide
 from pipeline.steps.events import ChatEvent
 
 if TYPE_CHECKING:
     from athena import Athena
 
 Ask = Callable[[Question, Event], Iterator[ChatEvent]]
+DASHBOARD: dict[str, bool | str | int] = {
+    "server.headless": True,
+    "server.fileWatcherType": "none",
+    "browser.gatherUsageStats": False,
+    "client.toolbarMode": "viewer",
+    "global.disableWidgetStateDuplicationWarning": True,
+}
 
 
 class Assistant:
@@ -201,3 +211,92 @@ def _run(athena: Athena, query: Question, stop: Event) -> Iterator[ChatEvent]:
     """The question as a new conversation, after what was said before it."""
     said = [Message(turn.role, turn.text) for turn in query.history]
     return athena.chat().run(query.text, stop=stop, history=said)
+
+
+# -- the database and its pages -----------------------------------------------------------------------
+
+
+@contextmanager
+def open_session(database: str) -> Iterator[Any]:
+    """TruLens' session over the database, which is made where there is none; one at a time.
+
+    It records spans of OpenTelemetry, and for that TruLens makes its own tracer provider the process's
+    global one, for good. Raises `ConfigurationError`.
+    """
+    hide({"database_url": database})
+    session = _open(database_url(database))
+    try:
+        yield session
+    finally:
+        session.force_flush()
+        # The tracer provider outlives the session: it must not write on into this database.
+        session.experimental_otel_exporter.disable()
+        type(session).delete_singleton(type(session))
+
+
+def database_url(database: str) -> str:
+    """SQLAlchemy's URL of a database that is given as one or as a file's path; makes the file's folder."""
+    if "://" in database:
+        return database
+    path = Path(database).expanduser().absolute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot make the folder of '{database}': {error.strerror}.", "Name a file that can be written."
+        ) from error
+    return f"sqlite:///{path}"
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    return re.sub(r"(://[^/@]*:)[^/]*@", r"\1***@", url)
+
+
+def not_installed(error: ModuleNotFoundError) -> ConfigurationError:
+    """What to say where TruLens or a part of it is missing."""
+    return ConfigurationError(
+        f"TruLens needs the package '{error.name}', which is not installed.",
+        "Install the extra: `pip install 'athena-docs[trulens]'`.",
+    )
+
+
+def _open(url: str) -> Any:
+    try:
+        import trulens.feedback  # noqa: F401  (what stores a feedback is in it)
+        from sqlalchemy.exc import SQLAlchemyError
+        from trulens.core.database.exceptions import DatabaseVersionException
+        from trulens.core.session import TruSession
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from error
+    try:
+        session: Any = TruSession(database_url=url)
+        session.connector.db.check_db_revision()
+    except (SQLAlchemyError, DatabaseVersionException, ModuleNotFoundError) as error:
+        raise ConfigurationError(
+            f"Cannot open the TruLens database '{without_password(url)}': {str(error).splitlines()[0]}.",
+            "Name a file that is new or of this TruLens, or the URL of a database whose driver is installed.",
+        ) from error
+    return session
+
+
+def serve_dashboard(database: str, *, host: str, port: int) -> None:
+    """Serve the dashboard until it is interrupted; raises `ConfigurationError` where TruLens is missing.
+
+    Not by TruLens' own command: that waits for a line which Streamlit prints only where it listens on all
+    addresses, and without it gives up.
+    """
+    try:
+        import trulens.dashboard as dashboard
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from error
+    from streamlit import config
+    from streamlit.web import bootstrap
+
+    page = str(Path(str(dashboard.__file__)).with_name("main.py"))
+    # The address to show is given, or Streamlit asks the internet for one.
+    given = DASHBOARD | {"server.address": host, "server.port": port, "browser.serverAddress": host}
+    options = {name.replace(".", "_"): value for name, value in given.items()}
+    config._main_script_path = page
+    bootstrap.load_config_options(options)
+    bootstrap.run(page, False, ["--database-url", database_url(database)], options)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from evals.datasets import Qrels, Question
+from evals.datasets import Qrels, Question, load_qrels, load_queries
+from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
-from evals.runs.indexing import Indexed, Report
 from pipeline.answer import Retrieval
-from pipeline.asking.follow_ups import Condensed
+from pipeline.asking.follow_ups import Condensed, condense
 from pipeline.errors import DatasetError
 from pipeline.finding.beside import Beside
+from pipeline.messages import Message
+
+if TYPE_CHECKING:
+    from athena import Athena
 
 DEPTH = 100  # documents ranked a question
-
-Condense = Callable[[Question], Condensed]  # a question with its history → one that stands alone
 
 
 class Search(Protocol):
@@ -28,10 +31,15 @@ class Search(Protocol):
         """What is found for a question and, in a conversation, its other reading."""
 
 
-def ask(query: Question, *, search: Search, condense: Condense) -> Retrieval:
+def condensed(query: Question) -> Condensed:
+    """The question with its history as one that stands alone, and its other reading; without a model."""
+    return condense([Message(turn.role, turn.text) for turn in query.history], query.text)
+
+
+def ask(query: Question, *, search: Search) -> Retrieval:
     """What a chat without a language model finds for a question after its history."""
-    condensed = condense(query)
-    return search(condensed.question, beside=condensed.beside)
+    alone = condensed(query)
+    return search(alone.question, beside=alone.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +66,48 @@ class RetrievalReport:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+def evaluate_retrieval(
+    athena: Athena,
+    folder: Path,
+    *,
+    split: str = "test",
+    run: Path | None = None,
+    corpus: Path | None = None,
+    report: Bars | None = None,
+) -> RetrievalReport:
+    """Index the folder's corpus for the occasion and rank every judged question's documents."""
+    qrels = load_qrels(folder, split)
+    queries = judged(load_queries(folder), qrels, folder=folder)
+    with indexed_corpus(athena, folder, corpus, report) as (other, indexed):
+        options = other.options.but(
+            top_k=DEPTH,
+            candidates=max(DEPTH, other.options.candidates),
+            context_tokens=10**9,
+            merge_up=False,  # what is judged are sections
+            follow_links=False,
+        )
+        ranked = rank_queries(
+            queries,
+            search=partial(other.hybrid_search.search, options=options),
+            names=indexed.names,
+            report=bar(report, "Asking"),
+        )
+    if run:
+        write_run(run, ranked)
+    return report_on(
+        ranked,
+        qrels,
+        dataset=dataset_name(folder),
+        split=split,
+        indexed=indexed,
+        settings=options.model_dump(),
+    )
+
+
 def rank_queries(
     queries: Sequence[Question],
     *,
     search: Search,
-    condense: Condense,
     names: Mapping[str, str],
     report: Report | None = None,
 ) -> list[Ranked]:
@@ -70,7 +115,7 @@ def rank_queries(
     ranked = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        retrieval = ask(query, search=search, condense=condense)
+        retrieval = ask(query, search=search)
         ms = (time.perf_counter() - started) * 1000
         ranking = [(names[passage.section.node_id], passage.score) for passage in retrieval.passages]
         ranked.append(Ranked(query.id, tuple(ranking), ms))

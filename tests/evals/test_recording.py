@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 from athena import cli
 from athena.models import Models
 from evals.datasets import Question
-from evals.trulens.database import database_url, without_password
-from evals.trulens.records import Assistant, open_recorder, version_of
+from evals.recording import Assistant, database_url, open_recorder, version_of, without_password
 from pipeline.answer import Answer, Answerability, Retrieval
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import ModelChoice
@@ -246,7 +245,7 @@ def test_one_database_after_the_other_and_again(session: Any, beir: Path) -> Non
 def test_what_was_recorded_stays_when_it_is_ended(
     session: Any, beir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evals.trulens.records import Recorder
+    from evals.recording import Recorder
 
     whole = Recorder.judge_answers
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evals.conversations.reading import load_conversations
+from evals.conversations import load_conversations
 from pipeline.errors import DatasetError
 
 CHAT: list[dict[str, Any]] = [

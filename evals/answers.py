@@ -6,16 +6,24 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evals.datasets import Question, Span
-from evals.intervals import bootstrap
-from evals.metrics import auroc, percentile
-from evals.runs.indexing import Indexed, Report
-from evals.runs.retrieval import Condense, Search, ask
+from evals.datasets import Question, Span, load_queries, with_texts
+from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
+from evals.metrics import auroc, bootstrap, percentile
+from evals.retrieval import Search, ask
 from pipeline.answer import Retrieval, Verdict
+from pipeline.answering.quotes import choose_quotes
+from pipeline.errors import DatasetError
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from evals.recording import Recorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +84,76 @@ class AnswersReport:
     wrongly_answered: tuple[str, ...] = ()
 
 
+def evaluate_answers(
+    athena: Athena,
+    folder: Path,
+    *,
+    corpus: Path | None = None,
+    trulens: str | None = None,
+    report: Bars | None = None,
+) -> AnswersReport:
+    """Index the folder's corpus for the occasion, ask every question and judge what is quoted.
+
+    With a TruLens database, the questions go through the whole chat engine and its answers are recorded
+    there; else only what its quotes are made of is run.
+    """
+    queries = load_queries(folder)
+    if not queries:
+        raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
+    if corpus:
+        queries = with_texts(queries, corpus)
+    asking = bar(report, "Asking")
+    with (
+        _recorder(trulens, folder) as recorder,
+        indexed_corpus(athena, folder, corpus, report) as (other, indexed),
+    ):
+        hybrid_search = other.hybrid_search
+        if recorder:
+            judgements = recorder.judge_answers(queries, athena=other, report=asking)
+        else:
+            judgements = judge_answers(
+                queries,
+                search=hybrid_search.search,
+                quotes=partial(quotes_shown, other),
+                report=asking,
+            )
+    return report_on(
+        judgements,
+        dataset=dataset_name(folder),
+        threshold=hybrid_search.calibration.threshold,
+        indexed=indexed,
+        settings=athena.options.model_dump(),
+    )
+
+
+def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recorder | None]:
+    """The database is opened before anything is indexed: what is wrong with it is said at once."""
+    if trulens is None:
+        return nullcontext()
+    from evals.recording import open_recorder
+
+    return open_recorder(trulens, dataset=dataset_name(folder))
+
+
+def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
+    """The quotes that an answer without a language model would show, in order."""
+    limit = athena.settings.quotes
+    quotes = choose_quotes(retrieval, store=athena.store, encoder=athena.encoder, limit=limit)
+    return [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]
+
+
 def judge_answers(
     queries: Sequence[Question],
     *,
     search: Search,
     quotes: Quotes,
-    condense: Condense,
     report: Report | None = None,
 ) -> list[Judged]:
     """Ask every question and judge its quotes."""
     judgements = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        retrieval = ask(query, search=search, condense=condense)
+        retrieval = ask(query, search=search)
         shown = quotes(retrieval)
         ms = (time.perf_counter() - started) * 1000
         judgements.append(judge(query, retrieval, shown, ms))

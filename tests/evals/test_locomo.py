@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from evals.conversations.locomo import repaired
-from evals.conversations.reading import load_conversations
+from evals.conversations import load_conversations, repaired
 from pipeline.errors import DatasetError
 
 SAMPLE: dict[str, Any] = {

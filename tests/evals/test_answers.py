@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from evals.answers import AnswersReport, Judged, Shown, contains, judge_answers, report_on
 from evals.datasets import Question
-from evals.runs.answers import AnswersReport, Judged, Shown, contains, judge_answers, report_on
-from evals.runs.indexing import Indexed
+from evals.indexing import Indexed
 from pipeline.answer import Answerability, Retrieval, Verdict
-from pipeline.asking.follow_ups import Condensed
 from pipeline.finding.beside import Beside
 
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
@@ -31,10 +30,6 @@ def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expecte
     assert contains(text, answer) is expected
 
 
-def as_asked(query: Question) -> Condensed:
-    return Condensed(query.text)
-
-
 def judge(query: Question, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
     return judged_by(query, [Shown(quote) for quote in quotes], probability=probability)
 
@@ -43,7 +38,7 @@ def judged_by(query: Question, quotes: Sequence[Shown], *, probability: float) -
     def search(question: str, *, beside: Beside | None = None) -> Retrieval:
         return Retrieval(question, (), Answerability(probability, 0.5))
 
-    (judged,) = judge_answers([query], search=search, quotes=lambda _: quotes, condense=as_asked)
+    (judged,) = judge_answers([query], search=search, quotes=lambda _: quotes)
     return judged
 
 
@@ -74,7 +69,7 @@ def test_abstaining_is_the_verdict_of_the_search() -> None:
     assert (abstained.abstained, abstained.probability, abstained.first) == (True, 0.49, True)
 
 
-def test_questions_are_condensed_and_counted() -> None:
+def test_questions_are_asked_and_counted() -> None:
     asked: list[str] = []
     told: list[tuple[int, int]] = []
 
@@ -86,10 +81,9 @@ def test_questions_are_condensed_and_counted() -> None:
         [Question(_id="a", text="one"), Question(_id="b", text="two")],
         search=search,
         quotes=lambda _: [],
-        condense=lambda query: Condensed(query.text.upper()),
         report=lambda done, total: told.append((done, total)),
     )
-    assert (asked, told) == (["ONE", "TWO"], [(1, 2), (2, 2)])
+    assert (asked, told) == (["one", "two"], [(1, 2), (2, 2)])
 
 
 def judged(
@@ -125,7 +119,6 @@ def test_a_span_counts_in_its_own_document_only() -> None:
             [query],
             search=search,
             quotes=lambda _, source=source: [Shown("`power on` it", source)],
-            condense=as_asked,
         )
         assert found.first is expected
 

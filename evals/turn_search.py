@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.conversations.records import Conversation
+from evals.conversations import Conversation, load_conversations
+from evals.indexing import Bars, Report, bar
 from evals.metrics import mean, percentile, recall_at, reciprocal_rank_at
-from evals.runs.indexing import Report
 from memory.turns.index import TurnIndex
 from memory.turns.search import WEIGHTS, Weights, search_turns
 
 if TYPE_CHECKING:
+    from athena import Athena
     from pipeline.models.base import Encoder
 
 HIT = 10
@@ -40,6 +42,13 @@ class MemoryReport:
     conversations: int
     turns: int
     left_out: int  # questions without evidence
+
+
+def evaluate_memory(athena: Athena, path: Path, *, report: Bars | None = None) -> MemoryReport:
+    """Remember each conversation as one user's turns, in memory alone, and ask what is asked about it."""
+    return evaluate(
+        load_conversations(path), encoder=athena.encoder, report=bar(report, "Remembering and asking")
+    )
 
 
 def evaluate(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evals.datasets import Question
-from evals.intervals import bootstrap
-from evals.metrics import percentile
-from evals.runs.answers import holds_gold
-from evals.runs.indexing import Indexed, Report
-from evals.runs.retrieval import Condense
+from evals.answers import holds_gold
+from evals.datasets import Question, load_queries, with_texts
+from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
+from evals.metrics import bootstrap, percentile
+from evals.retrieval import condensed
 from pipeline.answer import Retrieval
+from pipeline.errors import DatasetError
 from pipeline.options import RetrievalOptions
+
+if TYPE_CHECKING:
+    from athena import Athena
 
 FIRST = (1, 2, 3, 5, 8)  # passages that a reader may get to
 WORDS_OF = (1, 3)
@@ -67,12 +71,34 @@ def first_with_gold(query: Question, retrieval: Retrieval) -> int | None:
     return None
 
 
+def evaluate_passages(
+    athena: Athena, folder: Path, *, corpus: Path | None = None, report: Bars | None = None
+) -> PassagesReport:
+    """Index the folder's corpus for the occasion, and look for the answers in the first passages."""
+    queries = load_queries(folder)
+    if corpus:
+        queries = with_texts(queries, corpus)
+    if not any(query.answerable and query.gold for query in queries):
+        raise DatasetError(
+            f"No question of '{folder}' has an answer.", "Put `answers` into the lines of queries.jsonl."
+        )
+    with indexed_corpus(athena, folder, corpus, report) as (other, indexed):
+        hybrid_search = other.hybrid_search
+        return evaluate(
+            queries,
+            search=lambda question, options: hybrid_search.search(question, options=options),
+            options=other.options,
+            dataset=dataset_name(folder),
+            indexed=indexed,
+            report=bar(report, "Asking"),
+        )
+
+
 def evaluate(
     queries: Sequence[Question],
     *,
     search: Search,
     options: RetrievalOptions,
-    condense: Condense,
     dataset: str,
     indexed: Indexed,
     report: Report | None = None,
@@ -82,7 +108,7 @@ def evaluate(
     ways = variants(options)
     found = []
     for done, (name, chosen) in enumerate(ways.items(), start=1):
-        retrievals = [search(condense(query).question, chosen) for query in asked]
+        retrievals = [search(condensed(query).question, chosen) for query in asked]
         found.append(_variant(name, asked, retrievals))
         if report:
             report(done, len(ways))

@@ -1,1 +1,0 @@
-"""Long conversations with questions about them, in LoCoMo's and in BEAM's format."""

@@ -1,1 +1,0 @@
-"""Evaluations: index a collection, ask everything, report."""

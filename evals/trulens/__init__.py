@@ -1,1 +1,0 @@
-"""TruLens: answers as records of its database, and its dashboard."""
