@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from evals.answers import holds_gold
 from evals.datasets import Question
+from evals.judging import holds_gold
 from pipeline.answer import Answer, Citation, Retrieval
 from pipeline.answering.citations import without_markers
 from pipeline.models.base import Encoder

@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from evals.answers import holds_gold
 from evals.datasets import Question, load_queries, with_texts
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
+from evals.judging import holds_gold
 from evals.metrics import bootstrap, percentile
 from evals.retrieval import condensed
 from pipeline.answer import Retrieval

@@ -19,10 +19,10 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from evals.answers import Judged, judge, quotes_shown
 from evals.datasets import Question
 from evals.feedback import Asked, contexts, feedback_on, until_answered, until_found
 from evals.indexing import Report
+from evals.judging import Judged, judge, quotes_shown
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import ConfigurationError
 from pipeline.messages import Message

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from evals.answers import holds_gold
 from evals.datasets import Document, Question, held_out, load_corpus, load_qrels, load_queries, with_texts
 from evals.indexing import index_corpus, section_names, section_of
+from evals.judging import holds_gold
 from evals.retrieval import condensed
 from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.passages import gather

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typer import echo
 
-from evals.answers import Judged, Shown, judge
 from evals.datasets import Question, Span, held_out, load_queries, with_texts
+from evals.judging import Judged, Shown, judge
 from evals.retrieval import condensed
 from pipeline.answer import Passage, Retrieval
 from pipeline.answering.leaf_chances import SIGNALS, Candidate, Floats, leaf_signals

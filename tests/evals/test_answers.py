@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from evals.answers import AnswersReport, Judged, Shown, contains, judge_answers, report_on
+from evals.answers import AnswersReport, judge_answers, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
+from evals.judging import Judged, Shown, contains
 from pipeline.answer import Answerability, Retrieval, Verdict
 from pipeline.finding.beside import Beside
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from athena import load_settings, open_athena
-from evals.answers import contains, quotes_shown
 from evals.datasets import held_out
+from evals.judging import contains, quotes_shown
 from evals.retrieval import evaluate_retrieval
 from mission.levels import all_levels
 from tests.test_docs_corpus import qrels, queries, sections
