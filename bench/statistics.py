@@ -6,8 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from evals.metrics import NOTHING, Interval
-from evals.metrics import percentile
+from evals.metrics import NOTHING, Interval, percentile
 
 T_975 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Student's t, two-sided 95 %, by degrees of freedom; more than nine count as nine, which is wider."""
