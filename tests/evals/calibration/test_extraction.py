@@ -9,22 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from evals.calibration import extraction
 from evals.calibration.extraction import (
-    DATA,
+    RELATIONS,
     Counts,
     LabelledSentence,
+    Stated,
     agree,
     entity_counts,
     load_labelled,
+    load_statements,
     relation_counts,
+    stated,
 )
 from evals.datasets import held_out
 from pipeline.errors import DatasetError
 
+MESSAGES = load_statements("dev")
+
 
 def rows(half: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (DATA / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in (RELATIONS / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.fixture
@@ -74,10 +80,10 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
         load_labelled(path)
 
 
-def test_misses_of_the_held_out_half_are_not_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["extraction", "--half", "test", "--misses"])
-    with pytest.raises(SystemExit):
-        extraction.main()
-    assert "nobody looks into test" in capsys.readouterr().err
+@pytest.mark.parametrize(("message", "expected"), MESSAGES, ids=[text for text, _ in MESSAGES])
+def test_a_message_that_rules_are_made_on_is_read_as_labelled(message: str, expected: list[Stated]) -> None:
+    assert stated(message) == expected
+
+
+def test_the_halves_have_no_message_in_common() -> None:
+    assert not {text for text, _ in MESSAGES}.intersection(text for text, _ in load_statements("test"))

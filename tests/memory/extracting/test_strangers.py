@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evals.calibration.statements import load_statements
+from evals.calibration.extraction import load_statements
 from memory.extracting import asked_of_memory, statements_in
 from tests.memory.strangers import strangers
 
