@@ -13,9 +13,8 @@ from datetime import date
 from pathlib import Path
 
 from bench.athena import ROOT
-from bench.attack.page import Result, faults, table, write_down
+from bench.attack.attack import Result, faults, run_apart, run_here, table, write_down
 from bench.attack.plan import chosen
-from bench.attack.running import run_apart, run_here
 from pipeline.errors import AthenaError
 
 PAGE = ROOT / "docs" / "security.md"

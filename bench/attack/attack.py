@@ -1,17 +1,23 @@
-"""One attack: what is tried, what must hold, and what came of it."""
+"""One attack: what is tried and must hold, in a process of its own; what came of it, and the table of all."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 from bench.athena import ROOT
+from bench.processes import BenchmarkError
+from bench.table import markdown_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +92,93 @@ def read_report(xml: str, *, detail: str) -> Outcome:
 def _reason(case: ElementTree.Element) -> str:
     skipped = case.find("skipped")
     return "" if skipped is None else skipped.get("message", "")
+
+
+LAST_WORDS = 300  # characters of what a broken attack said
+
+
+def run_apart(attack: Attack) -> Outcome:
+    """What came of an attack; one that dies or takes too long has failed."""
+    with tempfile.TemporaryDirectory(prefix="athena-attack-", ignore_cleanup_errors=True) as scratch:
+        result, said = Path(scratch, "outcome.json"), Path(scratch, "said")
+        folder = Path(scratch, "folder")
+        folder.mkdir()
+        words = [sys.executable, "-m", "bench.attack", "--child", attack.name, str(folder), str(result)]
+        with said.open("wb") as output:
+            process = subprocess.Popen(
+                words,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            try:
+                code = process.wait(attack.seconds)
+            except subprocess.TimeoutExpired:
+                return Outcome(1, (f"not over after {attack.seconds} s",))
+            finally:
+                _end(process)
+        if code or not result.exists():
+            words = said.read_text(encoding="utf-8", errors="replace").strip()[-LAST_WORDS:].splitlines()
+            return Outcome(1, (f"ended with exit code {code}: {' '.join(words)}",))
+        return read_outcome(result.read_text(encoding="utf-8"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the session of processes, of which some may be left when the first has ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def run_here(attack: Attack, folder: Path, result: Path) -> None:
+    """Run the attack in this process, and write down what came of it."""
+    result.write_text(json.dumps(asdict(attack.run(folder))), encoding="utf-8")
+
+
+def read_outcome(text: str) -> Outcome:
+    """What `run_here` wrote."""
+    values = json.loads(text)
+    return Outcome(values["tried"], tuple(values["failures"]), values["detail"])
+
+
+BEGIN = "<!-- what `make attack` prints: begin -->"
+END = "<!-- what `make attack` prints: end -->"
+_SHOWN_FAILURES = 10
+
+Result = tuple[Attack, Outcome]
+
+
+def table(results: Iterable[Result]) -> str:
+    """A row an attack: what must hold, how often that was tried, how often it did not hold."""
+    rows = [
+        (_cell(attack, outcome), f"{outcome.tried:,}", f"{len(outcome.failures):,}")
+        for attack, outcome in results
+    ]
+    return markdown_table(("what must hold", "tried", "failed"), rows)
+
+
+def _cell(attack: Attack, outcome: Outcome) -> str:
+    detail = f": {outcome.detail}" if outcome.detail else ""
+    return f"{attack.promise} (`{attack.name}`{detail})".replace("|", "\\|").replace("\n", " ")
+
+
+def faults(results: Iterable[Result]) -> list[str]:
+    """What got through, a line each; the first of an attack that failed often."""
+    lines = []
+    for attack, outcome in results:
+        lines += [f"{attack.name}: {failure}" for failure in outcome.failures[:_SHOWN_FAILURES]]
+        if len(outcome.failures) > _SHOWN_FAILURES:
+            lines.append(f"{attack.name}: and {len(outcome.failures) - _SHOWN_FAILURES} more")
+    return lines
+
+
+def write_down(text: str, page: Path, *, marks: tuple[str, str] = (BEGIN, END)) -> None:
+    """Put the text between two marks of the page; raises `BenchmarkError` where they are missing."""
+    whole = page.read_text(encoding="utf-8")
+    before, begin, rest = whole.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
+    if not (begin and end):
+        raise BenchmarkError(f"'{page}' has no place for the table.", f"Write '{marks[0]}' and '{marks[1]}'.")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")

@@ -29,9 +29,8 @@ from pathlib import Path
 
 from athena import load_settings, open_athena
 from bench.athena import ROOT, AthenaSide
-from bench.attack.attack import Outcome
+from bench.attack.attack import Outcome, write_down
 from bench.attack.generators import GENERATORS
-from bench.attack.page import write_down
 from bench.processes import BenchmarkError, Finished, run_measured
 from bench.table import markdown_table
 from pipeline.analysis import embedding_text, lexical_text

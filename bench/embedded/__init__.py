@@ -1,1 +1,0 @@
-"""Benchmarks: Athena beside the pipeline that LlamaIndex's documentation teaches, on the same machine."""
