@@ -38,7 +38,7 @@ def make_search(
 ) -> HybridSearch:
     """A search over a store; `llm` writes its hypotheses."""
     from pipeline.answering.prompts import count_tokens
-    from pipeline.finding.calibration import calibrated
+    from pipeline.finding.verdict_weights import calibrated
     from pipeline.retrieve import HybridSearch
 
     return HybridSearch(

@@ -14,18 +14,16 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
-from pipeline.finding.answerability import doubted, judge, on_topic
+from pipeline.finding.answerability import doubted, judge, on_topic, stray_word
 from pipeline.finding.beside import Beside, blend
-from pipeline.finding.calibration import Calibration
 from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.links import follow
 from pipeline.finding.merging import merge_up
-from pipeline.finding.passages import gather
-from pipeline.finding.selection import CountTokens, select
-from pipeline.finding.signals import IndexFacts
-from pipeline.finding.stray import stray_word
+from pipeline.finding.passages import CountTokens, gather, select
 from pipeline.finding.tree import Trees, heading_path
+from pipeline.finding.verdict_signals import IndexFacts
+from pipeline.finding.verdict_weights import Calibration
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Events, outcome

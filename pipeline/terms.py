@@ -11,6 +11,8 @@ from pipeline.analysis import analyse
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
+KEPT_TEXTS = 16_384  # the terms of so many sentences take 15 MB
+
 # Words that questions and statements share whatever they are about; stemmed like the text itself.
 STOP_WORDS = """
 a about after again all also am an and any are as at be because been before being both but by can cannot
@@ -41,6 +43,12 @@ def share(wanted: Collection[str], present: Collection[str]) -> float:
     return sum(term in present for term in wanted) / len(wanted) if wanted else 0.0
 
 
-def leaf_terms(leaf: Node) -> set[str]:
+@lru_cache(maxsize=KEPT_TEXTS)
+def text_terms(text: str) -> frozenset[str]:
+    """The different terms of a text that is read again and again, as those of an index are."""
+    return frozenset(analyse(text))
+
+
+def leaf_terms(leaf: Node) -> frozenset[str]:
     """The terms of a sentence, and of its table's header."""
-    return {*analyse(leaf.text), *analyse(leaf.metadata.get("header", ""))}
+    return text_terms(leaf.text) | text_terms(leaf.metadata.get("header", ""))

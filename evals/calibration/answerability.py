@@ -1,10 +1,11 @@
 """How the verdict is calibrated: `python -m evals.calibration.answerability DATA --indexes FOLDER`.
 
-Fits the two models of `pipeline/finding/calibration.py` for an embedding model, on questions of five
+Fits the two models of `pipeline/finding/verdict_weights.py` for an embedding model, on questions of five
 collections (`evals/calibration/collections.py`). Every figure is of models that were fitted on the *other*
 collections than the one they are tried on, with a `threshold` and `sure` chosen by these models' estimates.
-Prints the figures by collection, then what goes into `pipeline/finding/calibration.py`: the models fitted on
-all, with a `threshold` and `sure` chosen by their own estimates, as each model has a scale of its own.
+Prints the figures by collection, then what goes into `pipeline/finding/verdict_weights.py`: the models
+fitted on all, with a `threshold` and `sure` chosen by their own estimates, as each model has a scale of
+its own.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from evals.calibration.logistic import fit
 from evals.datasets import default_folder
 from evals.metrics import auroc
 from pipeline.finding.answerability import names_unknown_code
-from pipeline.finding.calibration import Calibration, Scorer
-from pipeline.finding.signals import signals
+from pipeline.finding.verdict_signals import signals
+from pipeline.finding.verdict_weights import Calibration, Scorer
 
 TOPIC = ("nearest_sentence", "nearest_section", "agreed", "index_size", "lacks_word")
 ANSWER = ("closeness", "nearest_section", "lacks_fact", "asks_focus", "focus_missing", "index_size")

@@ -20,7 +20,7 @@ from evals.judging import holds_gold
 from evals.retrieval import condensed
 from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
 from pipeline.finding.passages import gather
-from pipeline.finding.signals import IndexFacts
+from pipeline.finding.verdict_signals import IndexFacts
 from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 

@@ -1,26 +1,28 @@
 """Answerable? One of three verdicts, from calibrated signals.
 
-The weights are in `pipeline/finding/calibration.py`; how they were found, on what data, and how well they do,
-in `docs/decisions/answerability.md`.
+The weights are in `pipeline/finding/verdict_weights.py`; how they were found, on what data, and how
+well they do, in `docs/decisions/answerability.md`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pipeline.analysis import analyse
+from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Answerability, Passage
-from pipeline.finding.calibration import Calibration
-from pipeline.finding.signals import IndexFacts, signals, topic_signals
-from pipeline.stores.base import SearchResponse
+from pipeline.finding.verdict_signals import READ_PASSAGES, IndexFacts, signals, topic_signals
+from pipeline.finding.verdict_weights import Calibration
+from pipeline.models.base import Encoder
+from pipeline.stores.base import SearchResponse, SentenceIndex
 
 # CODE and SERIES were chosen with all 158 questions of the manuals in view, the held-out half among them:
 # docs/decisions/answerability.md.
 # A number of a series, as alarms and parts have: C-113. Without a hyphen it is too often just a name.
 CODE = re.compile(r"(?<![\w-])([A-Z]{1,5}-)(\d{1,4})(?![\w-])")
 BARE_CODE = re.compile(r"(?<![\w-])([A-Z]{1,3}\d{3,5})(?![\w-])|(?i:\b(?:code|alarm|error)\s+#?(\d{2,5})\b)")
+MOST_STRAY_WORDS = 4  # are left out in turn, the first ones: each is a text to embed
 SERIES = 3  # other numbers that show a series which the documents list, and would list this number in
 
 
@@ -112,3 +114,37 @@ def on_topic(response: SearchResponse, *, index: IndexFacts, calibration: Calibr
     if found is None or not calibration.topic.weights.keys() <= found.keys():
         return True  # it takes passages to tell
     return calibration.topic.probability(found) >= calibration.threshold
+
+
+def stray_word(
+    question: str,
+    unknown: Iterable[str],
+    passages: Sequence[Passage],
+    *,
+    sentences: SentenceIndex,
+    encoder: Encoder,
+) -> float:
+    """How much nearer the nearest found sentence of the first passages is without one of the `unknown` terms.
+
+    That is a difference of cosines, of the term that makes the most of it; 0 at least, and where there is
+    nothing to compare. A paraphrase has words that the documents lack, too, but they point to what is meant
+    ("dead" for "lost"): without one, the question comes no nearer to the passages. "Who manufactured the fuel
+    cells" does, without "manufactured". Raises `StoreError` and `ModelError`.
+    """
+    shorter = without_each(question, unknown)[:MOST_STRAY_WORDS]
+    found = [hit.node.node_id for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
+    near = list(sentences.vectors(found).values()) if shorter and found else []
+    if not near:
+        return 0.0
+    whole, *others = encoder.encode_passages([embedding_question(text) for text in (question, *shorter)])
+    nearest = max(float(vector @ whole) for vector in near)
+    return max(0.0, *(float(vector @ other) - nearest for vector in near for other in others))
+
+
+def without_each(question: str, terms: Iterable[str]) -> list[str]:
+    """The question without each of these terms in its turn, in the question's order."""
+    wanted = frozenset(terms)
+    words = [(word, wanted.intersection(analyse(word))) for word in question.split()]
+    left_out = dict.fromkeys(term for _, own in words for term in sorted(own))
+    shorter = (" ".join(word for word, own in words if term not in own) for term in left_out)
+    return [text for text in shorter if text]

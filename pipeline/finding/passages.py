@@ -1,8 +1,8 @@
-"""Passages: the fused sections with their text, the sentences found in them, and what was merged."""
+"""Passages: the fused sections with their text and the sentences found in them, and those that fit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,10 @@ from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
 from pipeline.nodes import Node, ScoredNode, by_section
-from pipeline.steps.records import FetchedSection
+from pipeline.steps.records import Dropped, FetchedSection
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
+
+CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,39 @@ def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict
         passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]
         for passage in passages
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was kept, its tokens, and what was dropped."""
+
+    passages: list[Passage]
+    tokens: int
+    dropped: list[Dropped]
+
+
+def select(
+    passages: Sequence[Passage], *, top_k: int, context_tokens: int, count_tokens: CountTokens
+) -> Selection:
+    """Keep passages best first while they fit; a smaller one further down may still fit.
+
+    The best passage is always kept: an answer needs something to rest on, and the prompt is budgeted
+    again when it is put together.
+    """
+    kept: list[Passage] = []
+    dropped: list[Dropped] = []
+    tokens = 0
+    for passage in passages:
+        if len(kept) == top_k:
+            dropped.append(Dropped(passage.section.node_id, f"beyond the first {top_k}"))
+            continue
+        size = count_tokens(passage.text)
+        if kept and tokens + size > context_tokens:
+            dropped.append(Dropped(passage.section.node_id, f"{size} tokens do not fit the budget"))
+            continue
+        kept.append(passage)
+        tokens += size
+    return Selection(kept, tokens, dropped)
 
 
 def _found(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.answer import Passage
 from pipeline.errors import ModelError
-from pipeline.finding.logistic import sigmoid
+from pipeline.finding.verdict_weights import sigmoid
 from pipeline.models.base import CrossEncoder
 from pipeline.steps.records import STOPPED, Reranked, RerankStep
 from pipeline.steps.trace import RunningStep

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_USUAL_TOKEN = 16  # characters
+KEPT_QUERIES = 64  # one question is asked of the memory, of the index and of the sentences to quote
 
 
 class OnnxEncoder:
@@ -64,6 +65,7 @@ class OnnxEncoder:
         self._folder = folder
         self._threads = threads or core_count()
         self._loading = threading.Lock()
+        self._query_vector = lru_cache(KEPT_QUERIES)(self._query)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -86,10 +88,13 @@ class OnnxEncoder:
         return beginning[: self._opener.encode(beginning).offsets[-2][1]]  # the last one is [SEP]
 
     def encode_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a question: shape (dimensions,), unit length."""
-        import numpy as np
+        """Embed a question: shape (dimensions,), unit length. The last ones are kept."""
+        return self._query_vector(text)
 
-        return np.asarray(self._embed_batch(tokenize(self._tokenizer, [text]))[0])
+    def _query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._embed_batch(tokenize(self._tokenizer, [text]))[0]
+        vector.flags.writeable = False  # whoever asks for the same text gets the same vector
+        return vector
 
     def encode_passages(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None

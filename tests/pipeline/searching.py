@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answer import Answer, Retrieval
-from pipeline.finding.calibration import Calibration, Scorer
+from pipeline.finding.verdict_weights import Calibration, Scorer
 from pipeline.options import RetrievalOptions
 from pipeline.retrieve import HybridSearch
 from pipeline.steps.records import AnyStep, step_of

@@ -14,7 +14,7 @@ from pipeline.finding.answerability import judge
 from pipeline.finding.beside import Beside
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis, combine
-from pipeline.finding.signals import IndexFacts
+from pipeline.finding.verdict_signals import IndexFacts
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import outcome
 from pipeline.steps.records import (

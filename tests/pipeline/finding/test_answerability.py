@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.answer import Answerability
 from pipeline.finding.answerability import doubted, judge, names_unknown_code
-from pipeline.finding.calibration import BUNDLED, BY_MODEL, Calibration, Scorer, calibrated
-from pipeline.finding.signals import IndexFacts, signals
+from pipeline.finding.verdict_signals import IndexFacts, signals
+from pipeline.finding.verdict_weights import BUNDLED, BY_MODEL, Calibration, Scorer, calibrated
 from pipeline.stores.base import SearchResponse
 from tests.pipeline.passages import make_passage
 

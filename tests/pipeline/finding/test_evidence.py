@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.finding.evidence import focus_terms, lacks_fact
+from pipeline.finding.verdict_signals import focus_terms, lacks_fact
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.finding.selection import Selection, select
+from pipeline.finding.passages import Selection, select
 from tests.pipeline.passages import ids, make_passage
 
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.analysis import analyse
-from pipeline.finding.stray import MOST_WORDS, stray_word, without_each
+from pipeline.finding.answerability import MOST_STRAY_WORDS, stray_word, without_each
 from tests.pipeline.passages import make_passage
 
 QUESTION = "Who painted the fuel cells?"
@@ -64,4 +64,4 @@ def test_few_words_are_tried() -> None:
     passage = make_passage("a", sentences=[(0, "Text.", 1.0)])
     stray_word(" ".join(words), words, [passage], sentences=sentences, encoder=encoder)
     (texts,) = encoder.encode_passages.call_args.args
-    assert len(texts) == 1 + MOST_WORDS
+    assert len(texts) == 1 + MOST_STRAY_WORDS

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pipeline.finding.logistic import sigmoid
+from pipeline.finding.verdict_weights import sigmoid
 
 
 def test_sigmoid() -> None:

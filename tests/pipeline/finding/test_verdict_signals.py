@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.finding.signals import BY_WORDS, IndexFacts, signals
+from pipeline.finding.verdict_signals import BY_WORDS, IndexFacts, signals
 from pipeline.stores.base import Hit, SearchResponse
 from tests.pipeline.passages import make_passage
 
