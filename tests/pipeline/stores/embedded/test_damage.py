@@ -245,6 +245,18 @@ def _raise_what_is_found(store: EmbeddedStore) -> None:
         raise StoreDamaged(str(found), "athena doctor --salvage")
 
 
+def test_a_row_is_compared_when_it_is_first_read_and_again_once_the_file_has_changed(folder: Path) -> None:
+    with closing(open_store(folder)) as store:
+        store.sections.document("comms.md")
+        sql(folder, "UPDATE section SET text = 'other'")
+        store.sections.document("comms.md")
+        with pytest.raises(StoreDamaged):
+            store.sections.document("systems/ecs.md")
+        sql(folder, "PRAGMA wal_checkpoint(TRUNCATE)")
+        with pytest.raises(StoreDamaged):
+            store.sections.document("comms.md")
+
+
 @pytest.mark.parametrize(
     "damage",
     ["answer = '{'", "answer = '[]'", "answer = CAST('{}' AS BLOB)", "created_at = 'x'", "feedback = 3"],

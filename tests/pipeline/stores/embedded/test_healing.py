@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded import documents as documents_module
-from pipeline.stores.embedded.lexical import CURRENT
+from pipeline.stores.embedded.lexical import CURRENT, _checksums
 from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
 
@@ -22,22 +23,18 @@ SOURCES = [f"{number}.md" for number in range(5)]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    store = EmbeddedStore(tmp_path)
-    with store.writing(MANIFEST) as writing:
+    with closing(EmbeddedStore(tmp_path)) as store, store.writing(MANIFEST) as writing:
         for source in SOURCES:
             writing.replace(make_document(source, CONTENT))
-    store.close()
     return tmp_path
 
 
 def change(folder: Path) -> None:
     """Another process replaces one document, deletes one and adds one."""
-    store = EmbeddedStore(folder)
-    with store.writing(MANIFEST) as writing:
+    with closing(EmbeddedStore(folder)) as store, store.writing(MANIFEST) as writing:
         writing.replace(make_document("0.md", {"Tank": ["Now it is warm."]}))
         writing.delete("1.md")
         writing.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
-    store.close()
 
 
 def search(store: EmbeddedStore, text: str) -> list[tuple[str, float]]:
@@ -77,22 +74,13 @@ def remove_current(folder: Path) -> None:
     (folder / LEXICAL_FOLDER / CURRENT).unlink()
 
 
-def garble_current(folder: Path) -> None:
-    (folder / LEXICAL_FOLDER / CURRENT).write_text('{"format": 3')
+def says(**said: object) -> Callable[[Path], None]:
+    """What names the index has other words in it."""
 
+    def write(folder: Path) -> None:
+        (folder / LEXICAL_FOLDER / CURRENT).write_text(json.dumps({**current(folder), **said}))
 
-def other_format(folder: Path) -> None:
-    (folder / LEXICAL_FOLDER / CURRENT).write_text(json.dumps({**current(folder), "format": "0.0"}))
-
-
-def other_store(folder: Path) -> None:
-    (folder / LEXICAL_FOLDER / CURRENT).write_text(json.dumps({**current(folder), "store": "another"}))
-
-
-def from_the_future(folder: Path) -> None:
-    """As after a power failure that took SQLite's last transactions."""
-    ahead = {**current(folder), "generation": 1_000_000}
-    (folder / LEXICAL_FOLDER / CURRENT).write_text(json.dumps(ahead))
+    return write
 
 
 def index_files(folder: Path) -> list[Path]:
@@ -120,61 +108,51 @@ def flip_bytes(folder: Path) -> None:
 def unreadable_with_right_checksums(folder: Path) -> None:
     """As of another version of tantivy."""
     truncate_files(folder)
-    from pipeline.stores.embedded.lexical import _checksums
-
-    files = _checksums(folder / LEXICAL_FOLDER / str(current(folder)["folder"]))
-    (folder / LEXICAL_FOLDER / CURRENT).write_text(json.dumps({**current(folder), "files": files}))
+    says(files=_checksums(folder / LEXICAL_FOLDER / str(current(folder)["folder"])))(folder)
 
 
-DAMAGES = [
-    remove_everything,
-    put_a_broken_link_in_its_place,
-    remove_current,
-    garble_current,
-    other_format,
-    other_store,
-    from_the_future,
-    remove_a_file,
-    truncate_files,
-    flip_bytes,
-    unreadable_with_right_checksums,
-]
+DAMAGES = {
+    "removed": remove_everything,
+    "a broken link": put_a_broken_link_in_its_place,
+    "nothing names it": remove_current,
+    "of another format": says(format="0.0"),
+    "of another store": says(store="another"),
+    "from the future": says(generation=1_000_000),  # as after a power failure that took SQLite's last changes
+    "a file removed": remove_a_file,
+    "files truncated": truncate_files,
+    "bytes flipped": flip_bytes,
+    "unreadable": unreadable_with_right_checksums,
+}
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_reader_mends_a_damaged_index(folder: Path, damage: Callable[[Path], None], tmp_path: Path) -> None:
-    damage(folder)
-    store = EmbeddedStore(folder)
-    assert_sound(store, tmp_path / "reference")
-    store.close()
+def add(folder: Path) -> None:
+    """Another process adds a document."""
+    with closing(EmbeddedStore(folder)) as store, store.writing(MANIFEST) as writing:
+        writing.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_writer_mends_a_damaged_index(folder: Path, damage: Callable[[Path], None], tmp_path: Path) -> None:
-    damage(folder)
-    change(folder)
-    store = EmbeddedStore(folder)
-    assert_sound(store, tmp_path / "reference")
-    store.close()
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_writer_that_only_adds_mends_a_damaged_index(
-    folder: Path, damage: Callable[[Path], None], tmp_path: Path
+@pytest.mark.parametrize("write", [None, change, add], ids=["a reader", "a writer", "one that adds"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_index_is_mended(
+    folder: Path, damage: Callable[[Path], None], write: Callable[[Path], None] | None, tmp_path: Path
 ) -> None:
     damage(folder)
-    store = EmbeddedStore(folder)
-    with store.writing(MANIFEST) as writing:
-        writing.replace(make_document("new.md", {"Pump": ["The pump hums."]}))
-    assert_sound(store, tmp_path / "reference")
-    store.close()
+    if write:
+        write(folder)
+    with closing(EmbeddedStore(folder)) as store:
+        assert_sound(store, tmp_path / "reference")
+
+
+def put_back(folder: Path, old: Path) -> None:
+    """The index as it was before another process wrote."""
+    shutil.rmtree(folder / LEXICAL_FOLDER)
+    shutil.copytree(old, folder / LEXICAL_FOLDER)
 
 
 def test_an_older_index_is_caught_up_with_what_changed(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / LEXICAL_FOLDER, tmp_path / "old")
     change(folder)
-    shutil.rmtree(folder / LEXICAL_FOLDER)
-    shutil.copytree(tmp_path / "old", folder / LEXICAL_FOLDER)
+    put_back(folder, tmp_path / "old")
     before = current(folder)["folder"]
     store = EmbeddedStore(folder)
     assert {node_id for node_id, _ in search(store, "pump")} == {
@@ -192,8 +170,7 @@ def test_an_index_that_is_too_far_behind_is_made_anew(
     shutil.copytree(folder / LEXICAL_FOLDER, tmp_path / "old")
     monkeypatch.setattr(documents_module, "KEPT_CHANGES", 1)
     change(folder)
-    shutil.rmtree(folder / LEXICAL_FOLDER)
-    shutil.copytree(tmp_path / "old", folder / LEXICAL_FOLDER)
+    put_back(folder, tmp_path / "old")
     before = current(folder)["folder"]
     store = EmbeddedStore(folder)
     assert_sound(store, tmp_path / "reference")
