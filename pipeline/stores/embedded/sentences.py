@@ -134,6 +134,8 @@ class EmbeddedSentences:
             above = self._sections.nodes(connection, state, section_ids)
             wanted = [*chain.from_iterable(section.sentence_ids for section in above.values())]
             nodes = self._of(connection, state, wanted)
+            if not nodes.keys() >= {*wanted}:
+                raise Damaged("a section is there without its sentences")
         return {
             section_id: [nodes[sentence_id] for sentence_id in section.sentence_ids]
             for section_id, section in above.items()
