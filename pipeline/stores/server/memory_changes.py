@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from weakref import WeakValueDictionary
 
 import bson
@@ -26,7 +26,7 @@ from pipeline.errors import StoreError
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import Memory, MemoryChanges, changed_meanwhile
 from pipeline.stores.memory_records import live_key, record_of, row_json
-from pipeline.stores.server.mongo import Document, chunks
+from pipeline.stores.server.mongo import Document, chunks, in_groups
 from pipeline.stores.server.records import DUPLICATE, ROWS_AN_INSERT
 from pipeline.stores.server.turns import mark_remembered, overwrite
 
@@ -58,7 +58,8 @@ def commit(database: Db, user: str, version: int, changes: MemoryChanges, words:
         {"_id": key(user, id_), "user": user, "version": version, "gone": True}
         for id_ in dict.fromkeys(changes.removed)
     ]
-    first, *others = [*_in_parts(records)] or [[]]
+    in_parts = in_groups(records, size_of=lambda record: len(bson.encode(record)), most=PART_BYTES)
+    first, *others = [*in_parts] or [[]]
     parts = [{"_id": uuid.uuid4().hex, "user": user, "version": version, "records": part} for part in others]
     for part in parts:
         database["memory_parts"].insert_one(part)
@@ -209,18 +210,3 @@ def _put(database: Db, records: Iterable[Document]) -> None:
 def _delete_parts(database: Db, change: Document) -> None:
     for some in chunks(change["parts"]):
         database["memory_parts"].delete_many({"_id": {"$in": some}})
-
-
-def _in_parts(records: Sequence[Document]) -> Iterator[list[Document]]:
-    """The records in lists that each fit into a record."""
-    part: list[Document] = []
-    size = 0
-    for record in records:
-        length = len(bson.encode(record))
-        if part and size + length > PART_BYTES:
-            yield part
-            part, size = [], 0
-        part.append(record)
-        size += length
-    if part:
-        yield part
