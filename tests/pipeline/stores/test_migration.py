@@ -132,17 +132,19 @@ def test_one_that_went_on_here_is_copied_again(source: Pair, target: Pair) -> No
     assert target[1].get(info.id) == source[1].get(info.id)
 
 
-def test_an_index_made_otherwise_takes_nothing(source: Pair, target: Pair) -> None:
-    with target[0].writing(replace(MANIFEST, embedding_model="another")) as writing:
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"embedding_model": "another"}, "another"),
+        ({"fingerprint": "2"}, r"another model file.*each of the two"),
+    ],
+)
+def test_an_index_made_otherwise_takes_nothing(
+    source: Pair, target: Pair, made: dict[str, str], said: str
+) -> None:
+    with target[0].writing(replace(MANIFEST, **made)) as writing:
         writing.replace(FAN)
-    with pytest.raises(ManifestMismatch, match="another"):
-        copy(source, target)
-
-
-def test_an_index_of_another_model_file_takes_nothing_and_says_what_to_do(source: Pair, target: Pair) -> None:
-    with target[0].writing(replace(MANIFEST, fingerprint="file 2")) as writing:
-        writing.replace(FAN)
-    with pytest.raises(ManifestMismatch, match=r"another model file.*each of the two"):
+    with pytest.raises(ManifestMismatch, match=said):
         copy(source, target)
 
 
