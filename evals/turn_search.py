@@ -22,7 +22,7 @@ HIT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedTurns:
     """One question: the ids of all turns, best first, those that answer it, and the time of the search."""
 
     category: str
@@ -59,7 +59,7 @@ def evaluate(
     report: Report | None = None,
 ) -> MemoryReport:
     """Remember each conversation as one user's turns, and ask everything that is asked about it."""
-    found: list[Found] = []
+    found: list[RankedTurns] = []
     for done, held in enumerate(conversations, start=1):
         found += _ask(held, encoder=encoder, weights=weights)
         if report:
@@ -81,7 +81,7 @@ def evaluate(
     )
 
 
-def _ask(held: Conversation, *, encoder: Encoder, weights: Weights) -> list[Found]:
+def _ask(held: Conversation, *, encoder: Encoder, weights: Weights) -> list[RankedTurns]:
     index = TurnIndex(held.turns, embed=encoder.encode_passages)
     found = []
     for asked in held.asked:
@@ -89,11 +89,11 @@ def _ask(held: Conversation, *, encoder: Encoder, weights: Weights) -> list[Foun
         ranking = search_turns(index, asked.question, encoder=encoder, top_k=len(index), weights=weights)
         ms = (time.perf_counter() - started) * 1000
         ids = tuple(item.turn.id for item in ranking)
-        found.append(Found(asked.category, ids, asked.evidence, ms))
+        found.append(RankedTurns(asked.category, ids, asked.evidence, ms))
     return found
 
 
-def _metrics(found: Sequence[Found]) -> dict[str, float]:
+def _metrics(found: Sequence[RankedTurns]) -> dict[str, float]:
     """Means over the questions."""
 
     def recall(k: int) -> float:

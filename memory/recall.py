@@ -33,7 +33,7 @@ CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundMemory:
     """One memory that was found, with what its score is made of."""
 
     memory: Memory
@@ -60,7 +60,7 @@ class Found:
 class Reading:
     """What one reading found, best first, and how many memories it weighed."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundMemory, ...] = ()
     around: Neighbourhood = field(default_factory=Neighbourhood)
     considered: int = 0
 
@@ -112,14 +112,14 @@ def named_in(index: UserIndex, text: str) -> list[str]:
     return list(dict.fromkeys(entity.id for entity in found if entity))
 
 
-def weighed(memory: Memory, relevance: float, *, options: MemoryOptions, now: float) -> Found:
+def weighed(memory: Memory, relevance: float, *, options: MemoryOptions, now: float) -> FoundMemory:
     """A memory with its score: relevance alone where it has no importance."""
     recency = recency_of(memory, now=now)
     score = options.memory_relevance_weight * relevance
     if memory.importance is not None:
         score += options.memory_recency_weight * recency
         score += options.memory_importance_weight * memory.importance
-    return Found(
+    return FoundMemory(
         memory=memory, score=score, recency=recency, importance=memory.importance, relevance=relevance
     )
 
@@ -131,7 +131,9 @@ def recency_of(memory: Memory, *, now: float) -> float:
     return 1.0 if hours <= 1 else float(DECAY**hours)
 
 
-def recallable(found: Sequence[Found], preset: Preset, *, among: Sequence[str] = ()) -> list[Found]:
+def recallable(
+    found: Sequence[FoundMemory], preset: Preset, *, among: Sequence[str] = ()
+) -> list[FoundMemory]:
     """What may go into a prompt, in the preset's order: no instructions, nothing stale, important enough.
 
     The sides of a dispute come together, or not at all. `among` are ids of static memories, read already.

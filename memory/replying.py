@@ -19,7 +19,7 @@ from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.hearing import Hearing
-    from memory.recall import Found
+    from memory.recall import FoundMemory
     from memory.turns.index import Turn as SaidTurn
     from memory.user_memory import UserMemory
     from pipeline.stores.conversations import Conversations, Turn
@@ -177,7 +177,7 @@ class Replying:
         return MemoryReply(text=replies.forgotten(len(left.memories), words=words), step=step)
 
 
-def nearest(found: Sequence[Found], query: str, *, least: float = 0.0) -> Sequence[Found]:
+def nearest(found: Sequence[FoundMemory], query: str, *, least: float = 0.0) -> Sequence[FoundMemory]:
     """Those that share a word with the query, and those that are about as near as the best one.
 
     Where that has to be as near as `least`, only those share enough that have all the words.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory.recall import Found
+from memory.recall import FoundMemory
 from memory.times import iso
 from pipeline.stores.memories import Memory, MemoryEvent, MemorySource
 
@@ -46,7 +46,7 @@ def source_shape(source: MemorySource) -> Shape:
     return {**where, "start": source.start, "end": source.end, "quote": source.quote}
 
 
-def found_shape(found: Found) -> Shape:
+def found_shape(found: FoundMemory) -> Shape:
     """One memory that was found, with its score and what it is made of."""
     return {
         **memory_shape(found.memory),

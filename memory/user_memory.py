@@ -16,7 +16,7 @@ from memory.forgetting import Forgetting, known_memory
 from memory.guard import left_out
 from memory.options import MemoryOptions
 from memory.presets import PRESETS, Preset
-from memory.recall import Found, Reading
+from memory.recall import FoundMemory, Reading
 from memory.remember import Complete, Remembering
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
@@ -136,7 +136,7 @@ class UserMemory:
         known_at: float | None = None,
         history: bool = False,
         strict: bool = False,
-    ) -> Sequence[Found]:
+    ) -> Sequence[FoundMemory]:
         """The memories about a query, best first.
 
         A search is content with half the relevance that an unasked recall needs; a `strict` one is not.
@@ -146,7 +146,7 @@ class UserMemory:
         found = self._search(query, moment=moment, threshold=self.threshold * share, words_suffice=True)
         return list(found.found[:limit])
 
-    def read(self, message: str) -> tuple[Sequence[Found], Reading]:
+    def read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
         """What a message brings to mind by the preset's policy, and all that was weighed for it.
 
         Where memories of documents are among it, they are checked against these first.
@@ -158,7 +158,7 @@ class UserMemory:
         fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
         return self._with_other_sides(found[:fitting]), reading
 
-    def _read(self, message: str) -> tuple[Sequence[Found], Reading]:
+    def _read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
         preset = self.preset
         reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
         return recall.recallable(reading.found, preset), reading
@@ -167,7 +167,7 @@ class UserMemory:
         query = well_formed(query)
         return recall.search(self.index, query, encoder=self.indexes.encoder, options=self.options, **given)
 
-    def _with_other_sides(self, found: Sequence[Found]) -> Sequence[Found]:
+    def _with_other_sides(self, found: Sequence[FoundMemory]) -> Sequence[FoundMemory]:
         """The found with the other sides of their disputes: neither comes alone."""
         shown = {item.memory.id for item in found}
         sides = [

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from typer import echo
 
-from evals.calibration.collections import Found, Kind, collections, everyday, searches
+from evals.calibration.collections import Kind, SearchedQuestion, collections, everyday, searches
 from evals.calibration.logistic import fit
 from evals.datasets import default_folder
 from evals.metrics import auroc
@@ -56,7 +56,7 @@ class Row:
         return self.kind == "answerable"
 
 
-def row_of(found: Found) -> Row:
+def row_of(found: SearchedQuestion) -> Row:
     """The signals of one search."""
     question, passages = found.ask.text, found.passages
     unknown = names_unknown_code(question, passages)

@@ -64,7 +64,7 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchedQuestion:
     """What one search found for one question."""
 
     collection: str
@@ -99,7 +99,7 @@ def everyday(data: Path) -> list[Ask]:
 
 def searches(
     athena: Athena, own: Collection, others: Sequence[Collection], world: Sequence[Ask]
-) -> Iterator[Found]:
+) -> Iterator[SearchedQuestion]:
     """What is found for a collection's questions, without their gold, and for those of the others."""
     chance = random.Random(SEED)  # noqa: S311  (a sample, not a secret)
     asks = list(own.asks)
@@ -207,7 +207,7 @@ def _beir(
 # -- what is found ---------------------------------------------------------------------------------------
 
 
-def _search(athena: Athena, own: Collection, ask: Ask) -> Found:
+def _search(athena: Athena, own: Collection, ask: Ask) -> SearchedQuestion:
     """The search of `pipeline/retrieve.py` up to the verdict; *taken*: as if the gold were not indexed."""
     options = athena.options
     vector = athena.encoder.encode_query(ask.text)
@@ -227,7 +227,7 @@ def _search(athena: Athena, own: Collection, ask: Ask) -> Found:
         threshold=options.simple_ratio_thresh,
     )
     index = IndexFacts.of(ask.text, own.store)
-    return Found(own.name, ask, response, tuple(gathered.passages), index)
+    return SearchedQuestion(own.name, ask, response, tuple(gathered.passages), index)
 
 
 def _taken_out(

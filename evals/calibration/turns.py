@@ -36,7 +36,7 @@ FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # of a shipped weight, when it is chosen an
 SHOWN = ("R@5", "hit@10", "MRR")
 
 
-class Remembering:
+class CachedEncoder:
     """An encoder that embeds each text once."""
 
     def __init__(self, encoder: Encoder) -> None:
@@ -56,7 +56,7 @@ class Remembering:
 class Asker:
     """Asks conversations with weights."""
 
-    encoder: Remembering
+    encoder: CachedEncoder
 
     def report(self, conversations: Sequence[Conversation], weights: Weights) -> MemoryReport:
         """What is found."""
@@ -148,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", nargs="+")
     paths: Sequence[str] = parser.parse_args().path
-    asker = Asker(Remembering(OnnxEncoder()))
+    asker = Asker(CachedEncoder(OnnxEncoder()))
     sets: dict[str, list[Conversation]] = {}
     for path in paths:
         conversations = load_conversations(Path(path))

@@ -59,7 +59,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDocuments:
     """What is to be indexed, which folders were searched whole, and what is wrong with the rest.
 
     `left_out` has the documents of folders that are not read for their format.
@@ -71,7 +71,7 @@ class Found:
     left_out: Mapping[Candidate, LeftOut] = field(default_factory=dict)
 
 
-def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | None = None) -> Found:
+def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | None = None) -> FoundDocuments:
     """The documents at and below `paths`, in their order; a file reached twice comes once.
 
     Each belongs to the folder that it was found in. Given a `root`, all belong to that instead, and no
@@ -105,10 +105,10 @@ def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | N
                 candidates.append(Candidate(file.source, own_root, file.path))
         left_out |= {Candidate(other.source, own_root, other.path): other for other in found.left_out}
     unread = {at: other for at, other in left_out.items() if os.path.realpath(other.path) not in seen}
-    return Found(tuple(candidates), frozenset(folders), tuple(problems), unread)
+    return FoundDocuments(tuple(candidates), frozenset(folders), tuple(problems), unread)
 
 
-def with_known(found: Found, stored: Iterable[DocumentInfo]) -> Found:
+def with_known(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> FoundDocuments:
     """`found` with what was left out but is indexed from that folder: who added it once wants it kept."""
     indexed = {(info.source, info.root) for info in stored}
     known = [candidate for candidate in found.left_out if (candidate.source, candidate.root) in indexed]
@@ -129,7 +129,7 @@ def _unreachable(path: Path) -> Problem | None:
     return None
 
 
-def without_collisions(found: Found, stored: Iterable[DocumentInfo]) -> Found:
+def without_collisions(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> FoundDocuments:
     """`found` without the documents whose name another root has already, which become problems.
 
     Where the other root does not have the file any more, the document has moved: it is kept.
@@ -157,7 +157,7 @@ def _taken(root: str, owner: str, sources: Sequence[str]) -> Problem:
     )
 
 
-def vanished(found: Found, stored: Iterable[DocumentInfo]) -> list[str]:
+def vanished(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> list[str]:
     """The sources that are indexed from the searched folders, but are not there any more.
 
     A file that is there but cannot be read, or lies in a folder that cannot, keeps its former version.
@@ -174,7 +174,7 @@ def vanished(found: Found, stored: Iterable[DocumentInfo]) -> list[str]:
     ]
 
 
-def _still_there(info: DocumentInfo, found: Found) -> bool:
+def _still_there(info: DocumentInfo, found: FoundDocuments) -> bool:
     """True where the root of an indexed document still claims its name."""
     if info.root in found.folders:
         return False  # it is among the candidates, or has vanished

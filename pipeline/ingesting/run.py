@@ -15,7 +15,7 @@ from pipeline.ingesting.batches import (
     known_vectors,
     one_ahead,
 )
-from pipeline.ingesting.documents import Candidate, Found, Problem, Reader
+from pipeline.ingesting.documents import Candidate, FoundDocuments, Problem, Reader
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
 from readers.converting.converted import Conversion, conversion_of
@@ -110,7 +110,7 @@ class IngestRun:
         """The documents that were visible when it began."""
         return self._indexed.values()
 
-    def wanted(self, found: Found, gone: Collection[str]) -> list[Candidate]:
+    def wanted(self, found: FoundDocuments, gone: Collection[str]) -> list[Candidate]:
         """What should be in the index; for a rebuild also what was not found this time and is not gone."""
         self._problems += found.problems
         self._left_out = tuple(other for other in found.left_out.values() if other.mentioned)

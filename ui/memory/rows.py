@@ -9,7 +9,7 @@ from memory.times import known_begin
 from ui.shared.words import local_time, memories
 
 if TYPE_CHECKING:
-    from memory.recall import Found
+    from memory.recall import FoundMemory
     from pipeline.stores.memories import Memory
 
 Row = dict[str, Any]
@@ -30,7 +30,7 @@ def rows(listed: Iterable[Memory], *, fixed: frozenset[str] = frozenset()) -> li
     return [row(memory, fixed=memory.id in fixed) for memory in listed]
 
 
-def found_rows(found: Sequence[Found]) -> list[Row]:
+def found_rows(found: Sequence[FoundMemory]) -> list[Row]:
     """A row for each found memory, with its score and what that is made of."""
     return [row(item.memory) | {"score": score(item)} for item in found]
 
@@ -78,7 +78,7 @@ def when(memory: Memory) -> str:
     return f"since {local_time(begun)[:10]}{until}, known {local_time(memory.created_at)[:10]}"
 
 
-def score(found: Found) -> Row:
+def score(found: FoundMemory) -> Row:
     """How well a memory fits what was searched for: as a share, and in words."""
     parts = [f"relevance {found.relevance:.2f}", f"recency {found.recency:.2f}"]
     if found.importance is not None:

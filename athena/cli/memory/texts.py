@@ -14,7 +14,7 @@ from athena.cli.running import out
 
 if TYPE_CHECKING:
     from memory.forgetting import Forgetting
-    from memory.recall import Found
+    from memory.recall import FoundMemory
     from pipeline.steps.records import RememberStep
     from pipeline.stores.memories import Memory, MemoryEvent
 
@@ -36,7 +36,7 @@ def memories_text(
     return table
 
 
-def found_text(found: Sequence[Found]) -> RenderableType:
+def found_text(found: Sequence[FoundMemory]) -> RenderableType:
     """Memories that were found, with their scores."""
     if not found:
         return Text("Nothing is remembered about that.", style="dim")

@@ -34,7 +34,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class VersionedAround:
     """What was found around some entities, and the version that it is of."""
 
     version: int
@@ -78,13 +78,13 @@ class Neo4jGraph:
         given = statements.put(owner.id, (*known.entities, *known.relations, *known.mentions))
         return self._change(statements.REPLACE, owner, given, before=before, version=known.version)
 
-    def around(self, owner: Owner, entity_ids: Sequence[str], *, depth: int, most: int) -> Found:
+    def around(self, owner: Owner, entity_ids: Sequence[str], *, depth: int, most: int) -> VersionedAround:
         """What is within `depth` relations of any of the entities, `most` of them, nearest first."""
         ids = [statements.key_of_entity(owner.id, id_) for id_ in entity_ids]
         found = self._run(statements.around(depth), owner=owner.id, ids=ids, depth=depth, most=most)
         if not found:
-            return Found(self.version(owner), Around())
-        return Found(
+            return VersionedAround(self.version(owner), Around())
+        return VersionedAround(
             version=int(found[0]["version"]),
             around=Around(
                 distances={row["row"]: row["distance"] for row in found},

@@ -68,7 +68,7 @@ class Data(Protocol):
         """Delete objects; what comes back has `matches` and `successful`."""
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """One found node, of the version of its document that it belongs to."""
 
     node_id: str
@@ -149,7 +149,7 @@ class NodeObjects:
         for some in chunks(versions):
             self._server.run_all([partial(delete, level=level, where=of_versions(some)) for level in LEVELS])
 
-    def search(self, queries: Sequence[Query]) -> list[list[Found]]:
+    def search(self, queries: Sequence[Query]) -> list[list[FoundObject]]:
         """The best nodes of visible versions for each query, ties by id; all are made at the same time."""
         return self._server.run_all([partial(self._best, query=query) for query in queries])
 
@@ -186,7 +186,7 @@ class NodeObjects:
         calls = [partial(count, versions=[version for version, _ in group]) for group in groups]
         return sum(self._server.run_all(calls), Counter())
 
-    def _best(self, client: WeaviateClient, query: Query) -> list[Found]:
+    def _best(self, client: WeaviateClient, query: Query) -> list[FoundObject]:
         ask = partial(_ask, self._of(client, query.level), query)
         at_least = FRESH_RESULTS if query.fresh and query.vector is None else 0
         return best_visible(ask, query.limit, query.visible, at_least=at_least)
@@ -259,8 +259,8 @@ def delete_where(data: Data, where: FilterReturn) -> None:
 
 
 def best_visible(
-    query: Callable[[int], list[Found]], wanted: int, visible: Collection[str], *, at_least: int = 0
-) -> list[Found]:
+    query: Callable[[int], list[FoundObject]], wanted: int, visible: Collection[str], *, at_least: int = 0
+) -> list[FoundObject]:
     """The `wanted` best of visible versions, ties by id; asks for more where others are among them."""
     wanted = min(wanted, MAX_RESULTS)
     size = max(wanted, at_least)
@@ -272,7 +272,7 @@ def best_visible(
         size = min(MAX_RESULTS, 2 * size)
 
 
-def _ask(collection: WeaviateCollection[Any, Any], query: Query, size: int) -> list[Found]:
+def _ask(collection: WeaviateCollection[Any, Any], query: Query, size: int) -> list[FoundObject]:
     """The best `size` by words, or the nearest by cosine, of every version."""
     if query.vector is None:
         by_words = collection.query.bm25(
@@ -294,9 +294,11 @@ def _ask(collection: WeaviateCollection[Any, Any], query: Query, size: int) -> l
     return [_found(item.properties, 1.0 - (item.metadata.distance or 0.0)) for item in nearest.objects]
 
 
-def _found(properties: Properties, score: float) -> Found:
+def _found(properties: Properties, score: float) -> FoundObject:
     node_id = str(properties["node"])
-    return Found(node_id, str(properties.get("section", node_id)), str(properties["version"]), float(score))
+    return FoundObject(
+        node_id, str(properties.get("section", node_id)), str(properties["version"]), float(score)
+    )
 
 
 def _fetch(

@@ -26,7 +26,7 @@ from pipeline.stores.globs import Globs, matches
 from pipeline.stores.kept import KeptByState
 from pipeline.stores.manifest import check_search
 from pipeline.stores.metadata import read_sentence
-from pipeline.stores.server.objects import Fetched, Found, NodeObjects, Query, Wanted, of_versions
+from pipeline.stores.server.objects import Fetched, FoundObject, NodeObjects, Query, Wanted, of_versions
 from pipeline.stores.server.records import read_sections
 from pipeline.stores.server.schema import Properties
 from pipeline.stores.server.sections import ServerSections
@@ -225,7 +225,7 @@ def _versions(snapshot: Snapshot, globs: Globs | None) -> list[str] | None:
     return None if len(meant) == len(snapshot.documents) else meant
 
 
-def _ranking(found: Iterable[Found]) -> Ranking:
+def _ranking(found: Iterable[FoundObject]) -> Ranking:
     return tuple(Hit(item.node_id, item.section_id, item.score) for item in found)
 
 

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from evals.calibration.turns import Asker, Remembering, as_one, chosen, left_out, variants
+from evals.calibration.turns import Asker, CachedEncoder, as_one, chosen, left_out, variants
 from evals.conversations import Asked, Conversation
 from memory.turns.index import Turn
 from memory.turns.search import WEIGHTS, Weights
@@ -27,7 +27,7 @@ def both() -> list[Conversation]:
 
 @pytest.fixture
 def asker() -> Asker:
-    return Asker(Remembering(FakeEncoder(dimensions=256)))  # type: ignore[arg-type]
+    return Asker(CachedEncoder(FakeEncoder(dimensions=256)))  # type: ignore[arg-type]
 
 
 def test_each_weight_is_left_out_once() -> None:
@@ -58,7 +58,7 @@ def test_weights_are_chosen_on_the_others(both: list[Conversation], asker: Asker
 
 def test_every_text_is_embedded_once() -> None:
     encoder = FakeEncoder()
-    remembering = Remembering(encoder)  # type: ignore[arg-type]
+    remembering = CachedEncoder(encoder)  # type: ignore[arg-type]
     assert remembering.encode_passages(["a", "b", "a"]).shape == (3, encoder.dimensions)
     remembering.encode_passages(["b", "c"])
     assert encoder.texts == ["a", "b", "c"]

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.ingesting.documents import (
     Candidate,
-    Found,
+    FoundDocuments,
     Problem,
     find_documents,
     vanished,
@@ -26,8 +26,10 @@ def candidate(source: str, root: str = "/manuals") -> Candidate:
     return Candidate(source, root, Path(root) / source)
 
 
-def found(*sources: str, problems: tuple[str, ...] = (), folders: tuple[str, ...] = ("/manuals",)) -> Found:
-    return Found(
+def found(
+    *sources: str, problems: tuple[str, ...] = (), folders: tuple[str, ...] = ("/manuals",)
+) -> FoundDocuments:
+    return FoundDocuments(
         tuple(map(candidate, sources)),
         frozenset(folders),
         tuple(Problem(source, "unreadable", "Mend it.") for source in problems),
@@ -45,12 +47,12 @@ def found(*sources: str, problems: tuple[str, ...] = (), folders: tuple[str, ...
         (found(), ["a.md", "b/c.md", "b/d.md"]),
     ],
 )
-def test_vanished(what: Found, gone: list[str]) -> None:
+def test_vanished(what: FoundDocuments, gone: list[str]) -> None:
     assert vanished(what, [info("a.md"), info("b/c.md"), info("b/d.md"), info("up.md", "upload")]) == gone
 
 
 def test_the_first_root_keeps_the_name() -> None:
-    both = Found((candidate("a.md"), candidate("a.md", "/other")), frozenset(), ())
+    both = FoundDocuments((candidate("a.md"), candidate("a.md", "/other")), frozenset(), ())
     kept = without_collisions(both, [])
     assert [c.root for c in kept.candidates] == ["/manuals"]
     assert [problem.source for problem in kept.problems] == ["a.md"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.recall import Found
+from memory.recall import FoundMemory
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import memory
 from ui.memory.rows import found_rows, row, rows, source_label
@@ -52,7 +52,7 @@ def test_since_when() -> None:
 
 
 def test_the_score_and_what_it_is_made_of() -> None:
-    found = Found(memory=memory(), score=0.75, recency=1.0, importance=None, relevance=0.5)
+    found = FoundMemory(memory=memory(), score=0.75, recency=1.0, importance=None, relevance=0.5)
     [told] = found_rows([found])
     assert told["score"] == {"value": "0.75", "share": 0.5,
                              "parts": "relevance 0.50, recency 1.00"}  # fmt: skip

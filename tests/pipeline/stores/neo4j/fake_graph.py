@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import StoreUnavailable
 from pipeline.stores.memories import Around, Entity, MemoryChanges, Mention, Relation, UserMemories
-from pipeline.stores.neo4j.graph import WITHDRAWN, Found, Owner
+from pipeline.stores.neo4j.graph import WITHDRAWN, Owner, VersionedAround
 
 Row = Entity | Mention | Relation
 
@@ -60,10 +60,10 @@ class FakeGraph:
         self.versions_of[owner] = known.version
         return True
 
-    def around(self, owner: Owner, entity_ids: Sequence[str], *, depth: int, most: int) -> Found:
+    def around(self, owner: Owner, entity_ids: Sequence[str], *, depth: int, most: int) -> VersionedAround:
         self._happens("around")
         found = Around(distances={id_: 0 for id_ in entity_ids if id_ in self.rows.get(owner, {})})
-        return Found(self.versions_of.get(owner, 0), found)
+        return VersionedAround(self.versions_of.get(owner, 0), found)
 
     def counts(self, store: str) -> tuple[int, int]:
         rows = [row for kept in self.rows.values() for row in kept.values()]

@@ -22,7 +22,7 @@ from pipeline.stores.server.objects import (
     ATTEMPTS,
     BATCH_OBJECTS,
     MAX_RESULTS,
-    Found,
+    FoundObject,
     NodeObjects,
     Query,
     best_visible,
@@ -106,8 +106,10 @@ def test_deletions_that_delete_nothing_are_an_error() -> None:
         delete_where(FakeData(left=10, stuck=True), ANYTHING)
 
 
-def ranking(*versions: str) -> Callable[[int], list[Found]]:
-    found = [Found(f"{number:02}", "s", version, -float(number)) for number, version in enumerate(versions)]
+def ranking(*versions: str) -> Callable[[int], list[FoundObject]]:
+    found = [
+        FoundObject(f"{number:02}", "s", version, -float(number)) for number, version in enumerate(versions)
+    ]
     return lambda size: found[:size]
 
 
@@ -121,9 +123,9 @@ def test_more_is_asked_for_where_versions_that_nobody_sees_are_among_the_best() 
 def test_no_more_is_asked_for_than_weaviate_gives() -> None:
     asked: list[int] = []
 
-    def query(size: int) -> list[Found]:
+    def query(size: int) -> list[FoundObject]:
         asked.append(size)
-        return [Found("n", "s", "old", 1.0)] * size
+        return [FoundObject("n", "s", "old", 1.0)] * size
 
     assert best_visible(query, 50_000, {"new"}) == []
     assert asked == [MAX_RESULTS]
@@ -146,7 +148,7 @@ def test_a_document_of_many_batches_is_written_replaced_and_deleted(store: Serve
 def test_all_queries_are_made_at_the_same_time() -> None:
     asked: list[list[str]] = []
 
-    def run_all(calls: Sequence[Any]) -> list[list[Found]]:
+    def run_all(calls: Sequence[Any]) -> list[list[FoundObject]]:
         asked.append([call.keywords["query"].words for call in calls])
         return [[] for _ in calls]
 
