@@ -238,7 +238,7 @@ def test_what_sqlite_finds_is_told(prepared: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_conversation_is_named(prepared: Path, tmp_path: Path) -> None:
-    found = diagnosed(prepared, tmp_path, "UPDATE turn SET answer = '{' WHERE position = 0")
+    found = diagnosed(prepared, tmp_path, "UPDATE turn SET answer = '{' WHERE number = 1")
     assert check(found, "text").ok
     assert check(found, "conversations").detail == "cannot be read: What does a broken fan show?"
     assert "--salvage" in check(found, "conversations").fix
