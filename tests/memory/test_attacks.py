@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from memory.said import Said
 from memory.user_memory import UserMemory
 from tests.memory.conftest import with_preset
-
-FILE = Path(__file__).parents[2] / "evals" / "data" / "memory" / "attacks" / "attacks.jsonl"
-ATTACKS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+from tests.memory.tables import attacks
 
 
 def test_there_are_twenty() -> None:
-    assert len(ATTACKS) >= 20
+    assert len({attack["_id"] for attack in attacks()}) >= 20
 
 
 @pytest.mark.parametrize("preset", ["inject", "agent", "generative", "graph"])
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["_id"])
-def test_none_is_recalled(mine: UserMemory, attack: dict[str, str], preset: str) -> None:
-    mine = with_preset(mine, preset)
+def test_none_is_recalled(mine: UserMemory, preset: str) -> None:
+    acting = []
+    for attack in attacks():
+        acting += recalled(replace(with_preset(mine, preset), user=attack["_id"]), attack)
+    assert acting == []
+
+
+def recalled(mine: UserMemory, attack: dict[str, str]) -> list[str]:
+    """What acts of the memories that are recalled after an attempt."""
     in_message = attack["where"] == "message"
     said = Said(
         turn_id="t1",
@@ -33,9 +36,7 @@ def test_none_is_recalled(mine: UserMemory, attack: dict[str, str], preset: str)
     mine.remembering.turn(said)
     if in_message and mine.remembering.keeps(attack["text"]):
         mine.remembering.asked(attack["text"], turn_id="t2")
-    for query in (attack["asked_later"], attack["text"]):
-        found, _ = mine.read(query)
-        acting = [
-            item.memory.text for item in found if attack["acts_if"].casefold() in item.memory.text.casefold()
-        ]
-        assert not acting
+    texts = [
+        item.memory.text for query in (attack["asked_later"], attack["text"]) for item in mine.read(query)[0]
+    ]
+    return [text for text in texts if attack["acts_if"].casefold() in text.casefold()]

@@ -6,7 +6,7 @@ import pytest
 
 from evals.calibration.extraction import load_statements
 from memory.extracting import asked_of_memory, statements_in
-from tests.memory.strangers import strangers
+from tests.memory.tables import strangers
 
 
 @pytest.mark.parametrize("corpus", ["manuals", "missions", "opensearch-docs", "rust-book"])
