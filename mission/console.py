@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from mission import commands, views
-from mission.commands import Action, Refused
-from mission.names import named
+from mission.commands import Action, Refused, named
 from mission.parts import Setting
 from mission.radio import radios
 from mission.schema import CommandRow

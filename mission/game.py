@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -14,18 +14,18 @@ from mission.alarms import Alarm, active_alarms, record, sounded, told
 from mission.commands import Action, Refused
 from mission.conditions import Situation
 from mission.errors import SavedGameError
-from mission.files import write_atomically
 from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
 from mission.radio import Ground, reword
-from mission.saves import SAVE_VERSION, Moment, Saved, dump, parse_saved
+from mission.saves import SAVE_VERSION, Moment, Saved, dump, parse_saved, write_atomically
 from mission.ship import Ship, the_ship
 from mission.state import ShipState, clock, sound_state
 from mission.status import Status
 
 MINUTE = 1.0
 LONGEST_DARK_MIN = 10.0  # without any main bus
+FORECAST_MIN, FORECAST_STEP_MIN = 720, 10
 Ask = Callable[[str, str], str]
 """The assistant: question and telemetry in, answer out; the telemetry is empty except in easy mode."""
 
@@ -232,6 +232,19 @@ class Game:
     def telemetry_for_assistant(self) -> str:
         """The live state in words for the assistant, in easy mode; otherwise empty."""
         return panel.in_words(self.ship, self.state) if self.easy else ""
+
+    def minutes_left(self) -> int | None:
+        """Ship's minutes until the mission is lost if nobody acts, in tens; None beyond twelve hours.
+
+        The physics run ahead on a copy of the ship. Events that the level has still in store are unforeseen.
+        """
+        if self.outcome is not Outcome.RUNNING:
+            return None
+        ahead = replace(self, state=self.state.copy(), level=self.level.model_copy(update={"events": ()}))
+        for minute in range(FORECAST_STEP_MIN, FORECAST_MIN + FORECAST_STEP_MIN, FORECAST_STEP_MIN):
+            if ahead.drift(FORECAST_STEP_MIN) is Outcome.LOST:
+                return minute
+        return None
 
     def readings(self, question: str) -> list[str]:
         """What the telemetry itself says to a question, in easy mode; otherwise nothing."""

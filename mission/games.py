@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
-from mission.files import write_atomically
 from mission.game import Ask, Game, Outcome
+from mission.saves import write_atomically
 
 ANEW = "Start the level again."
 

@@ -1,11 +1,14 @@
-"""A saved game as JSON, with a version."""
+"""A saved game as JSON, with a version, in a file that is either old or new, never half written."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
 from mission.ship import Ship
@@ -20,16 +23,6 @@ class Moment:
 
     state: ShipState
     held_min: float
-
-
-def _first(hints: object) -> object:
-    """Older versions counted the hints, which were given from the first on."""
-    return [*range(hints)] if isinstance(hints, int) else hints
-
-
-Hints = Annotated[
-    list[int], Field(validation_alias=AliasChoices("hints_given", "hints_shown")), BeforeValidator(_first)
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class Saved:
     history: list[str]
     undone: int = 0
     before: Moment | None = None
-    hints_given: Hints = field(default_factory=list)  # their places among the level's
+    hints_given: list[int] = field(default_factory=list)  # their places among the level's
 
 
 _SAVED = TypeAdapter(Saved)
@@ -100,3 +93,31 @@ def _fits(state: ShipState, ship: Ship) -> bool:
 
 def _keys(settings: dict[str, dict[str, str]]) -> dict[str, set[str]]:
     return {ident: set(found) for ident, found in settings.items()}
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside the file and move the result into place; the folder is created.
+
+    Raises `SavedGameError` where that is impossible.
+    """
+    try:
+        _write(path, text)
+    except OSError as error:
+        raise SavedGameError(
+            f"Cannot save '{path}': {error.strerror or error}.",
+            "Free some space, make the folder writable, or name another data folder.",
+        ) from error
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Locator, Page, Request, Response, WebSocket, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -21,7 +21,6 @@ SCROLLS = (
 WIDER = f"""Math.max(
   ...[...document.querySelectorAll('{SCROLLS}')].map((part) => part.scrollWidth - part.clientWidth))"""
 AFTER_TASKS = "() => new Promise((done) => setTimeout(done))"
-LOCAL = {"127.0.0.1", "localhost", ""}
 
 
 class Runs:
@@ -89,11 +88,16 @@ class App:
         page.on("pageerror", lambda error: self._errors.append(f"script error: {error}"))
         page.on("dialog", self._dialog)
         page.on("response", self._answered)
+        page.on("console", self._said)
 
     def _note(self, request: Request) -> None:
         parts = urlsplit(request.url)
-        if parts.scheme in ("http", "https", "ws", "wss") and (parts.hostname or "") not in LOCAL:
-            self._elsewhere.append(f"a request left the machine: {request.url}")
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.netloc != urlsplit(self.address).netloc:
+            self._elsewhere.append(f"a request went elsewhere: {request.url}")
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            self._errors.append(message.text)
 
     def _answered(self, response: Response) -> None:
         if response.status >= BAD_REQUEST:
@@ -103,7 +107,7 @@ class App:
         self._errors.append(f"a script opened a dialog: {dialog}")
 
     def problems(self) -> list[str]:
-        """What must not have happened: requests elsewhere or in vain, script errors, scripts' dialogs."""
+        """What must not have happened: requests elsewhere or in vain, script errors, dialogs of scripts."""
         kept = ["a part of the page was left out"] if self._runs.references else []
         return [*self._elsewhere, *self._errors, *kept]
 

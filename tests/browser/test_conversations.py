@@ -4,50 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
 from uuid import uuid4
 
-import pytest
 from playwright.sync_api import Locator, expect
 
-from pipeline.stores.conversations import Conversation, ConversationInfo
-from pipeline.stores.embedded.conversations import EmbeddedConversations
-from pipeline.stores.embedded.database import FILE_NAME
-from tests.browser.conftest import Opener, serving
+from tests.browser.conftest import OLDEST, Opener
 from tests.browser.looks import looked_at
 from tests.browser.pages import App
-from tests.ui.conftest import answered
 
-MANY, A_LIST = 5000, 60
+A_LIST = 60
 PATIENCE_S = 5.0
 """Far more than it takes (0.3 s), and far less than listing all of them would."""
-OLDEST = "Where is the sextant kept?"
-
-
-@pytest.fixture(scope="module")
-def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app with 5,000 conversations, an hour apart; titles come back each seventh one."""
-    data_dir = tmp_path_factory.mktemp("many") / "data"
-    shutil.copytree(indexed, data_dir)
-    with closing(EmbeddedConversations(data_dir / FILE_NAME)) as conversations:
-        now = time.time()
-        for number in range(MANY):
-            at = now - 3600 * number
-            title = f"Conversation {number % 7}"
-            info = ConversationInfo(f"c{number}", title, at, at, 0, pinned=number == MANY - 2)
-            conversations.restore(Conversation(info, ()))
-        conversations.save_turn(f"c{MANY - 1}", answered(OLDEST))
-        oldest = conversations.get(f"c{MANY - 1}")
-        at = now - 3600 * MANY
-        conversations.restore(replace(oldest, info=replace(oldest.info, updated_at=at)))
-    with serving(data_dir, llm="none") as served:
-        yield served
 
 
 def listed(app: App) -> Locator:
@@ -58,8 +27,8 @@ def rows(app: App) -> Locator:
     return listed(app).locator("[class*='st-key-open-'] button")
 
 
-def test_thousands_are_scrolled_and_searched(address: str, open_app: Opener) -> None:
-    app = open_app(address)
+def test_thousands_are_scrolled_and_searched(talkative: str, open_app: Opener) -> None:
+    app = open_app(talkative)
     expect(rows(app)).to_have_count(A_LIST + 1)
     expect(listed(app).get_by_text("Pinned")).to_be_visible()
     expect(listed(app).get_by_text("Yesterday")).to_be_visible()

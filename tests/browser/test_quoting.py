@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import WINDOWS, Opener, Window
@@ -24,37 +23,18 @@ def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str,
     looked_at(app, "first-visit")
     suggestions.first.click()
     expect(app.answered(1).locator(".quote").first).to_be_visible()
+    picker = app.page.get_by_role("combobox", name="Language model")
+    picker.click()
+    app.page.get_by_role("option", name="None: answer with quotes").click()
+    expect(picker).to_have_value("None: answer with quotes")
+    app.page.get_by_role("link", name="Documents").click()
+    expect(app.page.locator(".files")).to_be_visible()
+    app.page.get_by_role("link", name="Chat").click()
+    expect(picker).to_have_value("None: answer with quotes")
 
 
-@WINDOWS
-def test_first_question_follow_up_and_reload(quoting: str, open_app: Opener, window: Window) -> None:
-    app = open_app(quoting, **window)
-    app.ask(LN2)
-    first = app.answered(1)
-    expect(first.locator(".question")).to_contain_text(LN2)
-    expect(first.locator(".quote").first).to_contain_text("LN2")
-    expect(first.locator(".crumbs").first).to_contain_text(".md")
-    expect(first.locator(".meta")).to_contain_text("quotes, no model")
-    app.ask("And if that does not help?")
-    expect(app.answered(2).locator(".quote, .verdict").first).to_be_visible()
-    address = app.page.url
-    assert re.search(r"\?c=\w", address)
-    again = open_app(quoting, path=address.removeprefix(quoting))
-    expect(again.page.locator(".turn")).to_have_count(2)
-    expect(again.turn(1).locator(".quote").first).to_contain_text("LN2")
-    app.reload()
-    expect(app.page.locator(".turn")).to_have_count(2)
-    app.show_sidebar()
-    listed = app.page.locator(".st-key-conversations button").filter(has_text="LN2").first
-    expect(listed).to_be_in_viewport()
-    app.fits()
-    listed.click()
-    expect(listed).to_be_in_viewport() if window["width"] > 500 else expect(listed).not_to_be_in_viewport()
-
-
-@WINDOWS
-def test_a_follow_up_is_asked_with_a_click(quoting: str, open_app: Opener, window: Window) -> None:
-    app = open_app(quoting, **window)
+def test_follow_ups_and_links_in_quotes_are_asked_with_a_click(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
     app.ask("How long does the oxygen last?")
     offered = app.answered(1).get_by_role("group", name="Ask next").get_by_role("button")
     expect(offered.first).to_be_visible()
@@ -67,15 +47,46 @@ def test_a_follow_up_is_asked_with_a_click(quoting: str, open_app: Opener, windo
     app.turn(2).get_by_label("Ask again").dblclick()
     expect(app.answered(3).locator(".question")).to_contain_text(question)
     expect(app.page.locator(".turn")).to_have_count(3)
-
-
-def test_a_link_in_a_quote_asks_for_where_it_leads(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
     app.ask("The cabin pressure is dropping, what do I do?")
-    app.answered(1).locator(".quote .ask:visible", has_text="P-ATM-01").first.click()
-    followed = app.answered(2)
+    app.answered(4).locator(".quote .ask:visible", has_text="P-ATM-01").first.click()
+    followed = app.answered(5)
     expect(followed.locator(".question")).to_contain_text("P-ATM-01 ln2 tank offline")
     expect(followed.locator(".quote").first).to_contain_text("LN2")
+
+
+@WINDOWS
+def test_first_question_its_feedback_follow_up_and_reload(
+    quoting: str, open_app: Opener, window: Window
+) -> None:
+    app = open_app(quoting, **window)
+    app.ask(LN2)
+    first = app.answered(1)
+    expect(first.locator(".question")).to_contain_text(LN2)
+    expect(first.locator(".quote").first).to_contain_text("LN2")
+    expect(first.locator(".crumbs").first).to_contain_text(".md")
+    expect(first.locator(".meta")).to_contain_text("quotes, no model")
+    first.get_by_label("Bad answer").click()
+    word = first.get_by_label("A word on why")
+    word.fill("too long")
+    word.press("Enter")
+    app.ready()  # the word was sent, and kept
+    expect(first.get_by_label("Bad answer")).to_have_attribute("aria-pressed", "true")
+    app.ask("And if that does not help?")
+    expect(app.answered(2).locator(".quote, .verdict").first).to_be_visible()
+    address = app.page.url
+    assert re.search(r"\?c=\w", address)
+    again = open_app(quoting, path=address.removeprefix(quoting))
+    expect(again.page.locator(".turn")).to_have_count(2)
+    expect(again.turn(1).locator(".quote").first).to_contain_text("LN2")
+    app.reload()
+    expect(app.page.locator(".turn")).to_have_count(2)
+    expect(app.turn(1).get_by_label("A word on why")).to_have_value("too long")
+    app.show_sidebar()
+    listed = app.page.locator(".st-key-conversations button").filter(has_text="LN2").first
+    expect(listed).to_be_in_viewport()
+    app.fits()
+    listed.click()
+    expect(listed).to_be_in_viewport() if window["width"] > 500 else expect(listed).not_to_be_in_viewport()
 
 
 def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
@@ -107,28 +118,6 @@ def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
     expect(app.pane).to_have_count(0)
 
 
-def test_keyboard(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    expect(app.page.locator("html[data-keys=on]")).to_be_attached()
-    app.page.locator("body").press("/")
-    expect(app.question).to_be_focused()
-    app.page.keyboard.type(f"{LN2} 1/2")
-    expect(app.question).to_have_value(f"{LN2} 1/2")
-    app.page.keyboard.press("Enter")
-    turn = app.answered(1)
-    turn.locator(".chip").first.focus()
-    expect(turn.locator(".tip")).to_be_visible()
-    app.page.keyboard.press("Enter")
-    position = app.pane.locator(".of")
-    expect(position).to_have_text(re.compile(r"^1 of [2-9]"))
-    app.page.keyboard.press("ArrowRight")
-    expect(position).to_have_text(re.compile(r"^2 of"))
-    app.page.keyboard.press("ArrowLeft")
-    expect(position).to_have_text(re.compile(r"^1 of"))
-    app.page.keyboard.press("Escape")
-    expect(app.pane).to_have_count(0)
-
-
 def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting, width=390, height=844, dark=True)
     app.ask(LN2)
@@ -148,41 +137,22 @@ def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> N
     expect(app.pane).to_have_count(0)
 
 
-def test_html_in_a_question_is_text(quoting: str, open_app: Opener) -> None:
+def test_html_in_a_question_is_text_and_what_the_manuals_do_not_say_is_said(
+    quoting: str, open_app: Opener
+) -> None:
     app = open_app(quoting)
-    app.ask("<img src=x onerror=alert(1)> <script>alert(2)</script> LN2 tank OFFLINE?")
-    turn = app.answered(1)
-    expect(turn.locator(".question")).to_contain_text(
-        "<img src=x onerror=alert(1)> <script>alert(2)</script>"
-    )
+    html = "<img src=x onerror=alert(1)> <script>alert(2)</script>"
+    app.ask(f"{html} LN2 tank OFFLINE?")
+    expect(app.answered(1).locator(".question")).to_contain_text(html)
     expect(app.page.locator("img[src=x]")).to_have_count(0)
     app.reload()
-    expect(app.turn(1).locator(".question")).to_contain_text("<script>alert(2)</script>")
-
-
-def test_what_the_manuals_do_not_say(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+    expect(app.turn(1).locator(".question")).to_contain_text(html)
     app.ask("Who won the football world cup in 1998?")
-    turn = app.answered(1)
+    turn = app.answered(2)
     expect(turn.locator(".verdict")).to_contain_text("Not in the manuals")
     looked_at(app, "not-in-the-manuals")
     turn.locator(".card").first.click()
     expect(app.pane.locator(".number")).to_have_text("Nearest section")
-
-
-@WINDOWS
-def test_feedback_is_kept(quoting: str, open_app: Opener, window: Window) -> None:
-    app = open_app(quoting, **window)
-    app.ask(LN2)
-    turn = app.answered(1)
-    turn.get_by_label("Bad answer").click()
-    word = turn.get_by_label("A word on why")
-    word.fill("too long")
-    word.press("Enter")
-    app.ready()  # the word was sent, and kept
-    expect(turn.get_by_label("Bad answer")).to_have_attribute("aria-pressed", "true")
-    app.reload()
-    expect(app.turn(1).get_by_label("A word on why")).to_have_value("too long")
 
 
 @WINDOWS
@@ -292,24 +262,5 @@ def _open_menu(app: App) -> None:
         app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_theme_is_athenas_wherever_it_is_started(quoting: str, open_app: Opener, dark: bool) -> None:
-    app = open_app(quoting, dark=dark)
-    ground = app.page.locator(".stApp").evaluate("node => getComputedStyle(node).backgroundColor")
-    assert ground == ("rgb(18, 22, 27)" if dark else "rgb(251, 250, 248)")
-
-
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
-
-
-def test_a_picked_model_stays_picked_on_other_pages(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    picker = app.page.get_by_role("combobox", name="Language model")
-    picker.click()
-    app.page.get_by_role("option", name="None: answer with quotes").click()
-    expect(picker).to_have_value("None: answer with quotes")
-    app.page.get_by_role("link", name="Documents").click()
-    expect(app.page.locator(".files")).to_be_visible()
-    app.page.get_by_role("link", name="Chat").click()
-    expect(picker).to_have_value("None: answer with quotes")

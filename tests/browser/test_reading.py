@@ -12,6 +12,15 @@ from tests.browser.pages import App, box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 OXYGEN = "How long does the oxygen last?"
+BOTH = """() => {
+  window.both = 0;
+  const look = () => {
+    const first = document.querySelector(".st-key-welcome");
+    if (document.querySelector('[class*="st-key-turn-"]') && first && first.offsetHeight) window.both += 1;
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
 WATCH = """() => {
   window.tops = [];
   const look = () => {
@@ -26,49 +35,27 @@ HEADER_AND_MORE = 120  # px: the page's header, and the turn's own space above i
 
 
 @WINDOWS
-def test_the_question_stands_at_the_top_and_its_first_quote_below_it(
+def test_the_view_follows_each_question_once_and_then_the_reader(
     quoting: str, open_app: Opener, window: Window
 ) -> None:
+    """The question stands at the top, its first quote below it, and nothing moves while it is answered."""
     app = open_app(quoting, **window)
+    app.page.evaluate(BOTH)
     app.ask(LN2)
     app.answered(1)
-    for number, question in enumerate((OXYGEN, f"{LN2} {'It is cold here. ' * 80}"), start=2):
-        app.ask(question)
-        turn = app.answered(number)
-        _stands_at_the_top(app, turn)
-        assert _bottom(turn.locator(".quote").first) < _top(app.question)
+    assert app.page.evaluate("window.both") == 0, "the first visit is gone with the first question"
+    app.ask(OXYGEN)
+    expect(app.turn(2)).to_be_in_viewport()
+    app.page.evaluate(WATCH)
+    _stands_at_the_top(app, app.answered(2))
+    _moved_no_more(app.page.evaluate("window.tops"))
+    app.ask(f"{LN2} {'It is cold here. ' * 80}")
+    _stands_at_the_top(app, app.answered(3))
     app.reload()
     expect(app.turn(3).locator(".quote").first).to_be_in_viewport()
     _stands_at_the_top(app, app.turn(3))
 
-
-def _stands_at_the_top(app: App, turn: Locator) -> None:
-    app.until(lambda: 0 <= _top(turn.locator(".question")) < HEADER_AND_MORE)
-
-
-@WINDOWS
-def test_nothing_moves_while_an_answer_is_written(quoting: str, open_app: Opener, window: Window) -> None:
-    app = open_app(quoting, **window)
-    app.ask(LN2)
-    app.answered(1)
-    app.ask(OXYGEN)
-    expect(app.turn(2)).to_be_in_viewport()
-    app.page.evaluate(WATCH)
-    app.answered(2)
-    tops = app.page.evaluate("window.tops")
-    settled = itertools.dropwhile(lambda top: abs(top - tops[-1]) > ROUNDING, tops)
-    assert all(abs(top - tops[-1]) <= ROUNDING for top in settled), [
-        top for top, _ in itertools.groupby(tops)
-    ]
-
-
-def test_a_reader_who_scrolls_is_left_alone(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    app.ask(LN2)
-    app.answered(1)
-    app.ask(OXYGEN)
-    app.answered(2)
-    app.page.mouse.move(700, 400)
+    app.page.mouse.move(window["width"] / 2, 400)
     app.page.mouse.wheel(0, -4000)
     expect(app.turn(1).locator(".question")).to_be_in_viewport()
     app.turn(1).locator(".chip").first.click()
@@ -76,45 +63,16 @@ def test_a_reader_who_scrolls_is_left_alone(quoting: str, open_app: Opener) -> N
     expect(app.turn(1).locator(".question")).to_be_in_viewport()
 
 
-@WINDOWS
-def test_the_next_question_is_typed_while_an_answer_is_written(
-    quoting: str, open_app: Opener, window: Window
-) -> None:
-    app = open_app(quoting, **window)
-    app.question.click()
-    for question in (LN2, OXYGEN):  # the second one waits where the first is not answered yet
-        app.page.keyboard.type(question)
-        app.page.keyboard.press("Enter")
-    expect(app.answered(2).locator(".question")).to_have_text(f"You asked: {OXYGEN}")
-    expect(app.question).to_be_focused()
-    expect(app.question).to_have_value("")
+def _stands_at_the_top(app: App, turn: Locator) -> None:
+    app.until(lambda: 0 <= _top(turn.locator(".question")) < HEADER_AND_MORE)
+    assert _bottom(turn.locator(".quote").first) < _top(app.question)
 
 
-@WINDOWS
-def test_a_chip_takes_the_focus_into_the_pane_and_esc_brings_it_back(
-    quoting: str, open_app: Opener, window: Window
-) -> None:
-    app = open_app(quoting, **window)
-    app.ask(LN2)
-    chip = app.answered(1).locator(".chip").first
-    chip.focus()
-    app.page.keyboard.press("Enter")
-    expect(app.pane).to_be_focused()
-    app.page.keyboard.press("Tab")
-    expect(app.pane.get_by_label("Previous source")).to_be_focused()
-    app.page.keyboard.press("ArrowRight")
-    expect(app.pane.locator(".of")).to_contain_text("2 of")
-    expect(app.pane.get_by_label("Previous source")).to_be_focused()
-    app.page.keyboard.press("ArrowLeft")
-    expect(app.pane.locator(".of")).to_contain_text("1 of")
-    app.page.keyboard.press("Escape")
-    expect(app.pane).to_have_count(0)
-    expect(chip).to_be_focused()
-    app.page.keyboard.press("/")
-    expect(app.question).to_be_focused()
-    app.page.keyboard.type("And if that does not help?")
-    app.page.keyboard.press("Enter")
-    app.answered(2)
+def _moved_no_more(tops: list[int]) -> None:
+    settled = itertools.dropwhile(lambda top: abs(top - tops[-1]) > ROUNDING, tops)
+    assert all(abs(top - tops[-1]) <= ROUNDING for top in settled), [
+        top for top, _ in itertools.groupby(tops)
+    ]
 
 
 @WINDOWS
@@ -127,27 +85,45 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     expect(app.question).to_be_enabled()
     keys.press("/")
     expect(app.question).to_be_focused()
-    keys.type(LN2)
-    expect(app.question).to_have_value(LN2)
+    keys.type(f"{LN2} 1/2")
+    expect(app.question).to_have_value(f"{LN2} 1/2")
     keys.press("Enter")
     app.answered(1)
     expect(app.question).to_be_focused()
+
     _press_until(app, "Shift+Tab", ".chip")
+    expect(app.turn(1).locator(".tip")).to_be_visible()
     name = app.page.evaluate(f"({FOCUSED})().textContent")
     keys.press("Enter")
     expect(app.pane).to_be_focused()
+    _sources_are_walked(app)
     keys.press("Escape")
     expect(app.pane).to_have_count(0)
-    chip = app.turn(1).locator(".chip").filter(has_text=name).first
-    expect(chip).to_be_focused()
+    expect(app.turn(1).locator(".chip").filter(has_text=name).first).to_be_focused()
     stops = _press_until(app, "Tab", "textarea")
     assert [stop["name"] for stop in stops].count("Edit the question") == 1
     for before, after in itertools.pairwise(stops):
         same_line = after["top"] < before["bottom"] and after["bottom"] > before["top"]
         assert after["left"] > before["left"] if same_line else after["top"] > before["top"], (before, after)
-    keys.type("And if that does not help?")
-    keys.press("Enter")
-    app.answered(2)
+    for question in ("And if that does not help?", OXYGEN):  # the second one waits for the first's answer
+        keys.type(question)
+        keys.press("Enter")
+    expect(app.answered(3).locator(".question")).to_have_text(f"You asked: {OXYGEN}")
+    expect(app.question).to_be_focused()
+    expect(app.question).to_have_value("")
+
+
+def _sources_are_walked(app: App) -> None:
+    """To the source before and back, by keys alone; the focus stays on the button."""
+    position, keys = app.pane.locator(".of"), app.page.keyboard
+    stood = position.inner_text()
+    keys.press("Tab")
+    expect(app.pane.get_by_label("Previous source")).to_be_focused()
+    keys.press("ArrowLeft")
+    expect(position).not_to_have_text(stood)
+    expect(app.pane.get_by_label("Previous source")).to_be_focused()
+    keys.press("ArrowRight")
+    expect(position).to_have_text(stood)
 
 
 FOCUSED = """() => {
@@ -172,25 +148,6 @@ def _press_until(app: App, key: str, wanted: str) -> list[dict[str, Any]]:
         app.page.keyboard.press(key)
         stops.append(app.page.evaluate(STOP, wanted))
     return stops
-
-
-def test_the_first_visit_is_gone_with_the_first_question(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    app.page.evaluate(BOTH)
-    app.ask(LN2)
-    app.answered(1)
-    assert app.page.evaluate("window.both") == 0
-
-
-BOTH = """() => {
-  window.both = 0;
-  const look = () => {
-    const first = document.querySelector(".st-key-welcome");
-    if (document.querySelector('[class*="st-key-turn-"]') && first && first.offsetHeight) window.both += 1;
-    requestAnimationFrame(look);
-  };
-  look();
-}"""
 
 
 def _top(part: Locator) -> float:

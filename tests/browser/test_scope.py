@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from athena import open_athena
 from athena.settings import Settings
-from tests.browser.conftest import WINDOWS, Opener, Window, serving
-from tests.browser.looks import looked_at
+from tests.browser.conftest import WINDOWS, Opener, Window
+from tests.browser.looks import can_be_read, looked_at
 from tests.browser.pages import App
-from tests.contrast import LEAST_CONTRAST, contrast
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
-
-
-@pytest.fixture(scope="module")
-def data_dir(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    copied = tmp_path_factory.mktemp("scope") / "data"
-    shutil.copytree(indexed, copied)
-    return copied
-
-
-@pytest.fixture(scope="module")
-def address(data_dir: Path) -> Iterator[str]:
-    with serving(data_dir, llm="none") as served:
-        yield served
 
 
 def chips(app: App) -> Locator:
@@ -42,9 +25,9 @@ def sources(turn: Locator) -> set[str]:
 
 @WINDOWS
 def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
-    address: str, open_app: Opener, window: Window
+    quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(address, **window)
+    app = open_app(quoting, **window)
     only = app.page.get_by_role("button", name="Only …")
     only.focus()
     app.page.keyboard.press("Enter")
@@ -88,19 +71,16 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     expect(chips(app)).to_have_count(0)
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_scope_whose_documents_are_gone_says_so_and_is_cleared(
-    address: str, data_dir: Path, open_app: Opener, dark: bool
+    quoting: str, quoting_data: Path, open_app: Opener
 ) -> None:
-    athena = open_athena(Settings(data_dir=data_dir, llm="none", cross_encoder="none"))
+    athena = open_athena(Settings(data_dir=quoting_data, llm="none", cross_encoder="none"))
     kept = athena.conversations.create("Engines").info.id
     athena.conversations.set_scope(kept, ("engines/",))
     athena.close()
-    app = open_app(address, path=f"/?c={kept}", dark=dark)
+    app = open_app(quoting, path=f"/?c={kept}")
     note = app.page.get_by_text("No document that is indexed is there. Clear it to ask all documents.")
-    expect(note).to_be_visible()
-    colour = note.evaluate("node => getComputedStyle(node).color")
-    assert contrast(colour, "#12161b" if dark else "#fbfaf8") >= LEAST_CONTRAST
+    can_be_read(app, note)
     app.ask(LN2)
     expect(app.answered(1)).to_contain_text(
         "You asked only in engines/, and no document that is indexed is there."

@@ -14,7 +14,6 @@ from athena.settings import Settings
 from tests.browser.conftest import SERVE, Opener, serving
 from tests.browser.looks import looked_at
 from tests.browser.pages import App
-from tests.contrast import LEAST_CONTRAST, contrast
 from tests.servers import OllamaServer, OpenAIServer, Reply
 
 FETCHING = """
@@ -194,14 +193,3 @@ def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_
     looked_at(app, "settings-what-if")
     app.reload()
     expect(quotes).to_have_value("8")
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_fits_and_can_be_read(address: str, open_app: Opener, width: int, dark: bool) -> None:
-    app = open_app(address, path="/settings", width=width, height=844, dark=dark)
-    expect(app.page.get_by_role("button", name="Test connection")).to_be_visible()
-    app.fits()
-    words = app.page.get_by_role("radio", name="Like the system")
-    colour = words.evaluate("node => getComputedStyle(node).color")
-    assert contrast(colour, DARK if dark else LIGHT) >= LEAST_CONTRAST

@@ -14,26 +14,15 @@ from athena import open_athena
 from athena.settings import Settings
 from tests import made_answers as made
 from tests.browser.conftest import Opener, serving
+from tests.browser.looks import can_be_read
 from tests.browser.pages import App
-from tests.contrast import LEAST_CONTRAST, contrast
 
 ANSWERS = {
     "answered": made.ANSWERED,
     "closest": made.CLOSEST,
     "corrected": made.CORRECTED,
     "reply": made.REPLY,
-    "earlier": made.EARLIER,
 }
-OPAQUE = """node => {
-  const style = getComputedStyle(node);
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const drawn = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return `rgb(${[...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).join(", ")})`;
-  };
-  return [drawn(style.backgroundColor), drawn(style.color)];
-}"""
 
 
 @dataclass(frozen=True)
@@ -113,72 +102,46 @@ def test_folded_passages_stay_as_they_were_left(stored: Stored, open_app: Opener
     expect(rows(app.turn(1))).to_have_count(8)
 
 
-def test_walking_to_a_folded_passage_unfolds_it(stored: Stored, open_app: Opener) -> None:
-    app = stored.open(open_app, "answered")
+def test_the_pane_marks_what_answers_stronger_and_walking_unfolds(stored: Stored, open_app: Opener) -> None:
+    app = stored.open(open_app, "answered", width=390, height=844)
     turn = app.turn(1)
-    turn.locator(".chip").first.click()
-    expect(app.pane.locator(".of")).to_have_text("1 of 5")
-    app.page.keyboard.press("ArrowLeft")
-    expect(app.pane.locator(".of")).to_have_text("5 of 5")
-    expect(turn.locator(".folded .chip.open")).to_be_visible()
-
-
-def test_the_pane_marks_the_quote_and_what_answers_stronger(stored: Stored, open_app: Opener) -> None:
-    app = stored.open(open_app, "answered")
-    app.turn(1).get_by_label("Source 3").click()
+    turn.get_by_role("button", name="… 2 more rows").click()
+    turn.get_by_label("Source 3").click()
     expect(app.pane.locator("mark.answer")).to_have_text("The cell then carries 2 kW.")
     assert app.cited() == " ".join(made.PARAGRAPH.quote.split())
+    can_be_read(
+        app,
+        turn.locator(".quote mark").first,
+        turn.locator("tr.answers td").first,
+        app.pane.locator("mark.answer"),
+        app.pane.locator("mark:not(.answer)").first,
+    )
+    app.page.keyboard.press("ArrowRight")
+    app.page.keyboard.press("ArrowRight")
+    expect(app.pane.locator(".of")).to_have_text("5 of 5")
+    expect(turn.locator(".folded .chip.open")).to_be_visible()
+    app.fits()
 
 
-def test_the_closest_passages_are_no_answer_and_no_error(stored: Stored, open_app: Opener) -> None:
-    turn = stored.open(open_app, "closest").turn(1)
+def test_what_is_no_plain_answer_says_so_and_asks_on_with_a_click(stored: Stored, open_app: Opener) -> None:
+    """The closest passages; a question that was corrected; a reply in words."""
+    app = stored.open(open_app, "closest")
+    turn = app.turn(1)
     expect(turn.locator(".verdict")).to_contain_text("The documents may not answer this. Closest:")
-    expect(turn.locator(".meta")).to_contain_text("closest passages")
     expect(turn.locator(".closest .quote")).to_have_count(2)
     expect(turn.locator("mark, [role=alert]")).to_have_count(0)
 
-
-def test_a_corrected_question_can_be_asked_as_typed(stored: Stored, open_app: Opener) -> None:
-    app = stored.open(open_app, "corrected")
-    expect(app.turn(1).locator(".corrected")).to_have_text(
+    app.open(f"/?c={stored.conversations['corrected']}")
+    expect(turn.locator(".corrected")).to_have_text(
         "Showing results for fuel cell warm-up. Search for fule cell warmup instead."
     )
-    app.turn(1).get_by_role("button", name="fule cell warmup").click()
+    turn.get_by_role("button", name="fule cell warmup").click()
     again = app.answered(2)
     expect(again.locator(".question")).to_contain_text("fule cell warmup")
     expect(again.locator(".corrected")).to_have_count(0)
 
-
-def test_a_reply_is_words_and_its_questions_are_asked_with_a_click(stored: Stored, open_app: Opener) -> None:
-    app = stored.open(open_app, "reply")
-    expect(app.turn(1).locator(".meta, .quote, .verdict, .note, .how")).to_have_count(0)
-    app.turn(1).get_by_role("button", name="What does C-104 mean?").click()
+    app.open(f"/?c={stored.conversations['reply']}")
+    expect(turn.locator(".line")).to_be_visible()
+    expect(turn.locator(".meta, .quote, .verdict, .note, .how")).to_have_count(0)
+    turn.get_by_role("button", name="What does C-104 mean?").click()
     expect(app.answered(2).locator(".question")).to_contain_text("What does C-104 mean?")
-
-
-def test_a_turn_of_an_older_version_has_nothing_to_unfold(stored: Stored, open_app: Opener) -> None:
-    turn = stored.open(open_app, "earlier").turn(1)
-    expect(turn.locator(".quote")).to_have_count(5)
-    expect(turn.locator(".more, .disclose, mark")).to_have_count(0)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_marked_words_can_be_read(stored: Stored, open_app: Opener, dark: bool) -> None:
-    app = stored.open(open_app, "answered", dark=dark)
-    app.turn(1).get_by_role("button", name="… 2 more rows").click()
-    app.turn(1).get_by_label("Source 3").click()
-    expect(app.pane.locator("mark.answer")).to_be_visible()
-    for shown in (
-        app.turn(1).locator(".quote mark").first,
-        app.turn(1).locator("tr.answers td").first,
-        app.pane.locator("mark.answer"),
-        app.pane.locator("mark:not(.answer)").first,
-    ):
-        assert contrast(*shown.evaluate(OPAQUE)) >= LEAST_CONTRAST
-
-
-def test_on_a_phone_nothing_is_wider_than_the_page(stored: Stored, open_app: Opener) -> None:
-    app = stored.open(open_app, "answered", width=390, height=844, dark=True)
-    app.turn(1).get_by_role("button", name="… 2 more rows").click()
-    app.turn(1).get_by_role("button", name="2 more passages").click()
-    app.fits()

@@ -57,7 +57,7 @@ def test_there_are_enough_levels_in_order() -> None:
 # ------------------------------------------------------------------------------------------- winning
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_manuals_win_the_level(level: str, seed: int) -> None:
     game = played(level, script(level), seed)
@@ -108,16 +108,6 @@ def test_waiting_loses(level: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
-def test_looking_does_not_win(level: str) -> None:
-    game = played(
-        level, ["list systems", "alarms", "alarms log", "list parts", "telemetry ECS-CAB-S1", "help"] * 3
-    )
-    assert game.outcome is Outcome.RUNNING
-    assert game.elapsed_seconds == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", LEVELS)
 def test_powering_everything_on_does_not_win(level: str, ship: Ship) -> None:
     game = Game.start(level)
     for part in ship.parts:
@@ -143,11 +133,10 @@ def random_command(ship: Ship, chance: random.Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("level", LEVELS)
-def test_random_commands_do_not_win(level: str, seed: int, ship: Ship) -> None:
-    chance = random.Random(seed)
-    game = Game.start(level, seed=seed)
+def test_random_commands_do_not_win(level: str, ship: Ship) -> None:
+    chance = random.Random(level)
+    game = Game.start(level)
     for _ in range(40):
         game.run(random_command(ship, chance))
     for _ in range(20):

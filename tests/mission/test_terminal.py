@@ -43,8 +43,8 @@ def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
     assert next_level(progress) == "two-levels-down"
 
 
-@pytest.mark.parametrize("level", [*all_levels()])
-def test_every_level_is_played_through(level: str) -> None:
+@pytest.mark.parametrize("level", ["ln2-tank", [*all_levels()][-1]])
+def test_the_first_and_the_last_level_are_played_through(level: str) -> None:
     out: list[str] = []
     assert play(level, read=reader(script(level)), write=out.append) == 0
     text = "".join(out)

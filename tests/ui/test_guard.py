@@ -1,6 +1,9 @@
-"""Requests from strangers are refused on every route; browsers are told what they may load."""
+"""Strangers' requests are refused on every route; browsers are told what to load, and from which server."""
 
 from __future__ import annotations
+
+import base64
+import hashlib
 
 import pytest
 from starlette.applications import Starlette
@@ -12,7 +15,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from athena.settings import Settings
 from ui.guard import AllowedHosts, Guard, security_headers
-from ui.index_page import html
+from ui.pages import PAGES
+from ui.serving import SERVER, index_html, page_routes
 
 HERE = "127.0.0.1:8501"
 
@@ -29,7 +33,7 @@ def client(*, host: str = "127.0.0.1", allowed: str = "") -> TestClient:
         await websocket.close()
 
     hosts = AllowedHosts.of(Settings(host=host, allowed_hosts=allowed))
-    guard = Middleware(Guard, hosts=hosts, headers=security_headers(html()))
+    guard = Middleware(Guard, hosts=hosts, headers=security_headers(index_html()))
     routes = [Route("/", page, methods=["GET", "POST", "DELETE"]), WebSocketRoute("/stream", stream)]
     return TestClient(Starlette(routes=routes, middleware=[guard]))
 
@@ -134,3 +138,14 @@ def test_every_response_says_what_may_be_loaded_and_that_nothing_frames_it() -> 
         assert "script-src 'self' blob: 'wasm-unsafe-eval' 'sha256-" in policy
         assert answer.headers["x-frame-options"] == "DENY"
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_page_looks_for_its_server_where_it_is() -> None:
+    client = TestClient(Starlette(routes=page_routes()))
+    for path in ("/", *(f"/{entry.key}" for entry in PAGES)):
+        answer = client.get(path)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert answer.text.count(f"<script>{SERVER}</script>") == 1
+        assert answer.text.index(SERVER) < answer.text.index('type="module"')
+    digest = base64.b64encode(hashlib.sha256(SERVER.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in dict(security_headers(index_html()))["Content-Security-Policy"]

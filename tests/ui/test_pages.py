@@ -62,6 +62,36 @@ def store(athena: Athena, answer: Answer) -> tuple[str, str]:
     return conversation, athena.conversations.save_turn(conversation, answer)
 
 
+def chosen(app: AppTest, name: str, content: bytes) -> None:
+    """Choose a file to upload."""
+    app.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+    assert not app.exception
+
+
+def uploaded(app: AppTest, name: str, content: bytes) -> None:
+    """Choose a file, add it, and wait until it is indexed."""
+    chosen(app, name, content)
+    app.button(key="add-files").click().run()
+    job_ended()
+    app.run()
+
+
+def job_ended() -> None:
+    """Wait until what is being indexed is indexed."""
+    job = jobs().current
+    assert job is not None
+    assert job.wait(60)
+
+
+def pane_of(athena: Athena, run_app: Run, conversation: str, turn: str) -> dict[str, Any]:
+    """What the evidence pane shows, open on the first citation of a turn."""
+    app = run_app(athena, c=conversation)
+    app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
+    app.run()
+    (pane,) = component_data(app, "pane")
+    return pane
+
+
 def texts(app: AppTest) -> str:
     kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
@@ -119,10 +149,7 @@ def test_an_unknown_conversation_says_so(athena: Athena, run_app: Run) -> None:
 
 def test_the_pane_shows_the_cited_section(athena: Athena, run_app: Run) -> None:
     conversation, turn = store(athena, answered())
-    app = run_app(athena, c=conversation)
-    app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
-    app.run()
-    (pane,) = component_data(app, "pane")
+    pane = pane_of(athena, run_app, conversation, turn)
     assert (pane["status"], pane["crumbs"]) == ("same", ["valves.md", "Valves", "LN2 tank"])
     assert '{"t": "mark", "n": 0, "c": ["The LN2 tank shows OFFLINE when its switch is off."]}' in json.dumps(
         pane["tree"]
@@ -139,10 +166,7 @@ def test_the_pane_says_what_became_of_the_passage(athena: Athena, run_app: Run) 
     ):
         Path(manual.root, "valves.md").write_text(text, encoding="utf-8")
         athena.ingest([manual.root])
-        app = run_app(athena, c=conversation)
-        app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
-        app.run()
-        (pane,) = component_data(app, "pane")
+        pane = pane_of(athena, run_app, conversation, turn)
         assert pane["status"] == fate
         assert bool(pane["then"]) == (fate != "moved")
 
@@ -150,10 +174,7 @@ def test_the_pane_says_what_became_of_the_passage(athena: Athena, run_app: Run) 
 def test_a_deleted_file_still_shows_what_was_cited(athena: Athena, run_app: Run) -> None:
     conversation, turn = store(athena, answered())
     athena.delete_document("valves.md")
-    app = run_app(athena, c=conversation)
-    app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1)
-    app.run()
-    (pane,) = component_data(app, "pane")
+    pane = pane_of(athena, run_app, conversation, turn)
     assert (pane["status"], pane["can_open"]) == ("gone", False)
     assert "switch is off" in json.dumps(pane["then"])
 
@@ -304,24 +325,9 @@ def test_documents_are_listed_with_their_counts(athena: Athena, run_app: Run) ->
 
 def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="documents")
-    app.file_uploader[0].set_value(("beans.md", b"# Beans\n\nThe beans get water.\n", "text/markdown")).run()
-    app.button(key="add-files").click().run()
-    job = jobs().current
-    assert job is not None
-    assert job.wait(30)
+    uploaded(app, "beans.md", b"# Beans\n\nThe beans get water.\n")
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
-    app.run()
     assert "1 document added" in texts(app)
-
-
-def uploaded(app: AppTest, name: str, content: bytes) -> None:
-    """Choose a file, add it, and wait until it is indexed."""
-    app.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
-    app.button(key="add-files").click().run()
-    job = jobs().current
-    assert job is not None
-    assert job.wait(60)
-    app.run()
 
 
 def test_a_notebook_is_converted_and_what_was_lost_is_shown(athena: Athena, run_app: Run) -> None:
@@ -355,13 +361,11 @@ def test_everybody_who_waits_for_an_upload_reads_its_report(
 
     monkeypatch.setattr(athena, "ingest", held)
     other, app = run_app(athena, page="documents"), run_app(athena, page="documents")
-    app.file_uploader[0].set_value(("beans.md", b"# Beans\n\nWater.\n", "text/markdown")).run()
+    chosen(app, "beans.md", b"# Beans\n\nWater.\n")
     app.button(key="add-files").click().run()
     other.run()
     go_on.set()
-    job = jobs().current
-    assert job is not None
-    assert job.wait(30)
+    job_ended()
     assert ["1 document added" in texts(window.run()) for window in (other, app, other)] == [True] * 3
     assert "1 document added" not in texts(run_app(athena, page="documents"))
 
@@ -377,7 +381,7 @@ def test_a_format_that_is_not_installed_is_named_with_what_installs_it(
 ) -> None:
     monkeypatch.setattr("readers.formats.importlib.util.find_spec", lambda _: None)
     app = run_app(athena, page="documents")
-    app.file_uploader[0].set_value(("pump.pdf", b"%PDF-1.7", "application/pdf")).run()
+    chosen(app, "pump.pdf", b"%PDF-1.7")
     assert "pip install 'athena-docs[files]'" in texts(app).replace("\\", "")
     assert not [button for button in app.button if button.key == "add-files"]
 
@@ -386,9 +390,7 @@ def test_a_web_page_of_this_machine_is_not_fetched_for_others(athena: Athena, ru
     app = run_app(athena, page="documents")
     app.text_input(key="web-page").input("http://127.0.0.1:9/admin")
     next(button for button in app.button if button.label == "Add page").click().run()
-    job = jobs().current
-    assert job is not None
-    assert job.wait(30)
+    job_ended()
     assert "ATHENA_FETCH_LOCAL=true" in texts(app.run()).replace("\\", "")
 
 
@@ -401,16 +403,13 @@ def test_a_damaged_member_of_a_zip_is_named_and_the_others_can_be_added(athena: 
     content = bytearray(buffer.getvalue())
     content[content.index(b"bad.md") + 20] ^= 0xFF
     app = run_app(athena, page="documents")
-    app.file_uploader[0].set_value(("pack.zip", bytes(content), "application/zip")).run()
-    assert not app.exception
+    chosen(app, "pack.zip", bytes(content))
     errors = [error.value.replace("\\", "") for error in app.error]
     assert errors[0].startswith("'bad.md' in the zip cannot be unpacked: ")
     assert "is too long or too deep a name" in errors[1]
     app.button(key="add-files").click().run()
     assert not app.exception
-    job = jobs().current
-    assert job is not None
-    assert job.wait(30)
+    job_ended()
     assert "good.md" in [info.source for info in athena.store.sections.documents()]
 
 
@@ -422,17 +421,18 @@ def test_an_outdated_index_says_so_and_is_indexed_again(athena: Athena, run_app:
     app = run_app(athena, page="documents")
     assert "The index is outdated" in texts(app)
     app.button(key="reindex").click().run()
-    job = jobs().current
-    assert job is not None
-    assert job.wait(30)
+    job_ended()
     app.run()
     assert "Everything was embedded again" in texts(app)
     assert "The index is outdated" not in texts(app)
+    app.button(key="reindex").click().run()
+    job_ended()
+    assert "Nothing was new." in texts(app.run())
 
 
 def test_an_upload_with_the_name_of_a_manual_is_refused(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="documents")
-    app.file_uploader[0].set_value(("Valves.md", b"# Mine\n\nText.\n", "text/markdown")).run()
+    chosen(app, "Valves.md", b"# Mine\n\nText.\n")
     assert "Indexed from another folder already" in texts(app).replace("\\", "")
     assert not [button for button in app.button if button.key == "add-files"]
 

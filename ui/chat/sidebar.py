@@ -20,7 +20,6 @@ from ui.conversation import whose
 from ui.conversation.finding import Day, by_day, times
 from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
-from ui.conversation.user_switch import user_switch
 from ui.shared import messages, process, state
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.words import local_time, plain
@@ -73,7 +72,7 @@ def sidebar() -> None:
                 help="Nothing of it is stored or remembered.",
                 on_change=_switch_privacy,
             )
-            user_switch()
+            whose.user_switch()
             model_picker()
 
 

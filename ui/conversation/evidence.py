@@ -1,4 +1,4 @@
-"""A citation as data for the evidence pane: its section as it is now, the cited sentence marked in it."""
+"""The evidence pane beside a conversation: a citation's section as it is now, the cited sentence marked."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import Provenance, provenance
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
-from ui.shared.markdown_tree import Span, Tree, markdown_tree
-from ui.shared.origins import converted_from, document_tree
-from ui.shared.state import OpenEvidence
+from ui.conversation import whose
+from ui.shared import components, messages, process
+from ui.shared.markdown_tree import Span, Tree, converted_from, document_tree, markdown_tree
+from ui.shared.state import OpenEvidence, kept, sent, shared
 
 if TYPE_CHECKING:
     from pipeline.stores.base import SectionStore, StoredDocument
 
 View = dict[str, Any]
 
+PANE = "pane"
 ICONS = {"same": "check_circle", "moved": "move_down", "changed": "edit_note", "gone": "delete"}
 
 
@@ -170,3 +172,55 @@ def _lines(citation: Citation, fate: Provenance) -> str:
 
 def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
+
+
+# -- the pane ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ShownAnswer:
+    """The answer that the pane is open on, read once: the pane is drawn as often as a running answer."""
+
+    conversation_id: str = ""
+    turn_id: str = ""
+    answer: Answer | None = None
+
+
+def evidence_pane(conversation_id: str, *, working: bool) -> None:
+    """Draw the pane where it is open on a citation of this conversation."""
+    opened = shared().evidence
+    answer = _answer_of(conversation_id, opened.turn_id) if opened else None
+    at = walk(answer, opened) if answer and opened else None
+    if opened is None or answer is None or at is None:
+        return
+    components.pane(
+        key=PANE,
+        data=evidence_view(at, opened, sections=process.athena().store.sections) | {"working": working},
+        on_close_change=_close,
+        on_step_change=lambda: _step(answer, opened),
+        on_whole_change=lambda: _whole(opened),
+    )
+
+
+def _answer_of(conversation_id: str, turn_id: str) -> Answer | None:
+    shown = kept(ShownAnswer)
+    if (shown.conversation_id, shown.turn_id) != (conversation_id, turn_id):
+        turns = whose.store_of(conversation_id).get(conversation_id).turns
+        shown.answer = next((turn.answer for turn in turns if turn.id == turn_id), None)
+        shown.conversation_id, shown.turn_id = conversation_id, turn_id
+    return shown.answer
+
+
+def _close() -> None:
+    shared().evidence = None
+
+
+@messages.noticed
+def _step(answer: Answer, opened: OpenEvidence) -> None:
+    if wanted := sent(PANE, "step"):
+        shared().evidence = step(answer, opened, by=int(wanted["by"]))
+
+
+def _whole(opened: OpenEvidence) -> None:
+    if wanted := sent(PANE, "whole"):
+        shared().evidence = replace(opened, whole=bool(wanted["whole"]))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import AthenaError
+from pipeline.words import counted
 from ui.conversation import whose
 from ui.shared import messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
-from ui.shared.words import memories, one_line, shortened
+from ui.shared.words import one_line, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
     if not (found.memories or everything):
         st.text("Nothing would be forgotten: no memory is like that.")
         return
-    st.text(f"{memories(len(found.memories))} will be gone for good, with what was made of them.")
+    st.text(f"{counted(len(found.memories), 'memory')} will be gone for good, with what was made of them.")
     _listed(found.meant)
     if found.derived:
         st.text("What was made of them goes along:")

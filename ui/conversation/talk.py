@@ -16,9 +16,9 @@ from pipeline.stores.conversations import Turn, title_of
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.asking import LONGEST_QUESTION
+from ui.conversation.evidence import evidence_pane
 from ui.conversation.forgetting import ask_to_forget
 from ui.conversation.model_picker import answering_model
-from ui.conversation.pane import evidence_pane
 from ui.conversation.runner import Run, runner
 from ui.conversation.turns import failed_view, running_view, stored_view
 from ui.conversation.units import View

@@ -14,6 +14,7 @@ from pipeline.stores.conversations import Conversation
 from ui.conversation.runner import runner
 from ui.shared import messages, process, state
 from ui.shared.state import entered, kept
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,11 @@ ADDRESS = "u"
 PRIVATE = "private"
 LONGEST_NAME = 60  # characters
 KEPT_HERE = "Until then, this conversation is kept in memory alone, as a private one."
+NO_PROTECTION = (
+    "Conversations and memories are kept by name. Names are no protection: "
+    "whoever opens this page can choose any of them."
+)
+NAME = "another-user"
 SWITCH = "Switch to that name in the sidebar."
 
 
@@ -171,3 +177,27 @@ def get(conversation_id: str) -> Conversation:
         whose = kept(Whose)
         whose.private, whose.begun = True, list(dict.fromkeys([*whose.begun, conversation_id]))
     return found
+
+
+def user_switch() -> None:
+    """Whose conversations and memories these are, and the switch to another name."""
+    current = user()
+    with st.popover(plain(current), icon=":material/person:", help="Switch to another name", width="stretch"):
+        st.caption(NO_PROTECTION)
+        for name in known_users():
+            st.button(
+                plain(name),
+                key=f"user-{name}",
+                type="tertiary",
+                icon=":material/check:" if name == current else None,
+                disabled=name == current,
+                on_click=switch_to,
+                args=(name,),
+            )
+        st.text_input(
+            "Another name",
+            key=f"{NAME}-{current}",  # another field for another user: empty again
+            max_chars=LONGEST_NAME,
+            on_change=switch_to_entered,
+            args=(f"{NAME}-{current}",),
+        )

@@ -11,12 +11,13 @@ from athena.reading import is_address
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile, UploadLimits
+from pipeline.words import counted
 from readers.files import FileLimits
 from readers.formats import FORMATS, INSTALL, format_of
 from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
 from ui.shared import process
 from ui.shared.state import entered, kept
-from ui.shared.words import files, plain
+from ui.shared.words import plain
 
 TYPES = [suffix.removeprefix(".") for known in FORMATS for suffix in known.suffixes]
 TITLES = [known.title for known in FORMATS]
@@ -89,7 +90,7 @@ def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -
     for refused in found.refused[:SHOWN]:
         st.error(plain(refused))
     if len(found.refused) > SHOWN:
-        st.error(f"And {files(len(found.refused) - SHOWN)} more.")
+        st.error(f"And {counted(len(found.refused) - SHOWN, 'file')} more.")
     if not found.paths:
         if not found.refused:
             st.error(plain(f"The upload has no file that can be read. Upload {WHAT}."))
@@ -106,7 +107,7 @@ def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -
         replace = st.checkbox(
             plain(f"Replace what was uploaded before: {', '.join(taken[:SHOWN])}"), key="replace-uploads"
         )
-    label = f"Add {files(len(found.paths))}"
+    label = f"Add {counted(len(found.paths), 'file')}"
     if st.button(label, type="primary", disabled=busy or (bool(taken) and not replace), key="add-files"):
         _keep(sent, replace=replace)
 
@@ -136,6 +137,6 @@ def _keep(sent: list[UploadedFile], *, replace: bool) -> None:
     except UploadRefused as error:
         st.error(plain(str(error)))
         return
-    start_indexing(f"Adding {files(len(added.paths))}", [folder])
+    start_indexing(f"Adding {counted(len(added.paths), 'file')}", [folder])
     kept(UploadRound).number += 1  # an empty uploader next
     st.rerun()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from athena.reading import UPLOADS, WEB
+from pipeline.words import counted
 from ui.shared import messages, process
 from ui.shared.jobs import jobs
 from ui.shared.state import visit
-from ui.shared.words import documents, files, plain
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
@@ -119,7 +120,9 @@ def _finished(now: JobState) -> None:
         for made in now.report.converted[:SHOWN]:
             st.text(f"{made.source}: converted from {made.summary}")
         for other in now.report.left_out:
-            st.text(f"Left out: {files(len(other.sources))} of the format {other.format}. {other.fix}")
+            st.text(
+                f"Left out: {counted(len(other.sources), 'file')} of the format {other.format}. {other.fix}"
+            )
         for warning in now.report.warnings:
             st.warning(plain(warning))
         for problem in now.report.problems:
@@ -129,12 +132,12 @@ def _finished(now: JobState) -> None:
 def summary(report: IngestReport) -> str:
     """The result of an ingest in one line."""
     counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
-    parts = [f"{documents(len(sources))} {word}" for word, sources in counts.items() if sources]
+    parts = [f"{counted(len(sources), 'document')} {word}" for word, sources in counts.items() if sources]
     what = ", ".join(parts) or "Nothing was new"
     ended = " Cancelled: what was done before stays." if report.stopped else ""
     if report.outdated:
         what = f"Everything was embedded again: the index was made with {report.outdated}. {what}"
-    return f"{what}. {documents(len(report.unchanged))} unchanged. {report.seconds:.1f} s.{ended}"
+    return f"{what}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s.{ended}"
 
 
 def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:

@@ -17,7 +17,7 @@ from ui.documents.indexing import index_again, kept_in, progress
 from ui.shared import components, messages, process, style
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.jobs import jobs
-from ui.shared.origins import converted_from, document_tree
+from ui.shared.markdown_tree import converted_from, document_tree
 from ui.shared.state import sent
 from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
 

@@ -10,16 +10,16 @@ import streamlit as st
 
 from memory.presets import PRESETS
 from pipeline.errors import AthenaError
+from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.forgetting import ask_about, user_memory
-from ui.conversation.user_switch import NO_PROTECTION, user_switch
 from ui.memory.deciding import disputes, stale, to_decide
 from ui.memory.graph_page import graph_page
 from ui.memory.listing import listed_rows
 from ui.memory.rows import found_rows, rows
 from ui.shared import links, messages, process, state, style
 from ui.shared.state import kept
-from ui.shared.words import memories, one_line, plain, shortened
+from ui.shared.words import one_line, plain, shortened
 
 if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
@@ -46,8 +46,8 @@ def page() -> None:
     style.apply()
     whose.show_in_address()
     with st.sidebar:
-        user_switch()
-        st.caption(NO_PROTECTION)
+        whose.user_switch()
+        st.caption(whose.NO_PROTECTION)
     with st.container(key="page"):
         st.header("Memory", anchor=False)
         messages.show_notice()
@@ -81,7 +81,7 @@ def _view(listed: Sequence[Memory]) -> str:
     """Which part is shown, chosen above it, with what this is about."""
     open_ = len(disputes(listed)) + len(stale(listed))
     preset = user_memory().preset
-    st.caption(f"{memories(len(listed))} of **{plain(whose.user())}** · {plain(preset.says)}")
+    st.caption(f"{counted(len(listed), 'memory')} of **{plain(whose.user())}** · {plain(preset.says)}")
     picked = st.segmented_control(
         "Show", VIEWS, default=LIST, required=True, key="memory-shown", label_visibility="collapsed",
         format_func=lambda name: f"{name} ({open_})" if name == DECIDE and open_ else name,
@@ -97,7 +97,7 @@ def _remembered(listed: Sequence[Memory]) -> None:
         _forget_many(query, found=bool(listed))
     if query.strip():
         found = user_memory().search(query, history=history, limit=PAGE)
-        st.caption(f"{memories(len(found))} found" if found else "")
+        st.caption(f"{counted(len(found), 'memory')} found" if found else "")
         listed_rows(found_rows(found), key="memories", otherwise=NOT_FOUND)
         return
     if history:
@@ -108,7 +108,7 @@ def _remembered(listed: Sequence[Memory]) -> None:
     shown = kept_pages() * PAGE
     listed_rows(rows(listed[:shown]), key="memories", otherwise="")
     if len(listed) > shown:
-        st.button(f"Show more of {memories(len(listed))}", key="memory-more", on_click=_show_more)
+        st.button(f"Show more of {counted(len(listed), 'memory')}", key="memory-more", on_click=_show_more)
 
 
 def _empty() -> None:
@@ -223,13 +223,13 @@ def _confirm(data: str) -> None:
     if not found:
         st.text("Everything in this file is remembered already.")
         return
-    st.text(f"This would add {memories(len(found))}:")
+    st.text(f"This would add {counted(len(found), 'memory')}:")
     for memory in found[:SHOWN]:
         st.text(f"· {shortened(one_line(memory.text), 160)}")
     if len(found) > SHOWN:
         st.caption(f"and {len(found) - SHOWN:,} more")
-    st.button(plain(f"Import {memories(len(found))}"), type="primary", key="import", on_click=_import,
-              args=(data,))  # fmt: skip
+    label = plain(f"Import {counted(len(found), 'memory')}")
+    st.button(label, type="primary", key="import", on_click=_import, args=(data,))
 
 
 @messages.noticed

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.times import known_begin
-from ui.shared.words import local_time, memories
+from pipeline.words import counted
+from ui.shared.words import local_time
 
 if TYPE_CHECKING:
     from memory.recall import FoundMemory
@@ -96,5 +97,5 @@ def source_label(memory: Memory) -> str:
     if turns:
         return "Your words" if len(turns) == 1 else f"Your words, {len(turns)} times"
     if made_of:
-        return f"Made of {memories(len(made_of))}"
+        return f"Made of {counted(len(made_of), 'memory')}"
     return "Your words" if any(source.quote for source in memory.sources) else ""

@@ -11,7 +11,6 @@ import streamlit as st
 
 from athena.missions import mission_folder
 from mission.errors import MissionError
-from mission.forecast import minutes_left
 from mission.game import Game
 from mission.games import Games
 from ui.shared import messages, process
@@ -77,5 +76,5 @@ def forecast(game: Game) -> int | None:
     """The crew's time in ship's minutes, computed once for each state of the ship."""
     known, now = kept(MissionState), hash(repr(game.state))
     if known.forecast_for != now:
-        known.forecast_for, known.minutes_left = now, minutes_left(game)
+        known.forecast_for, known.minutes_left = now, game.minutes_left()
     return known.minutes_left

@@ -19,6 +19,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from readers.blocks import PAGE_MARK
+from readers.converting.converted import conversion_of
 
 Tree = list[Any]  # strings and {"t": tag, "c": Tree, …}
 SpanKind = Literal["mark", "answer", "chip", "unsupported"]  # an answer is a mark, and stronger
@@ -249,3 +250,17 @@ def _element(token: Token) -> dict[str, Any]:
         style = str(token.attrGet("style") or "")
         element["align"] = style.removeprefix("text-align:")
     return element
+
+
+def converted_from(text: str) -> str:
+    """What a document was converted from and what was lost, in words; "" for Markdown from the beginning."""
+    made = conversion_of(text)
+    return f"Converted from {made.summary}" if made else ""
+
+
+def document_tree(text: str, *, spans: Sequence[Span] = ()) -> Tree:
+    """The tree of a document, without the front matter that its conversion wrote."""
+    tree = markdown_tree(text, spans=spans)
+    if conversion_of(text) is None:
+        return tree
+    return [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from pipeline.words import counted
-
 FIRST_DOCUMENTS = "The first documents are being indexed."
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
 UNBROKEN_HYPHEN = "\u2011"
@@ -30,21 +28,6 @@ def with_code(text: str) -> str:
     """Text for the same widgets, in which `words in backticks` stay code and lines stay lines."""
     parts = enumerate(re.split(r"(`[^`\n]+`)", text))
     return "".join(part if number % 2 else plain(part).replace("\n", "  \n") for number, part in parts)
-
-
-def files(number: int) -> str:
-    """A number of files in words."""
-    return counted(number, "file")
-
-
-def documents(number: int) -> str:
-    """A number of documents in words."""
-    return counted(number, "document")
-
-
-def memories(number: int) -> str:
-    """A number of memories in words."""
-    return counted(number, "memory")
 
 
 def local_time(seconds: float) -> str:

@@ -29,14 +29,21 @@ Run = Callable[..., AppTest]
 HARBOUR = "The staging server listens on port 8443."
 
 
-def kept(athena: Athena, *said: str) -> list[str]:
+def kept(athena: Athena, *told: str) -> list[str]:
     """Have these remembered; the ids."""
-    return [known for text in said for known in athena.memory.add(text).added]
+    return [known for text in told for known in athena.memory.add(text).added]
 
 
 def listed(app: AppTest) -> list[str]:
     """What the lists of memories say, in order."""
     return [row["text"] for data in component_data(app, "memories") for row in data["rows"]]
+
+
+def said(athena: Athena) -> tuple[str, MemorySource]:
+    """A conversation in which the harbour's port was said, and that place of it."""
+    conversation = athena.conversations.create("Ports").info.id
+    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
+    return conversation, MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
 
 
 def show(app: AppTest, view: str) -> AppTest:
@@ -57,8 +64,8 @@ def dialog(athena: Athena, code: str) -> AppTest:
 
 def forgetting(athena: Athena, how: str) -> AppTest:
     """The dialog that asks before it forgets."""
-    said = f"confirm_forgetting(lambda memory: {how})"
-    return dialog(athena, f"from ui.conversation.forgetting import confirm_forgetting\n{said}")
+    asked = f"confirm_forgetting(lambda memory: {how})"
+    return dialog(athena, f"from ui.conversation.forgetting import confirm_forgetting\n{asked}")
 
 
 def test_empty_says_what_to_say(athena: Athena, run_app: Run) -> None:
@@ -70,9 +77,7 @@ def test_empty_says_what_to_say(athena: Athena, run_app: Run) -> None:
 
 
 def test_what_is_remembered_is_listed_with_why_and_where_from(athena: Athena, run_app: Run) -> None:
-    conversation = athena.conversations.create("Ports").info.id
-    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
-    source = MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
+    _, source = said(athena)
     given = memory(HARBOUR, user="local", sources=(source,), why="You asked to remember it.", importance=0.7)
     athena.memories.apply("local", adding(given))
     [row] = component_data(run_app(athena, page="memory"), "memories")[0]["rows"]
@@ -139,9 +144,7 @@ def test_past_ones_are_shown_on_request(athena: Athena, run_app: Run) -> None:
 
 
 def test_forgetting_shows_what_goes_along_and_overwrites_the_words(athena: Athena) -> None:
-    conversation = athena.conversations.create("Ports").info.id
-    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
-    source = MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
+    conversation, source = said(athena)
     given = memory(HARBOUR, user="local", sources=(source,))
     made = memory("Much is said of ports.", user="local", sources=(MemorySource(memory_id=given.id),))
     athena.memories.apply("local", adding(given, made))
@@ -155,9 +158,7 @@ def test_forgetting_shows_what_goes_along_and_overwrites_the_words(athena: Athen
 
 
 def test_the_words_stay_where_that_is_chosen(athena: Athena) -> None:
-    conversation = athena.conversations.create("Ports").info.id
-    turn = athena.conversations.save_turn(conversation, answered(f"Remember that {HARBOUR}"))
-    source = MemorySource(turn_id=turn, start=14, end=14 + len(HARBOUR), quote=HARBOUR)
+    conversation, source = said(athena)
     given = memory(HARBOUR, user="local", sources=(source,))
     athena.memories.apply("local", adding(given))
     app = forgetting(athena, f"memory.forgetting([{given.id!r}])")

@@ -143,9 +143,8 @@ for line in st.session_state.lines:
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("level", [*all_levels()])
-def test_every_level_is_played_through(athena: Athena, run_app: RunApp, level: str) -> None:
+def test_a_level_is_played_through(athena: Athena, run_app: RunApp) -> None:
+    level = "radio-key"
     app = run_app(athena, page="mission", level=level)
     app.button(key="mission-begin").click().run()
     assert component_data(app, "console")[0]["over"] == ""
@@ -174,6 +173,10 @@ def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) ->
     assert games.load("ln2-tank") is not None
     assert "will be deleted" in texts(app)
     assert app.button(key="keep-game").label == "Keep playing"
+    app.button(key="discard-game").click().run()
+    assert not app.exception
+    assert games.load("ln2-tank") is None
+    assert app.button(key="choose-ln2-tank").label == "Read the story"
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", '{"version": 99}', "another level", "another ship"])

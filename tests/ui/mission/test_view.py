@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mission.completion import complete
-from mission.forecast import minutes_left
 from mission.game import Game
 from mission.levels import all_levels
 from mission.panel import Gauge
@@ -83,23 +82,23 @@ def test_completions_are_those_of_the_console(line: str) -> None:
 def test_every_level_can_be_drawn(level: str) -> None:
     game = Game.start(level)
     assert [(row["id"], row["depth"]) for row in ship_view(game)["systems"]][:2] == [("ECS", 0), ("ATM", 1)]
-    strip = strip_view(game, left=minutes_left(game))
+    strip = strip_view(game, left=game.minutes_left())
     assert strip["alarms"] or level == "headache" or not game.alarms()
     assert strip["left"].startswith(("about", "over"))
 
 
 def test_the_forecast_is_what_happens_when_nobody_acts() -> None:
     game = Game.start("co2-race")
-    left = minutes_left(game)
+    left = game.minutes_left()
     assert left is not None
     assert 60 < left < 120
     before = game.to_json()
-    minutes_left(game)
+    game.minutes_left()
     assert game.to_json() == before
     while game.outcome == "running":
         game.run("wait 10m")
     assert abs(game.elapsed_min - left) <= 10
-    assert minutes_left(game) is None
+    assert game.minutes_left() is None
 
 
 def test_times_in_words() -> None:
