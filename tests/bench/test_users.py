@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.server import users
+from bench import users
 from bench.users import ask, main, retrieval_ms, run
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
