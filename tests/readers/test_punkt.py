@@ -2,63 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.punkt import WINDOW, SentenceSplitter, mask_markup
 
 SPLITTER = SentenceSplitter()
-
-
-def sentences(text: str) -> list[str]:
-    ends = list(SPLITTER.ends(text))
-    return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Dr. Ride met Mr. Young on Jan. 5 at 3.5 km.",
-        "Use a spare, e.g. the one in bay 3, i.e. the last.",
-        "See fig. 4 and No. 7, approx. 2.5 bar, vs. the nominal value.",
-        "Close LN2-V2 (cf. sec. 3) first",
-        "Set `a.b. C` to *no.* value",
-        "The [manual, p. 3](http://example.org/a.html?b.C) says so.",
-        "Press the “Stop!” button.",
-        "Write to <http://example.org/a?b> or <a@b.org>.",
-        "What?! no more",
-        "Version 3.10.4 is e.g. **newer** than 3.9.",
-        "file.txt",
-        "...",
-        "",
-    ],
-)
-def test_one_sentence(text: str) -> None:
-    assert sentences(text) == [text]
-
-
-@pytest.mark.parametrize(
-    "expected",
-    [
-        ["Close the valve.", "Open the tank."],
-        ["Is it off?", "Then restart!", "Wait."],
-        ["**Stop.**", "**Go** on."],
-        ["_It is cold._", "Heat it."],
-        ["It said “Stop.”", "We stopped."],
-        ['Read [the manual.](/a/b.md "The. Title")', "Then act."],
-        ["Run `cargo build`.", "`cargo test` comes next."],
-        ["It ended (at last.)", "The next began."],
-        ["It is done.", "<br>Next."],
-        ["A warning.\n{: .warning}", "More."],
-        ["The pump is no. 3.", "The fan is not."],
-        ["One line.", "Next line\ngoes on."],
-        ["Use snake_case_names.", "Use * too."],
-    ],
-)
-def test_more_sentences(expected: list[str]) -> None:
-    assert sentences(" ".join(expected)) == expected
-    assert sentences("\n".join(expected)) == expected
 
 
 def test_more_abbreviations() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answering.overviews import MOST_LINES, Outline, outline_of, outline_text, topic_of
+from pipeline.answering.overviews import MOST_LINES, Outline, outline_of, outline_text
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import make_search, make_store
 
@@ -47,19 +47,6 @@ def loop(tmp_path: Path) -> EmbeddedStore:
 
 def outline(store: EmbeddedStore, question: str) -> Outline | None:
     return outline_of(question, make_search(store).search(question), store=store)
-
-
-@pytest.mark.parametrize(
-    ("question", "topic"),
-    [
-        ("Summarise the thermal loop", "thermal loop"),
-        ("can you give me a short overview of the coolant pumps?", "coolant pumps"),
-        ("Tell me about pumps", "pumps"),
-        ("summary of", ""),
-    ],
-)
-def test_the_topic_is_what_is_left_of_the_question(question: str, topic: str) -> None:
-    assert topic_of(question) == topic
 
 
 def test_an_outline_has_the_parts_in_order_each_with_its_first_sentence(loop: EmbeddedStore) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answering.quote_windows import Window, part_of, windows, words_of
-from pipeline.answering.section_blocks import SectionLeaves, is_label, points_back
+from pipeline.answering.section_blocks import SectionLeaves
 from tests.pipeline.answering.leaves import section_leaves, text_of
 
 STEPS = "Do this in order:\n\n1. Open the locker.\n2. Load it.\n   ```\n   load\n   ```\n3. Close it."
@@ -80,15 +80,6 @@ def test_no_quote_ends_on_the_caption_above_a_table() -> None:
     assert "The ship has codes." in texts
     assert any(text.startswith(caption) for text in texts)
     assert not any(text.endswith(caption) for text in texts)
-
-
-def test_this_table_is_not_quoted_without_the_table() -> None:
-    section = section_leaves(
-        f"Shed from the top of this table. Nothing is lost.\n\n{TABLE.split(':', 1)[1].strip()}"
-    )
-    texts = quotable(section)
-    assert all("| code |" in text for text in texts if "this table" in text)
-    assert any(text.startswith("Shed") for text in texts)
 
 
 def test_quotes_begin_with_their_bullet_number_or_fence() -> None:
@@ -183,28 +174,3 @@ def test_limits_are_kept_where_more_than_a_leaf_with_its_need_is_quoted() -> Non
 def test_markup_is_no_text_to_begin_or_end_with() -> None:
     texts = quotable(section_leaves("Said.\n\n<!-- old -->\n\nMore.\n\n<a id='x'></a>"))
     assert texts == {"Said.", "More.", "Said.\n\n<!-- old -->\n\nMore."}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It leaks.", True),
-        ("The third is off.", True),
-        ("*This* one.", True),
-        ("Pumps leak.", False),
-        ("Items.", False),
-    ],
-)
-def test_what_points_back(text: str, expected: bool) -> None:
-    (leaf,) = section_leaves(text).leaves
-    assert points_back(leaf) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("Possible causes.", True), ("**What it means:**", True), ("A note", True), ("It leaks.", False),
-     ("The pump is off.", False), ("`power on X`", False), ("A sentence that says a lot.", False)],
-)  # fmt: skip
-def test_what_is_a_label(text: str, expected: bool) -> None:
-    (leaf,) = section_leaves(text).leaves
-    assert is_label(leaf) is expected

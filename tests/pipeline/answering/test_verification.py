@@ -16,7 +16,6 @@ from pipeline.answering.verification import (
     RecentVectors,
     SentenceLocator,
     passage_vectors,
-    states_something,
     support_score,
     verify,
 )
@@ -103,21 +102,8 @@ def test_more_of_a_signal_is_less_support() -> None:
         assert support_score(none | {name: 1.0}) < 0.5
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# A heading of words",
-        "Do you want to know more?",
-        "Check these:",
-        "Here are the steps to take.",
-        "The manuals do not say which one.",
-        "```\nset A B C D\n```",
-        "Close it.",
-    ],
-)
-def test_what_states_nothing_needs_no_citation(text: str) -> None:
-    assert not states_something(text)
-    assert checked(text) == ()
+def test_what_states_nothing_needs_no_citation() -> None:
+    assert checked("Do you want to know more?") == ()
 
 
 def passages(store: EmbeddedStore, *headings: str) -> dict[int, Passage]:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.answer import Passage
 from pipeline.finding import links
-from pipeline.finding.links import CODE, anchor, follow
+from pipeline.finding.links import follow
 from pipeline.finding.tree import Trees, heading_path
 from pipeline.nodes import ScoredNode
 from pipeline.steps.records import LinksStep
@@ -158,28 +158,3 @@ def test_a_search_follows_links_and_says_so(store: EmbeddedStore) -> None:
     off = make_search(store, top_k=3, follow_links=False).search("W-202 BUS LOST")
     assert the_step(off, LinksStep).status == "skipped"
     assert off.answerability == retrieval.answerability, "the verdict is on what was found itself"
-
-
-@pytest.mark.parametrize(
-    ("text", "codes"),
-    [
-        ("P-EPS-01: Main bus lost", ["P-EPS-01"]),
-        ("W-103 and C-104 oxygen", ["W-103", "C-104"]),
-        ("error E0382, ADR-0007", ["E0382", "ADR-0007"]),
-        ("PPO2, LN2 and ECS-LN2-T1", []),
-    ],
-)
-def test_codes(text: str, codes: list[str]) -> None:
-    assert CODE.findall(text) == codes
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        ("P-EPS-01: Main bus lost", "p-eps-01-main-bus-lost"),
-        ("What's new in `list`?", "whats-new-in-list"),
-        ("Überdruck & Ventile", "überdruck--ventile"),
-    ],
-)
-def test_anchors(heading: str, expected: str) -> None:
-    assert anchor(heading) == expected
