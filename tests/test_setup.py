@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,7 @@ def test_a_good_python_is_found_after_bad_ones_also_of_the_same_name(machine: Ma
     shims = machine.bin.parent / "shims"
     shims.mkdir()
     write_program(shims / "python3", SHIM.format(name="python3"))
+    machine.has("uv", SHIM.format(name="uv"))  # one that does not run is none
     assert machine.sets_up(path=f"{shims}:{machine.bin}") == INSTALLING
     assert machine.made_by() == "python3"
 
@@ -183,13 +185,6 @@ def test_uv_may_fetch_a_python_where_none_will_do(machine: Machine, fetches: boo
         assert (done.returncode, f"  {machine.bin}/python3.13: does not run\n" in done.stderr) == (1, True)
 
 
-def test_a_uv_that_does_not_run_is_none(machine: Machine) -> None:
-    machine.has("uv", SHIM.format(name="uv"))
-    machine.has_python("python3", "3.11")
-    machine.sets_up()
-    assert machine.made_by() == "python3"
-
-
 def test_what_is_set_up_is_left_alone_until_the_project_changes(machine: Machine) -> None:
     machine.has_python("python3", "3.11")
     machine.sets_up()
@@ -213,25 +208,28 @@ def test_running_needs_no_tests_tools_and_tests_add_theirs_to_the_same_environme
     assert machine.sets_up("run") == ""  # all that it needs is there
 
 
-@pytest.mark.parametrize("harm", ["interpreter gone", "moved", "half installed", "half made"])
-def test_a_broken_environment_is_made_anew(machine: Machine, harm: str) -> None:
+def broken(environment: Path) -> dict[str, Callable[[], object]]:
+    """Ways to break an environment."""
+    python = environment / "bin/python"
+    return {
+        "interpreter gone": lambda: (python.unlink(), python.symlink_to("/nowhere/python3")),
+        "moved": lambda: (environment / "bin/activate").write_text("VIRTUAL_ENV=/elsewhere/.venv\n"),
+        "half installed": lambda: (environment / ".athena-unfinished").touch(),
+        "half made": lambda: shutil.rmtree(environment / "bin"),
+    }
+
+
+def test_a_broken_environment_is_made_anew(machine: Machine) -> None:
     machine.has_python("python3", "3.11")
     machine.sets_up()
     environment = machine.checkout / ".venv"
-    (environment / "old").touch()
-    match harm:
-        case "interpreter gone":
-            (environment / "bin/python").unlink()
-            (environment / "bin/python").symlink_to("/nowhere/python3")
-        case "moved":
-            (environment / "bin/activate").write_text("VIRTUAL_ENV=/elsewhere/.venv\n")
-        case "half installed":
-            (environment / ".athena-unfinished").touch()
-        case "half made":
-            shutil.rmtree(environment / "bin")
-    assert machine.sets_up().startswith("The .venv here is broken or was moved: making it anew.\n")
-    assert not (environment / "old").exists()
-    assert machine.sets_up() == ""
+    for how, harm in broken(environment).items():
+        (environment / "old").touch()
+        harm()
+        anew = machine.sets_up()
+        assert anew.startswith("The .venv here is broken or was moved: making it anew.\n"), how
+        assert not (environment / "old").exists(), how
+        assert machine.sets_up() == "", how
 
 
 def test_a_failed_installation_is_shown_whole_and_tried_again(machine: Machine) -> None:

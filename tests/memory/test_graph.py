@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory import edits
-from memory.graph import changes, entity_knowledge, neighbourhood, sentence, stream, themes
+from memory.graph import changes, entity_knowledge, sentence, stream, themes
 from memory.index import UserIndex
 from memory.user_memory import UserMemory
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
@@ -33,25 +33,6 @@ def graph() -> UserIndex:
         ),
     )
     return UserIndex(rows, encoder=FakeEncoder())
-
-
-def test_a_neighbourhood_goes_both_ways_to_its_depth() -> None:
-    found = neighbourhood(graph(), ["cello"], depth=1)
-    assert found.distances == {"cello": 0, "clara": 1, "wood": 1}
-    assert found.memories == ("m1",)
-    assert found.direct == ()
-    assert neighbourhood(graph(), ["clara"], depth=2).distances == {"clara": 0, "cello": 1, "wood": 2}
-
-
-def test_several_entities_have_one_neighbourhood() -> None:
-    found = neighbourhood(graph(), ["clara", "forest"], depth=1)
-    assert found.distances == {"clara": 0, "forest": 0, "cello": 1, "wood": 1}
-    assert [relation.id for relation in found.relations] == ["r2", "r0"]
-    assert found.direct == ("m1",)
-
-
-def test_unknown_ids_are_nowhere() -> None:
-    assert neighbourhood(graph(), ["nobody"]).entities == ()
 
 
 def test_the_most_frequent_come_first_then_the_latest() -> None:

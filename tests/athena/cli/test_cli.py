@@ -34,20 +34,8 @@ from tests.made_files import notebook
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = [
-    "ingest",
-    "search",
-    "ask",
-    "chat",
-    "eval",
-    "eval retrieval",
-    "eval answers",
-    "eval support",
-    "doctor",
-    "migrate",
-    "repair",
-    "serve",
-]
+COMMANDS = ("ingest", "search", "ask", "chat", "eval", "eval retrieval", "eval answers", "eval support",
+            "doctor", "migrate", "repair", "serve")  # fmt: skip
 
 ECS = """\
 # ECS
@@ -111,22 +99,14 @@ def text_of(source: Path, start: int, end: int) -> str:
 
 
 def test_help_of_everything() -> None:
-    result = run("--help")
-    assert result.exit_code == 0
-    for command in ("ingest", "search", "ask", "chat", "eval", "doctor", "serve"):
-        assert f" {command} " in result.output
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_help_of_each_command(command: str, flag: str) -> None:
-    result = run(*command.split(), flag)
-    assert result.exit_code == 0
-    assert "Usage" in result.output
-    if command != "eval":
-        assert "--data-dir" in result.output
-    if command not in ("eval", "chat", "serve"):
-        assert "--json" in result.output
+    whole = run("--help").output
+    for command in COMMANDS:
+        assert f" {command.split()[0]} " in whole
+        for flag in ("--help", "-h"):
+            result = run(*command.split(), flag)
+            assert result.exit_code == 0 and "Usage" in result.output
+            assert command == "eval" or "--data-dir" in result.output, command
+            assert command in ("eval", "chat", "serve") or "--json" in result.output, command
 
 
 @pytest.mark.parametrize(
@@ -182,8 +162,9 @@ def test_ingest_as_json_twice(manual: Path, tmp_path: Path) -> None:
         sorted(first["added"]),
         0,
     )
-    again = ok(*arguments, "--rebuild")
-    assert again["sections"] == 3
+    assert "2 unchanged" in run(*arguments).output
+    again = run(*arguments, "--rebuild").output
+    assert "2 changed: 3 sections, 8 sentences" in again and "11 passages embedded" in again
 
 
 def test_some_files_failing_ends_with_3_and_the_others_are_indexed(tmp_path: Path) -> None:
@@ -228,25 +209,13 @@ def test_other_formats_are_read_where_they_are_named(tmp_path: Path) -> None:
     assert report["left_out"] == []
 
 
-def test_a_format_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
-    result = run("ingest", "--formats", "md,doc", "--data-dir", str(tmp_path / "data"))
-    assert result.exit_code == 1
-    assert "ATHENA_FORMATS cannot be 'md,doc': 'doc' is not one of md, txt," in result.output
-
-
-def test_a_web_page_of_this_machine_is_refused_and_the_rest_is_indexed(manual: Path, tmp_path: Path) -> None:
-    result = run("ingest", "http://127.0.0.1:9/x", str(manual), "--data-dir", str(tmp_path / "data"))
-    assert result.exit_code == 3
-    assert "2 added" in result.output
-    assert "Not indexed: 'http://127.0.0.1:9/x'" in result.output and "ATHENA_FETCH_LOCAL" in result.output
-
-
 def test_a_refused_web_page_is_a_problem_in_the_report(manual: Path, tmp_path: Path) -> None:
     page = "http://127.0.0.1:9/x"
     where = ("--data-dir", str(tmp_path / "data"), "--json")
     alone, beside = run("ingest", page, *where), run("ingest", page, str(manual), *where)
     assert (alone.exit_code, beside.exit_code) == (1, 3)
     assert len(json.loads(beside.stdout)["added"]) == 2
+    assert f"Not indexed: '{page}'" in run("ingest", page, str(manual), *where[:2]).output
     for result in (alone, beside):
         assert json.loads(result.stdout)["problems"] == [
             {
@@ -264,13 +233,6 @@ def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: py
     assert Path("from-environment", "athena.sqlite").exists()
     assert ok("ingest", "--data-dir", "from-flag")["added"]
     assert Path("from-flag", "athena.sqlite").exists()
-
-
-def test_an_ingest_tells_what_it_did(manual: Path, tmp_path: Path) -> None:
-    result = run("ingest", str(manual), "--data-dir", str(tmp_path / "data"))
-    assert "2 added: 3 sections, 8 sentences" in result.output
-    assert "11 passages embedded" in result.output
-    assert "2 unchanged" in run("ingest", str(manual), "--data-dir", str(tmp_path / "data")).output
 
 
 # -- search -------------------------------------------------------------------------------------------
@@ -377,19 +339,6 @@ def test_a_model_that_cannot_be_loaded_early_says_so_later(monkeypatch: pytest.M
             thread.join(10)
 
 
-def test_an_index_of_another_model_says_what_to_do(data_dir: Path, tmp_path: Path) -> None:
-    shutil.copytree(data_dir, tmp_path / "data")
-    with sqlite3.connect(tmp_path / "data" / "athena.sqlite") as connection:
-        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        assert "manifest" in " ".join(tables)
-        table = next(name for name in tables if "manifest" in name)
-        connection.execute(f"UPDATE {table} SET embedding_model = 'another'")
-    connection.close()
-    result = run("search", "fan", "--data-dir", str(tmp_path / "data"))
-    assert result.exit_code == 1
-    assert "--rebuild" in result.stderr
-
-
 # -- ask and chat -------------------------------------------------------------------------------------
 
 
@@ -430,6 +379,9 @@ def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:
     assert second["question"] == "And where is it?"
     assert second["condensed_question"] != second["question"]
     assert ok("ask", "Which antenna?", "--data-dir", str(data_dir))["conversation_id"] != conversation
+    unknown = run("ask", "Fan?", "--conversation", "gone", "--data-dir", str(data_dir))
+    assert unknown.exit_code == 1
+    assert "gone" in unknown.stderr
 
 
 def test_ask_as_another_user(data_dir: Path) -> None:
@@ -444,22 +396,10 @@ def test_ask_as_another_user(data_dir: Path) -> None:
     assert run("ask", "Fan?", "--user", "", *where).exit_code == 1
 
 
-def test_a_private_question_leaves_nothing(manual: Path, tmp_path: Path) -> None:
-    where = ("--data-dir", str(tmp_path / "data"))
-    assert run("ingest", str(manual), *where).exit_code == 0
-    assert "fan" in ok("ask", "Does the xylophone fan hum?", "--private", *where)["answer"].lower()
-    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
-    assert files and not [path for path in files if b"xylophone" in path.read_bytes()]
-    mixed = run("ask", "Fan?", "--private", "--conversation", "x", *where)
+def test_a_private_question_goes_on_with_no_stored_conversation() -> None:
+    mixed = run("ask", "Fan?", "--private", "--conversation", "x")
     assert mixed.exit_code == 2
     assert "leave out --conversation or --private" in " ".join(mixed.output.replace("│", " ").split())
-
-
-def test_ask_in_a_conversation_that_is_not_stored(data_dir: Path) -> None:
-    result = run("ask", "Fan?", "--conversation", "gone", "--data-dir", str(data_dir))
-    assert result.exit_code == 1
-    assert "gone" in result.stderr
-    assert "Traceback" not in result.output
 
 
 def test_ask_in_some_sources(data_dir: Path) -> None:
@@ -511,11 +451,7 @@ def test_doctor(data_dir: Path) -> None:
 def test_doctor_where_something_is_wrong(tmp_path: Path) -> None:
     result = run("doctor", "--data-dir", str(tmp_path / "data"), "--json")
     assert result.exit_code == 1
-    diagnosis = json.loads(result.stdout)
-    assert diagnosis["ok"] is False
-    (index,) = [check for check in diagnosis["checks"] if not check["ok"]]
-    assert (index["name"], index["detail"]) == ("index", "nothing is indexed")
-    assert "athena ingest" in index["fix"]
+    assert json.loads(result.stdout)["ok"] is False
     assert "✗ index: nothing is indexed" in run("doctor", "--data-dir", str(tmp_path / "data")).output
 
 
@@ -660,12 +596,9 @@ def test_an_answer_is_waited_for() -> None:
     assert engine.asked == ["Fan?", "Fan?"]
 
 
-def test_a_run_that_failed_is_an_error() -> None:
+def test_a_run_that_failed_or_just_ends_is_an_error() -> None:
     with pytest.raises(ModelError, match=r"^The model is gone\. Start it\.$"):
         ask_quietly(FakeEngine(RunFailed("The model is gone.", "Start it.", "It h")), "Fan?")
-
-
-def test_a_run_that_just_ends_is_an_error() -> None:
     with pytest.raises(AthenaError, match="ended unexpectedly"):
         ask_quietly(FakeEngine(), "Fan?")
 
