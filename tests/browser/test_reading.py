@@ -96,7 +96,6 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     name = app.page.evaluate(f"({FOCUSED})().textContent")
     keys.press("Enter")
     expect(app.pane).to_be_focused()
-    _sources_are_walked(app)
     keys.press("Escape")
     expect(app.pane).to_have_count(0)
     expect(app.turn(1).locator(".chip").filter(has_text=name).first).to_be_focused()
@@ -105,6 +104,13 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     for before, after in itertools.pairwise(stops):
         same_line = after["top"] < before["bottom"] and after["bottom"] > before["top"]
         assert after["left"] > before["left"] if same_line else after["top"] > before["top"], (before, after)
+    _press_until(app, "Shift+Tab", ".chip")
+    keys.press("Enter")
+    _sources_are_walked(app)
+    keys.press("Escape")
+    expect(app.pane).to_have_count(0)
+    keys.press("/")
+    expect(app.question).to_be_focused()
     for question in ("And if that does not help?", OXYGEN):  # the second one waits for the first's answer
         keys.type(question)
         keys.press("Enter")
@@ -116,6 +122,7 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
 def _sources_are_walked(app: App) -> None:
     """To the source before and back, by keys alone; the focus stays on the button."""
     position, keys = app.pane.locator(".of"), app.page.keyboard
+    expect(app.pane).to_be_focused()
     stood = position.inner_text()
     keys.press("Tab")
     expect(app.pane.get_by_label("Previous source")).to_be_focused()
