@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import embedded as plan
-from bench.embedded import QUICK, Bench, Effort, chosen, main, run
+from bench.embedded import Bench, Effort, chosen, main, run
 from bench.processes import BenchmarkError, Finished
 
 
@@ -187,11 +187,6 @@ def test_benchmarks_are_chosen_by_name_collection_and_library():
 def test_an_unknown_benchmark_is_refused_with_the_known_ones(capsys):
     assert main(["--only", "nonsense", "--quick"]) == 1
     assert "no benchmark 'nonsense'. Choose of setup, ask" in capsys.readouterr().err
-
-
-def test_quick_is_less_of_everything():
-    full = Effort()
-    assert (QUICK.questions, QUICK.asks) < (full.questions, full.asks)
 
 
 def test_missing_data_end_with_a_message_and_no_traceback(tmp_path, capsys):

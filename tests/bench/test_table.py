@@ -28,11 +28,6 @@ def test_nothing_measured_is_not_a_number(value):
     assert math.isnan(value)
 
 
-def test_a_ratio_with_nothing_is_nothing():
-    assert math.isnan(ratio(median([]), 3.0))
-    assert math.isnan(ratio(3.0, median([])))
-
-
 def test_runs_have_students_interval_of_the_logarithm():
     interval = over_runs([1.0, 2.0, 4.0])
     # logs 0, ln 2, 2 ln 2: mean ln 2, deviation ln 2; t = 4.303; reach = 4.303 × .6931 / √3 = 1.722

@@ -26,18 +26,6 @@ def test_ndcg_by_hand() -> None:
     assert ndcg_at(["b", "x", "a"], relevant, 2) == pytest.approx(2 / 4.261859507)
 
 
-def test_ndcg_of_the_best_and_of_no_order() -> None:
-    relevant = {"a": 3, "b": 2, "c": 1}
-    assert ndcg_at(["a", "b", "c", "x"], relevant, 10) == pytest.approx(1)
-    assert ndcg_at(["x", "y"], relevant, 10) == 0
-    assert ndcg_at([], relevant, 10) == 0
-    assert ndcg_at(["a"], {}, 10) == 0
-
-
-def test_the_ideal_stops_at_the_cutoff() -> None:
-    assert ndcg_at(["a"], dict.fromkeys("abcd", 1), 1) == 1.0
-
-
 def test_recall_by_hand() -> None:
     relevant = {"a": 1, "b": 1, "c": 2, "z": 1}
     assert recall_at(["a", "x", "c", "b"], relevant, 3) == 0.5
@@ -71,28 +59,12 @@ def test_ndcg_is_the_textbooks(ranking: list[str], relevant: dict[str, int], k: 
     assert 0 <= value <= 1 + 1e-12
 
 
-@given(documents.filter(lambda ranking: len(ranking) > 1), judgements, st.data())
-def test_moving_a_better_document_up_never_loses(
-    ranking: list[str], relevant: dict[str, int], data: st.DataObject
-) -> None:
-    place = data.draw(st.integers(1, len(ranking) - 1))
-    upper, lower = ranking[place - 1], ranking[place]
-    if relevant.get(lower, 0) >= relevant.get(upper, 0):
-        moved = [*ranking[: place - 1], lower, upper, *ranking[place + 1 :]]
-        assert ndcg_at(moved, relevant, 10) >= ndcg_at(ranking, relevant, 10) - 1e-12
-
-
 def test_auroc_by_hand() -> None:
     assert auroc([0.9, 0.8, 0.1], [True, True, False]) == 1
     assert auroc([0.9, 0.8, 0.1], [False, False, True]) == 0
     assert auroc([0.5, 0.5], [True, False]) == 0.5
     # pairs: .9 over .5, .5 level with .5, .9 over .7, .5 under .7: 2.5 of 4
     assert auroc([0.9, 0.5, 0.5, 0.7], [True, True, False, False]) == pytest.approx(0.625)
-
-
-@pytest.mark.parametrize("positive", [[], [True, True], [False]])
-def test_auroc_needs_both_classes(positive: list[bool]) -> None:
-    assert auroc([0.5] * len(positive), positive) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=20))

@@ -22,13 +22,6 @@ def test_what_fits_is_left_whole() -> None:
 def test_the_coarsest_cut_that_does_comes_first() -> None:
     text = "one two three, four five; six seven eight nine ten"
     assert pieces(text, 5, CLAUSES, WORDS) == ["one two three, ", "four five; ", "six seven eight nine ten"]
-    assert pieces(text, 3, CLAUSES, WORDS) == [
-        "one two three",
-        ", ",
-        "four five; ",
-        "six seven eight ",
-        "nine ten",
-    ] or all(count_words(piece) <= 3 for piece in pieces(text, 3, CLAUSES, WORDS))
 
 
 def test_lines_and_cells() -> None:

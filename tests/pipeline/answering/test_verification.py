@@ -180,14 +180,6 @@ def test_each_text_is_embedded_once_and_together() -> None:
     np.testing.assert_array_equal(np.stack(vectors), expected)
 
 
-def test_nothing_is_asked_of_the_encoder_for_what_is_kept() -> None:
-    encoder = FakeEncoder()
-    for _ in range(3):
-        passage_vectors(["a valve"], encoder=encoder)
-    assert passage_vectors([], encoder=encoder) == []
-    assert encoder.calls == [["a valve"]]
-
-
 def test_the_least_lately_used_is_given_up() -> None:
     encoder, recent = FakeEncoder(), RecentVectors(kept_texts=2)
     for text in ("a", "b", "a", "c", "a", "b"):

@@ -77,7 +77,7 @@ def test_nothing_found_is_a_plain_no() -> None:
 
 
 def test_the_threshold_of_the_settings_wins_and_sure_keeps_its_place() -> None:
-    assert calibrated("all-MiniLM-L6-v2") is BUNDLED
+    assert calibrated("all-MiniLM-L6-v2") is calibrated("ollama/one-not-calibrated") is BUNDLED
     assert calibrated("all-MiniLM-L6-v2", threshold=0.9).threshold == 0.9
     # sure is half way between the threshold and 1: it stays there
     assert SURE.at(0.4).sure == pytest.approx(0.7)
@@ -90,10 +90,6 @@ def test_a_threshold_of_0_refuses_nothing_and_one_of_1_everything_but_the_certai
     model = replace(BUNDLED, topic=Scorer({}, -9.0)).at(threshold)
     verdict = judge("fan", NOTHING, [make_passage("a")], index=SMALL, calibration=model)
     assert verdict.answerable is (threshold == 0.0)
-
-
-def test_a_model_that_was_not_calibrated_gets_the_bundled_numbers() -> None:
-    assert calibrated("ollama/some-other-model") is BUNDLED
 
 
 @pytest.mark.parametrize("calibration", BY_MODEL.values(), ids=BY_MODEL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from pipeline.finding.fusion import (
     LISTS,
     best_per_section,
-    fuse,
     fuse_sections,
     fuse_sentences,
     list_weights,
@@ -21,7 +19,6 @@ from pipeline.finding.fusion import (
 from pipeline.stores.base import Hit, SearchResponse
 
 EQUAL = dict.fromkeys(LISTS, 0.25)
-EMPTY = SearchResponse((), (), (), ())
 
 sections = st.sampled_from(["a", "b", "c", "d", "e"])
 scores = st.integers(-50, 50).map(lambda number: number / 4)
@@ -108,21 +105,6 @@ def test_sentences_keep_their_own_scores() -> None:
     assert [(item.id, item.score) for item in fused] == [("a0", 0.25), ("a1", 0.25), ("b0", 0.0)]
 
 
-def test_equal_scores_are_ordered_by_id() -> None:
-    found = dict.fromkeys("qcxa", 1.0)
-    assert [item.id for item in fuse({"one": found}, weights={"one": 1.0})] == ["a", "c", "q", "x"]
-
-
-def test_a_list_without_weight_adds_no_section() -> None:
-    fused = fuse({"one": {"a": 1.0}, "two": {"b": 1.0}}, weights={"one": 1.0, "two": 0.0})
-    assert [(item.id, dict(item.contributions)) for item in fused] == [("a", {"one": 1.0})]
-
-
-def test_nothing_found_is_nothing_fused() -> None:
-    assert fuse_sections(EMPTY, weights=EQUAL) == []
-    assert fuse_sentences(EMPTY, weights=EQUAL) == []
-
-
 def oracle(response: SearchResponse, given_weights: dict[str, float]) -> dict[str, Fraction]:
     """The definition, a section at a time, in exact numbers."""
     totals: dict[str, Fraction] = {}
@@ -162,27 +144,3 @@ def test_scores_are_between_0_and_1_and_the_sum_of_their_parts(
         assert item.score == pytest.approx(sum(item.contributions.values()))
         for name, part in item.contributions.items():
             assert 0 <= part <= given_weights[name]
-
-
-@given(responses, weights, st.randoms(use_true_random=False))
-def test_the_order_of_the_hits_does_not_matter(
-    response: SearchResponse, given_weights: dict[str, float], chance: random.Random
-) -> None:
-    shuffled = SearchResponse(
-        *(tuple(chance.sample(getattr(response, name), len(getattr(response, name)))) for name in LISTS)
-    )
-    assert fuse_sections(shuffled, weights=given_weights) == fuse_sections(response, weights=given_weights)
-
-
-@given(responses)
-def test_alpha_0_hears_bm25_only_and_alpha_1_the_vectors_only(response: SearchResponse) -> None:
-    def weigh(alpha: float) -> dict[str, float]:
-        return list_weights(alpha=alpha, bm25_section_share=0.75, dense_section_share=0.375)
-
-    lexical = SearchResponse(response.bm25_sections, response.bm25_sentences, (), ())
-    dense = SearchResponse((), (), response.dense_sections, response.dense_sentences)
-    assert fuse_sections(response, weights=weigh(0)) == fuse_sections(lexical, weights=weigh(0.0))
-    assert fuse_sections(response, weights=weigh(1)) == fuse_sections(dense, weights=weigh(1.0))
-    assert {item.id for item in fuse_sections(response, weights=weigh(0))} == {
-        found.section_id for found in (*response.bm25_sections, *response.bm25_sentences)
-    }

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Passage
-from pipeline.answering.quotes import choose_quotes
 from pipeline.finding import merging
 from pipeline.finding.merging import merge_up
 from pipeline.finding.tree import Trees, heading_path
 from pipeline.steps.records import MergeUpStep
 from pipeline.stores.embedded import EmbeddedStore
-from tests.pipeline.searching import ENCODER, make_search, make_store, section_named, the_step
+from tests.pipeline.searching import make_search, make_store, section_named, the_step
 
 FILES = {
     "power.md": """\
@@ -169,12 +168,3 @@ def test_a_search_merges_upwards_and_says_so(store: EmbeddedStore) -> None:
     off = make_search(store).search(question)
     assert the_step(off, MergeUpStep).status == "skipped"
     assert not any(passage.members for passage in off.passages)
-
-
-def test_quotes_come_from_all_sections_of_a_parent(store: EmbeddedStore) -> None:
-    retrieval = make_search(store, merge_up=True).search("fix of a lost bus, its symptoms and causes")
-    assert any(passage.members for passage in retrieval.passages)
-    quotes = choose_quotes(retrieval, store=store, encoder=ENCODER, limit=9)
-    assert len({leaf.section_id for quote in quotes for leaf in quote.leaves}) > 1
-    text = store.sections.document("power.md").text
-    assert all(quote.text == text[quote.start : quote.end] for quote in quotes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,11 +92,20 @@ def test_a_part_of_a_path_names_nothing(manual: EmbeddedStore) -> None:
     assert not ask(manual, "systems/ecs.md", "tank").indexed
 
 
-def test_not_among_the_candidates(manual: EmbeddedStore) -> None:
-    reason = ask(manual, "comms.md", "Radio", candidates=1, alpha=0.0)
-    assert (reason.indexed, reason.dropped_by, reason.final_rank) == (True, "search", None)
-    assert "(1 sections each)" in reason.explanation
-    assert set(reason.lists.values()) == {Place()}
+@pytest.mark.parametrize(
+    ("options", "dropped_by", "says"),
+    [
+        ({"candidates": 1, "alpha": 0.0}, "search", "(1 sections each)"),
+        ({"paths": "systems/*"}, "search", "Only sources that match 'systems/*' were searched."),
+        ({"top_k": 1}, "select", "but was left out: beyond the first 1."),
+        ({"context_tokens": 1}, "select", "do not fit the budget"),
+    ],
+)
+def test_what_dropped_it(manual: EmbeddedStore, options: dict[str, Any], dropped_by: str, says: str) -> None:
+    reason = ask(manual, "comms.md", "Radio", **options)
+    assert (reason.indexed, reason.dropped_by, reason.final_rank) == (True, dropped_by, None)
+    assert says in reason.explanation
+    assert (set(reason.lists.values()) == {Place()}) is (dropped_by == "search")
 
 
 def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
@@ -127,18 +137,6 @@ def test_too_far_down_to_be_fetched(tmp_path: Path) -> None:
     store.close()
 
 
-def test_beyond_top_k(manual: EmbeddedStore) -> None:
-    reason = ask(manual, "comms.md", "Radio", top_k=1)
-    assert (reason.dropped_by, reason.final_rank) == ("select", None)
-    assert reason.explanation.endswith("but was left out: beyond the first 1.")
-
-
-def test_beyond_the_budget(manual: EmbeddedStore) -> None:
-    reason = ask(manual, "comms.md", "Radio", context_tokens=1)
-    assert reason.dropped_by == "select"
-    assert "do not fit the budget" in reason.explanation
-
-
 def test_the_reranker_pushed_it_out(manual: EmbeddedStore) -> None:
     cross_encoder = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(
@@ -151,12 +149,6 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore) -> None:
         f"It was in place 1 of the fusion, but in place {reason.reranked.rank} after reranking: "
         "beyond the first 2."
     )
-
-
-def test_outside_of_the_searched_paths(manual: EmbeddedStore) -> None:
-    reason = ask(manual, "comms.md", "Radio", paths="systems/*")
-    assert reason.dropped_by == "search"
-    assert reason.explanation == "Only sources that match 'systems/*' were searched."
 
 
 def test_the_text_before_the_first_heading_can_be_asked_for(manual: EmbeddedStore) -> None:

@@ -196,9 +196,9 @@ def test_silence_times_out(server: ModelServer, reply: Reply) -> None:
     assert len(server.chats) == 1
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_one_retry_before_the_first_token(server: ModelServer, status: int) -> None:
-    server.reply_with(Reply(status=status), Reply(["fine"]))
+@pytest.mark.parametrize("failed", [*(Reply(status=n) for n in (429, 500, 503)), Reply(cut_after=0)])
+def test_one_retry_before_the_first_token(server: ModelServer, failed: Reply) -> None:
+    server.reply_with(failed, Reply(["fine"]))
     assert list(start(server)) == ["fine"]
     assert len(server.chats) == 2
 
@@ -208,11 +208,6 @@ def test_the_second_failure_is_the_one_that_is_told(server: ModelServer) -> None
     with pytest.raises(ModelTimeout, match="sent nothing"):
         list(start(server, timeout_s=0.4))
     assert len(server.chats) == 2
-
-
-def test_a_connection_cut_before_the_first_token_is_retried(server: ModelServer) -> None:
-    server.reply_with(Reply(cut_after=0), Reply(["fine"]))
-    assert list(start(server)) == ["fine"]
 
 
 @pytest.mark.parametrize(
