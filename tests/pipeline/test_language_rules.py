@@ -1,10 +1,12 @@
-"""The rules of language, each on a table of examples: a rule's name, what it is given, and what it says."""
+"""The rules of language, marks and addresses: of each a name, what it is given, and what it says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import escaped_markers
 from pipeline.answering.section_blocks import is_label, points_back
 from pipeline.answering.verification import states_something
+from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
 from pipeline.asking.kinds import asked_for, sides_of
 from pipeline.asking.language import language_of
@@ -25,16 +28,21 @@ from pipeline.finding.links import CODE, anchor
 from pipeline.finding.verdict_signals import focus_terms, lacks_fact
 from pipeline.markup.readable import readable, readable_block, readers_markdown
 from pipeline.messages import Message
+from pipeline.redaction import without_password
 from readers.cutting import SentenceCutter
 from readers.punkt import SentenceSplitter
 from readers.sections import read_sections
+from readers.web import file_name, is_public
 from tests.pipeline.answering.leaves import section_leaves
 from tests.pipeline.answering.test_citations import cited
+from tests.pipeline.answering.test_verification import checked
+from tests.pipeline.answering.test_written_answers import ANSWER
 from tests.pipeline.asking.test_spelling import corrected
 from tests.pipeline.passages import make_passage
+from tests.readers.oracle import leaves_of, read
 
 EXAMPLES = [
-    tuple(cell.replace("\\n", "\n").replace("\\r", "\r") for cell in line.split("\t"))
+    tuple(cell.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t") for cell in line.split("\t"))
     for line in Path(__file__)
     .with_name("language_rules.tsv")
     .read_text(encoding="utf-8")
@@ -68,6 +76,31 @@ def resolved(text: str) -> str:
     found = cited(text)
     assert [citation.marker for citation in found.citations] == list(range(1, len(found.citations) + 1))
     return pieces(found.text, *(citation.source.removesuffix(".md") for citation in found.citations))
+
+
+def leaves(text: str) -> str:
+    return pieces(*(f"{leaf.metadata['kind']}: {leaf.text}" for leaf in leaves_of(text)))
+
+
+def outline(text: str) -> str:
+    """The sections of a text, each under the path of its headings."""
+    return pieces(
+        *(f"{' > '.join(section.metadata['heading_path'])}: {section.text}" for section in read(text))
+    )
+
+
+def missing(sentence: str) -> str:
+    """What an answer's sentence says beyond the passages."""
+    (support,) = checked(sentence)
+    assert support.supported is not bool(support.missing)
+    assert support.markers == sentences_of(sentence)[0].numbers
+    return ", ".join(support.missing) or "nothing"
+
+
+def rest(said: str, more: str) -> str:
+    """What an answer is that broke off and goes on."""
+    text = text_so_far(replace(ANSWER, text=said), ())
+    return "".join([text, *joined(text, [more[:3], more[3:]])])
 
 
 def sentences(text: str) -> str:
@@ -124,6 +157,13 @@ RULES: Mapping[str, Callable[..., str]] = {
     ),
     "markers": resolved,
     "states nothing": lambda text: yes(not states_something(text)),
+    "leaves": leaves,
+    "outline": outline,
+    "missing": missing,
+    "joined": rest,
+    "file name": lambda address: file_name(httpx.URL(address)),
+    "public": lambda number: yes(is_public(number)),
+    "without password": without_password,
     "readable block": seen,
     "readable": readable,
     "readers' Markdown": readers_markdown,

@@ -15,7 +15,7 @@ import pytest
 from pipeline import redaction
 from pipeline.errors import AthenaError
 from pipeline.options import LanguageModelOptions
-from pipeline.redaction import MARK, Redactor, hide, redacted, secrets_in, without_password
+from pipeline.redaction import MARK, Redactor, hide, redacted, secrets_in
 
 KEY = 'sk-proj-9f/8+Kd=0 zAq"Wxy7&'
 PASSWORD = "p@ss/w0rd:&"
@@ -175,16 +175,3 @@ def test_tracebacks_are_printed_without_secrets(
     thread.join()
     printed = capsys.readouterr().err
     assert "ValueError" in printed and MARK in printed and KEY not in printed
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("http://u:p@host:1/x", "http://host:1/x"),
-        ("http://host/v1?api_key=abc&region=eu", "http://host/v1?api_key=…&region=eu"),
-        ("mongodb://u:p/@w@host/db", "mongodb://host/db"),
-        ("host:11434", "host:11434"),
-    ],
-)
-def test_urls_are_shown_without_passwords(url: str, shown: str) -> None:
-    assert without_password(url) == shown

@@ -14,22 +14,9 @@ from readers.llamaindex import MarkdownReader, SectionNode
 from tests.readers.oracle import read
 
 
-def outline(text: str) -> list[tuple[list[str], str]]:
-    return [(section.metadata["heading_path"], section.text) for section in read(text)]
-
-
-def test_a_section_per_heading_with_its_path() -> None:
-    text = (
-        "# ECS\n\nIntro.\n\n## Fan\n\nTurns.\n\n### Speed\n\nFast.\n\n## Tanks\n\nFull.\n\n# EPS\n\nPower.\n"
-    )
-    assert outline(text) == [
-        (["ECS"], "Intro."),
-        (["ECS", "Fan"], "Turns."),
-        (["ECS", "Fan", "Speed"], "Fast."),
-        (["ECS", "Tanks"], "Full."),
-        (["EPS"], "Power."),
-    ]
-    assert [section.metadata["level"] for section in read(text)] == [1, 2, 3, 2, 1]
+def test_the_level_is_that_of_the_heading() -> None:
+    text = "# ECS\n\nIntro.\n\n## Fan\n\nTurns.\n\n### Speed\n\nFast.\n\n# EPS\n\nPower.\n"
+    assert [section.metadata["level"] for section in read(text)] == [1, 2, 3, 1]
 
 
 def test_metadata_and_offsets() -> None:
@@ -50,70 +37,12 @@ def test_metadata_and_offsets() -> None:
     assert (before.text, before.metadata["heading_path"], before.metadata["level"]) == ("Before.", [], 0)
 
 
-def test_a_heading_followed_by_another_makes_no_section_but_stays_in_the_path() -> None:
-    assert outline("# A\n## B\n### C\ntext\n## D\n\nmore") == [
-        (["A", "B", "C"], "text"),
-        (["A", "D"], "more"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "body",
-    ["", "   \n\n", "---\n", "[a]: /link\n", "```\n```\n", "-\n", "> \n", "\xa0\n", "<!-- no -->", "<br>"],
-)
-def test_what_shows_no_text_makes_no_section(body: str) -> None:
-    assert outline(f"# A\n\n{body}\n\n# B\n\ntext") == [(["B"], "text")]
-
-
-@pytest.mark.parametrize(
-    ("heading", "path"),
-    [
-        ("Setext\n===", ["Setext"]),
-        ("Two\nlines\n---", ["Two lines"]),
-        ("   ### Indented ###", ["Indented"]),
-        (
-            "# `code` *em* **strong** [link](/to) ![alt *text*](/pic) <b>tag</b>",
-            ["code em strong link alt text tag"],
-        ),
-        ("# A &amp; B \\* C &#xD800;", ["A & B * C \ufffd"]),
-        ("# A [reference][r] to\ttabs", ["A reference to tabs"]),
-        ("# <br>", ["<br>"]),
-        ("#", []),
-        ("# " + "[" * 300, ["[" * 300]),
-    ],
-)
-def test_headings(heading: str, path: list[str]) -> None:
-    assert outline(f"{heading}\n\ntext\n\n[r]: /link") == [(path, "text\n\n[r]: /link")]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("```\n# no\n```", "~~~ python\n# no\n\n## no\n~~~", "```\n# no: unclosed\n\n# no"),
-        *("    # no: indented code", "<pre>\n# no\n\n# no\n</pre>", "<!--\n# no\n\n# no -->\n\ntext"),
-        *("> # no: in a quote", "- # no: in a list\n\n  no\n  ---", "#no space", "####### seven"),
-        *("\\# escaped", "a\n\\---", "| a |\n|---|\n| # no |"),
-    ],
-)
-def test_what_is_no_section_boundary(text: str) -> None:
-    assert outline(text) == [([], text if text.startswith("    ") else text.strip())]
-
-
 def test_headings_repeated_are_told_apart_by_how_often() -> None:
     text = "# A\n## Notes\none\n## Notes\ntwo\n## Notes\n## Notes\nthree\n# A\n## Notes\nfour"
     sections = read(text)
     assert {tuple(section.metadata["heading_path"]) for section in sections} == {("A", "Notes")}
     expected = [section_id(document_id("manual.md"), ["A", "Notes"], count) for count in (0, 1, 3, 4)]
     assert [section.id_ for section in sections] == expected
-
-
-def test_levels_that_are_skipped() -> None:
-    assert outline("### C\n1\n# A\n2\n#### D\n3\n## B\n4") == [
-        (["C"], "1"),
-        (["A"], "2"),
-        (["A", "D"], "3"),
-        (["A", "B"], "4"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -158,11 +87,6 @@ def test_line_endings_and_byte_order_mark_move_offsets_only() -> None:
         ]
         assert [section.metadata["start_line"] for section in sections] == [3, 8]
         assert [section.id_ for section in sections] == [section.id_ for section in read(text)]
-
-
-def test_indented_code_at_a_section_s_start_stays_code() -> None:
-    (section,) = read("# A\n\n    code\n    more\n")
-    assert section.text == "    code\n    more"
 
 
 def test_blocks_are_forgotten_with_the_text_and_by_serialising() -> None:

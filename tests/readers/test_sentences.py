@@ -11,18 +11,6 @@ from readers.rules import MAX_DEPTH
 from tests.readers.oracle import check_cover, count_words, leaves_of, parser, prose_positions, read, texts
 
 
-def kinds(text: str) -> list[tuple[str, str]]:
-    return [(leaf.metadata["kind"], leaf.text) for leaf in leaves_of(text)]
-
-
-def test_a_sentence_may_span_lines_and_keeps_its_markup() -> None:
-    assert texts("# A\n\nThe *LN2* tank is\nOFFLINE. Open `V2`.\n\nWait.") == [
-        "The *LN2* tank is\nOFFLINE.",
-        "Open `V2`.",
-        "Wait.",
-    ]
-
-
 def test_what_a_leaf_knows() -> None:
     text = "# ECS\n\nOne. Two.\n\n## Tanks\n\n- Full.\n"
     first, second, third = leaves_of(text)
@@ -59,34 +47,6 @@ def test_sections_get_their_children_and_leaves_neighbours_on_request() -> None:
     assert three.next_node is None
 
 
-def test_list_items_are_leaves() -> None:
-    text = "- One. Still one.\n- Two\n  on.\n\n  New paragraph.\n  - Nested\n- [ ] Task\n"
-    assert kinds(text) == [
-        ("list_item", "One. Still one."),
-        ("list_item", "Two\n  on."),
-        ("list_item", "New paragraph."),
-        ("list_item", "Nested"),
-        ("list_item", "[ ] Task"),
-    ]
-
-
-def test_an_ordered_item_keeps_its_number() -> None:
-    text = (
-        "9. Close V2.\n10. - Nested\n11) Other list\n\n> 3. Quoted\n\n- 4. In a bullet\n\n"
-        "5. > Quote\n\n   Later.\n6. ```\n   code\n   ```\n"
-    )
-    assert texts(text) == [
-        "9. Close V2.",
-        "10. - Nested",
-        "11) Other list",
-        "3. Quoted",
-        "4. In a bullet",
-        "Quote",
-        "Later.",
-        "code",
-    ]
-
-
 def test_table_rows_are_leaves_with_their_header() -> None:
     leaves = leaves_of(
         "Codes:\n\n| Code | Meaning |\n|---|:-:|\n| 11 | Low. Refill. |\n| 12 | a \\| b | more |\n\nEnd."
@@ -98,47 +58,6 @@ def test_table_rows_are_leaves_with_their_header() -> None:
         ("table_row", "| 12 | a \\| b | more |", "| Code | Meaning |"),
         ("prose", "End.", None),
     ]
-
-
-def test_code_is_a_leaf_without_its_fences() -> None:
-    assert kinds(
-        "```rust\nlet x = 1;\n# no\n\nlet y;\n```\n\n    indented\n\n~~~\n~~~\n\n````\n```\n````\n"
-    ) == [
-        ("code", "let x = 1;\n# no\n\nlet y;"),
-        ("code", "indented"),
-        ("code", "```"),
-    ]
-
-
-@pytest.mark.parametrize("text", ["```\na\n", "```\na", "~~~ x\na\n\n\n", "- ```\n  a\nb", "> ```\n> a\n\nb"])
-def test_a_fence_that_is_never_closed(text: str) -> None:
-    assert kinds(text)[0] == ("code", "a")
-    assert kinds(text)[1:] in ([], [("prose", "b")])
-
-
-def test_html_is_a_leaf_without_the_tags_around_it() -> None:
-    assert kinds("<div>\nText. <b>More</b>.\n</div>\n\n<!-- a\n\nb -->\n") == [
-        ("html", "Text. <b>More</b>."),
-    ]
-
-
-def test_quotes_are_read_without_their_marks() -> None:
-    assert texts("> One sentence\n> goes on. Two.\n>\n> > Three\nlazy\n> end.") == [
-        "One sentence\n> goes on.",
-        "Two.",
-        "Three\nlazy\n> end.",
-    ]
-    assert texts("> It ends.\n> Next begins.\n") == ["It ends.", "Next begins."]
-
-
-def test_headings_in_lists_and_quotes_are_text() -> None:
-    assert texts("> ## Note ##\n> Text.\n\n- Setext\n  ---\n- # ATX") == ["Note ##", "Text.", "Setext", "ATX"]
-
-
-def test_markup_alone_is_no_leaf() -> None:
-    assert texts("a\n\n---\n\n***\n\n-\n\n>\n\n[l]: /link 'Title'\n\n```\n\n```\n\n| |\n|-|\n| |\n\nb")[
-        ::3
-    ] == ["a", "b"]
 
 
 def test_a_long_sentence_is_divided_at_clauses_then_words() -> None:

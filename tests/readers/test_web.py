@@ -15,7 +15,7 @@ import pytest
 
 from readers.converting.converted import address_of, conversion_of
 from readers.errors import ReaderError
-from readers.web import PageFetcher, file_name, is_public
+from readers.web import PageFetcher, file_name
 from tests.certificates import Authority
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -158,42 +158,6 @@ def test_this_machine_and_its_network_are_asked_only_where_that_is_set(
     assert site.asked == []
 
 
-@pytest.mark.parametrize(
-    ("number", "public"),
-    [
-        ("8.8.8.8", True),
-        ("10.1.2.3", False),
-        ("192.168.0.1", False),
-        ("100.64.0.1", False),
-        ("224.0.0.1", False),
-        ("::ffff:127.0.0.1", False),
-        ("::ffff:10.1.2.3", False),
-        ("::ffff:8.8.8.8", True),
-        ("64:ff9b::7f00:1", False),
-        ("64:ff9b::10.1.2.3", False),
-        ("64:ff9b::8.8.8.8", True),
-        ("64:ff9b:1::10.1.2.3", False),  # translated by a network of ours, to wherever that likes
-        ("64:ff9b:1:ffff::1", False),
-        ("::10.1.2.3", False),
-        ("::8.8.8.8", False),
-        ("::ffff:0:10.1.2.3", False),
-        ("::", False),
-        ("::1", False),
-        ("fec0::1", False),
-        ("feff::1", False),
-        ("ff0e::1", False),
-        ("2002:7f00:1::", False),
-        ("2002:808:808::", True),
-        ("2001:0:a01:203::", False),
-        ("fe80::1", False),
-        ("fd00::1", False),
-        ("2606:4700::1111", True),
-    ],
-)
-def test_which_numbers_are_public(number: str, public: bool) -> None:
-    assert is_public(number) is public
-
-
 def test_a_redirect_to_this_machine_is_refused(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,25 +205,6 @@ def test_the_certificate_is_that_of_the_name_and_not_of_the_number(site: Site, t
     listening.shutdown()
     listening.server_close()
     thread.join()
-
-
-@pytest.mark.parametrize(
-    ("address", "name"),
-    [
-        ("https://example.org", "example.org/index.md"),
-        ("https://example.org/a/b", "example.org/a/b.md"),
-        ("https://example.org/a/b/", "example.org/a/b/index.md"),
-        ("https://example.org/a.md", "example.org/a.md.md"),
-        ("https://example.org/caf%C3%A9+bar_2", "example.org/café+bar_2.md"),
-        ("https://example.org:8443/x.pdf", "example.org-8443/x.pdf.md"),
-        ("https://example.org/../../etc/passwd", "example.org/etc/passwd.md"),
-        ("https://example.org/%2e%2e/%2Fx", "example.org/x-d813400c.md"),
-        ("https://example.org/%2e%2e%5c..", "example.org/index-97906864.md"),
-        ("https://example.org/.git/config", "example.org/git/config-bdbe8ca9.md"),
-    ],
-)
-def test_names_stay_in_the_folder(address: str, name: str) -> None:
-    assert file_name(httpx.URL(address)) == name
 
 
 @pytest.mark.parametrize(

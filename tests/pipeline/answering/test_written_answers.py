@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from pipeline.answer import Answer
 from pipeline.answering import written_answers
 from pipeline.answering.prompts import Source
 from tests.pipeline.answering.test_citations import citing
 
 ANSWER = Answer("Why?", "Why?", "So.", "generate", "m", False, status="stopped")
-
-
-@pytest.mark.parametrize(
-    ("said", "more", "joined"),
-    [
-        ("It is shut [1]. It", "It opens.", "It is shut [1]. It opens."),
-        ("It is shut [1].", "It opens.", "It is shut [1]. It opens."),
-        ("It is shut [1].", " It opens.", "It is shut [1]. It opens."),
-        ("1. Open it.", "2. Close it.", "1. Open it.\n2. Close it."),
-        ("1. Open it.\n2. Cl", "Close it.", "1. Open it.\n2. Close it."),
-        ("half", "Half of it.", "Half of it."),
-    ],
-)
-def test_the_rest_is_joined_to_whole_words(said: str, more: str, joined: str) -> None:
-    text = written_answers.text_so_far(replace(ANSWER, text=said), ())
-    assert "".join([text, *written_answers.joined(text, [more[:3], more[3:]])]) == joined
 
 
 def test_markers_become_the_numbers_of_the_sources() -> None:
