@@ -72,9 +72,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ["ask", "What hums?"],
         ["ask", "What hums?", "--json", "--rerank", "--hyde"],
-        ["search", "fan", "--rerank"],
         ["doctor"],
-        ["ingest", "manual"],
         ["--help"],
     ],
     ids=" ".join,
