@@ -1,4 +1,4 @@
-"""The protocol `Memories`, kept in dictionaries; and an encoder that needs no model."""
+"""The protocol `Memories`, kept in dictionaries; an encoder that needs no model; and a model."""
 
 from __future__ import annotations
 
@@ -107,3 +107,18 @@ class FakeEncoder:
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:
         return np.stack([self.encode_query(text) for text in texts])
+
+
+class FakeModel:
+    """Gives its replies in order, and keeps what it was asked."""
+
+    def __init__(self, *replies: str | Exception) -> None:
+        self.replies = list(replies)
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply

@@ -69,7 +69,7 @@ def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
     conversations.close()
 
 
-def another_process(talk: Talk) -> UserMemory:
+def another_process(mine: UserMemory) -> UserMemory:
     """The same memory as another process has it: with an index of its own."""
-    encoder = FakeEncoder()
-    return replace(talk.memory, indexes=Indexes(talk.memory.indexes.memories, encoder=lambda: encoder))
+    encoder = mine.indexes.encoder
+    return replace(mine, indexes=Indexes(mine.indexes.memories, encoder=lambda: encoder))

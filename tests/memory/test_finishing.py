@@ -164,7 +164,7 @@ def test_a_note_on_a_turn_brings_no_forgotten_word_back(talk: Talk, monkeypatch:
     chat.answer("I live in Bonn.")
     forgetting: list[threading.Thread] = []
     change = EmbeddedConversations.change_answer
-    other = another_process(talk)
+    other = another_process(talk.memory)
 
     def forget() -> None:
         other.forget(other.forgetting(everything=True))
@@ -214,7 +214,7 @@ def test_a_conversation_that_is_deleted_while_it_is_read_leaves_nothing(
 def test_words_that_are_forgotten_while_they_are_read_are_not_kept(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = another_process(talk)
+    other = another_process(talk.memory)
     (known,) = other.add("I live in Bonn.").added
     chat = talk.chat(preset="agent")
     chat.answer("I work at Acme. By the way, I live in Bonn.")

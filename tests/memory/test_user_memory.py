@@ -18,6 +18,7 @@ from pipeline.errors import AthenaError, MemoriesChanged, StoreError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 from tests.memory.conftest import DAY, Clock
 from tests.memory.fake_memories import FakeMemories
+from tests.memory.talks import another_process
 
 
 def texts(mine: UserMemory, query: str, **given: object) -> list[str]:
@@ -392,12 +393,6 @@ def test_what_another_model_embedded_is_found_although_nothing_can_be_written(
 
 
 # -- two processes at once ----------------------------------------------------------------------------
-
-
-def another_process(mine: UserMemory) -> UserMemory:
-    """The same memory with an index of its own."""
-    encoder = mine.indexes.encoder
-    return replace(mine, indexes=Indexes(mine.indexes.memories, encoder=lambda: encoder))
 
 
 def adding(other: UserMemory, text: str) -> Callable[[], None]:

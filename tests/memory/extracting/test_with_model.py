@@ -7,24 +7,13 @@ import pytest
 from memory.extracting import extract_with
 from memory.extracting.records import EntityKind, Extraction, SecretKind
 from memory.extracting.with_model import parsed, prompt_for
+from tests.memory.fake_memories import FakeModel
 
 MESSAGE = "I prefer zsh. I moved to Bonn last May."
 
 
-class Model:
-    """Replies with what it was given, and keeps the prompts."""
-
-    def __init__(self, reply: str) -> None:
-        self.reply = reply
-        self.prompts: list[str] = []
-
-    def __call__(self, prompt: str) -> str:
-        self.prompts.append(prompt)
-        return self.reply
-
-
 def extracted(reply: str, message: str = MESSAGE) -> Extraction:
-    return extract_with(Model(reply), message, said_at=1.7e9)
+    return extract_with(FakeModel(reply), message, said_at=1.7e9)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +79,7 @@ def test_an_unusable_rating_is_replaced_by_the_rules() -> None:
 
 
 def test_a_model_never_sees_a_secret_and_no_secret_is_kept() -> None:
-    model = Model(
+    model = FakeModel(
         '{"statements": [{"quote": "my password is hunter2", "predicate": "password", "object": "hunter2"}]}'
     )
     found = extract_with(model, "I like tea and my password is hunter2", said_at=1.7e9)
@@ -120,7 +109,7 @@ def test_entities_and_relations_are_of_the_message() -> None:
 
 
 def test_a_model_is_not_asked_about_questions() -> None:
-    model = Model("{}")
+    model = FakeModel("{}")
     extract_with(model, "What is my name?", said_at=1.7e9)
     assert model.prompts == []
 

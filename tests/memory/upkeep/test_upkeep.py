@@ -15,22 +15,7 @@ from pipeline.errors import AthenaError, ModelTimeout
 from pipeline.messages import Message
 from pipeline.stores.memories import Memory, MemoryChanges
 from tests.memory.conftest import DAY, MARCH, Clock
-from tests.memory.fake_memories import FakeMemories
-
-
-class FakeModel:
-    """Gives its replies in order, and keeps what it was asked."""
-
-    def __init__(self, *replies: str | Exception) -> None:
-        self.replies = list(replies)
-        self.prompts: list[str] = []
-
-    def __call__(self, prompt: str) -> str:
-        self.prompts.append(prompt)
-        reply = self.replies.pop(0)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
+from tests.memory.fake_memories import FakeMemories, FakeModel
 
 
 def with_model(mine: UserMemory, *replies: str | Exception) -> tuple[UserMemory, FakeModel]:
