@@ -17,17 +17,17 @@ from tests.browser.pages import App
 from tests.servers import OllamaServer, OpenAIServer, Reply
 
 FETCHING = """
-from athena import Athena
+from athena.models import Models
 from pipeline.models.base import ModelChoice, Pulling
 import threading
 hub = threading.Event()
 
-def fetch(athena, on_progress=None):
+def fetch(models, on_progress=None):
     on_progress(Pulling("Fetching", 12_000_000, 24_000_000))
     hub.wait(HUB_SECONDS)
     return None, ModelChoice("cross-encoder", "", "none", "The hub is away.", "Try again.")
 
-Athena.fetch_cross_encoder = fetch
+Models.fetch_cross_encoder = fetch
 """
 KEY = "sk-161803398"
 PERSONA = 'name = "Ceres"\ngreeting = "Ask about the greenhouse."\n'
