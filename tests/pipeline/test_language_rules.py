@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from pipeline.analysis import analyse
-from pipeline.answering.citations import sentences_of
+from pipeline.answering.citations import renamed_markers, sentences_of
 from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
 from pipeline.answering.leaf_chances import FIT, SIGNALS, Candidate, leaf_signals, wants_fix
 from pipeline.answering.overviews import topic_of
 from pipeline.answering.polarity import inverted, negations, opposites
-from pipeline.answering.prompts import escaped_markers
+from pipeline.answering.prompts import escaped_markers, number_sources
 from pipeline.answering.section_blocks import is_label, points_back
 from pipeline.answering.verification import states_something
 from pipeline.answering.written_answers import joined, text_so_far
@@ -24,12 +24,14 @@ from pipeline.asking.follow_ups import by_rules, leans
 from pipeline.asking.kinds import asked_for, sides_of
 from pipeline.asking.language import language_of
 from pipeline.asking.small_talk import small_talk
+from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.links import CODE, anchor
 from pipeline.finding.verdict_signals import focus_terms, lacks_fact
 from pipeline.markup.readable import readable, readable_block, readers_markdown
 from pipeline.messages import Message
 from pipeline.redaction import without_password
 from readers.cutting import SentenceCutter
+from readers.includes import select
 from readers.punkt import SentenceSplitter
 from readers.sections import read_sections
 from readers.web import file_name, is_public
@@ -103,6 +105,17 @@ def rest(said: str, more: str) -> str:
     return "".join([text, *joined(text, [more[:3], more[3:]])])
 
 
+def copied(said: str) -> str:
+    """What a model cites that copies a document's line as it was given it."""
+    (source,) = number_sources([make_passage("s", text=said, merged=True)], budget=500, word="w")
+    line = source.text.splitlines()[2].rpartition(". ")[2]
+    return pieces(*(str(piece.numbers) for piece in sentences_of(line)))
+
+
+def unknown(question: str, text: str, heading: str = "Alarms") -> str:
+    return yes(names_unknown_code(question, [make_passage("a", text=text, heading_path=("Codes", heading))]))
+
+
 def sentences(text: str) -> str:
     """The sentences of prose, which are the same where each begins a line."""
     said = split(text)
@@ -157,6 +170,10 @@ RULES: Mapping[str, Callable[..., str]] = {
     ),
     "markers": resolved,
     "states nothing": lambda text: yes(not states_something(text)),
+    "selected": lambda text, *selection: select(text, selection),
+    "renamed": lambda text: renamed_markers(text, lambda number: f"[^{number}]"),
+    "cited by who copies": copied,
+    "unknown code": unknown,
     "leaves": leaves,
     "outline": outline,
     "missing": missing,

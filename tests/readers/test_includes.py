@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.files import Source, read_source
-from readers.includes import select
 from readers.levels import Sentence
 from tests.readers.oracle import count_words
 
@@ -174,29 +173,6 @@ def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     assert text.count("b" * 400) == 4
     (book / "src/empty.txt").write_text("", encoding="utf-8")
     assert "{{#include empty.txt}}" in read(book, "{{#include empty.txt}}\n" * 8_000, max_bytes=200_000).text
-
-
-@pytest.mark.parametrize(
-    ("selection", "selected"),
-    [
-        ([], "1\n2\r\n3"),
-        (["2"], "2\r\n"),
-        (["2", ""], "2\r\n3"),
-        (["", "2"], "1\n2\r\n"),
-        (["0", "1"], "1\n"),
-        (["3", "1"], ""),
-        (["9"], ""),
-        (["9" * 30], ""),
-        (["none"], ""),
-    ],
-)
-def test_lines_are_selected(selection: list[str], selected: str) -> None:
-    assert select("1\n2\r\n3", selection) == selected
-
-
-def test_sections_of_snippets_are_selected() -> None:
-    text = "# --8<-- [start:a]\n1\n# --8<-- [start:b]\n2\n# --8<-- [end:b]\n# --8<-- [end:a]\n3\n"
-    assert (select(text, ["a"]), select(text, ["b"]), select(text, [])) == ("1\n2\n", "2\n", "1\n2\n3\n")
 
 
 PIECES = st.sampled_from(

@@ -18,7 +18,6 @@ from pipeline.answering.citations import (
     cite,
     provenance,
     quote_hash,
-    renamed_markers,
     sentences_of,
 )
 
@@ -93,16 +92,6 @@ def test_the_same_sentence_is_cited_once() -> None:
 
 def test_markers_after_the_full_stop_belong_to_the_sentence_before() -> None:
     assert [piece.numbers for piece in sentences_of("One. [1][2] Two [3]. Three.")] == [(1, 2), (3,), ()]
-
-
-def test_three_backticks_around_a_command_open_no_block() -> None:
-    text = "```power on A``` starts it [1]. Then wait [2]."
-    assert renamed_markers(text, lambda n: f"[^{n}]") == text.replace("[", "[^")
-
-
-def test_a_longer_fence_is_closed_by_one_as_long() -> None:
-    text = "````\n```\na[1]\n```\nb[1]\n````\n[2]"
-    assert renamed_markers(text, lambda n: f"[^{n}]") == text.replace("[2]", "[^2]")
 
 
 @given(st.text(alphabet="ab [](){}`~1239.-,\n【】^†", max_size=80))

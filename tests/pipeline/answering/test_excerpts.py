@@ -11,20 +11,19 @@ from pipeline.answering.excerpts import ends_in_header, in_code, readers_quote, 
 from tests import made_answers as made
 
 
-def test_a_header_in_the_lead_goes_with_the_rows() -> None:
-    found = shown(made.ROWS_UNIT, made.ROWS)
-    assert found.lead == made.TABLE_LEAD.split("\n", 1)[0]
+@pytest.mark.parametrize(
+    ("lead", "shown_lead"),
+    [
+        (made.TABLE_LEAD, made.TABLE_LEAD.split("\n", 1)[0]),
+        (f"All of them:\n{made.TABLE_HEADER}", "All of them:"),
+        ("", ""),  # the header is that of the section
+    ],
+)
+def test_rows_get_their_header_from_the_lead_or_from_the_section(lead: str, shown_lead: str) -> None:
+    found = shown(replace(made.ROWS_UNIT, lead=lead), made.ROWS)
+    assert found.lead == shown_lead
     assert found.excerpt.text == f"{made.TABLE_HEADER}\n{made.ROWS.quote}"
-
-
-def test_a_header_right_under_its_sentence_goes_with_the_rows_too() -> None:
-    found = shown(replace(made.ROWS_UNIT, lead=f"All of them:\n{made.TABLE_HEADER}"), made.ROWS)
-    assert (found.lead, found.excerpt.opening) == ("All of them:", f"{made.TABLE_HEADER}\n")
-
-
-def test_rows_without_a_header_get_that_of_their_section() -> None:
-    found = shown(replace(made.ROWS_UNIT, lead=""), made.ROWS)
-    assert (found.lead, found.excerpt.opening) == ("", f"{made.TABLE_HEADER}\n")
+    assert found.excerpt.opening == f"{made.TABLE_HEADER}\n"
 
 
 def test_lines_of_code_get_a_fence_and_a_fence_in_the_lead_is_theirs() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,24 +173,6 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
     for _, _, inside in found:  # as a model copies it
         assert not any(piece.numbers for piece in sentences_of(inside))
     assert not any(text.strip() and text.strip() in system.text for text in texts if len(text) > 20)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "The reactor is safe [2].",
-        "The reactor is safe \\[2].",
-        "The reactor is safe \\\\[2].",
-        "The reactor is safe [Source 2]【2】[^2][1-3].",
-        "Three ``` are a fence. The reactor is safe [2].",
-        "Use ~~~ or ```: it is safe [2].",
-    ],
-)
-def test_a_sentence_that_a_model_copies_cites_nothing(said: str) -> None:
-    (source,) = number_sources([make_passage("s", text=said, merged=True)], budget=500, word=WORD)
-    copied = source.text.splitlines()[2].rpartition(". ")[2]
-    assert "safe" in copied
-    assert [piece.numbers for piece in sentences_of(copied)] == [()]
 
 
 def test_code_is_given_as_it_is() -> None:

@@ -120,11 +120,6 @@ def test_among_more_sentences_the_same_find_says_less_and_so_it_does_with_a_word
     [
         ("What does alarm C-123 mean?", True),
         ("What does alarm C-113 mean?", False),
-        ("What is the difference between C-113 and C-123?", False),
-        ("What is P-9?", False),  # two pumps are no series
-        ("What does alarm mean?", False),
-        ("Is C-1230 real, or C-123a?", True),
-        ("What is c-123?", False),
     ],
 )
 def test_a_number_that_is_missing_from_a_series(question: str, unknown: bool) -> None:
@@ -144,24 +139,6 @@ def test_a_code_that_is_missing_raises_no_verdict() -> None:
     verdict = judge("What is C-123?", NOTHING, passages, index=SMALL, calibration=strange)
     assert verdict.verdict == "not in the documents"
     assert verdict.probability == pytest.approx(0)
-
-
-@pytest.mark.parametrize(
-    ("question", "unknown"),
-    [
-        ("what does error E0382 mean", True),
-        ("what does error E0106 mean", False),
-        ("alarm code 1202", True),
-        ("alarm 1300", False),
-        ("how do I set 1202 rpm", False),
-        ("is E0382 like E0106?", False),
-        ("what is W202", False),
-        ("what is W203", True),
-    ],
-)
-def test_a_code_without_a_hyphen_that_no_passage_has(question: str, unknown: bool) -> None:
-    passages = [make_passage("a", text="E0106 is a missing lifetime. Alarm 1300 is the pump's, W-202 a bus.")]
-    assert names_unknown_code(question, passages) is unknown
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from athena.settings import Settings
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models import cross_encoder_export, cross_encoder_files
-from pipeline.models.base import Pulling
+from pipeline.models.base import CrossEncoder, Pulling
 from pipeline.models.cross_encoder import OnnxCrossEncoder, fetch_cross_encoder, find_cross_encoder
 from pipeline.models.cross_encoder_files import REVISIONS, converted, download, files_in, find_files
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
@@ -31,6 +32,13 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+def opened(name: str | Path, **given: Any) -> CrossEncoder:
+    """The cross-encoder of a name or folder, which must be there."""
+    encoder, choice = find_cross_encoder(str(name), **given)
+    assert encoder is not None, choice
+    return encoder
 
 
 class TestScores:
@@ -50,30 +58,26 @@ class TestScores:
 
     def test_the_order_and_company_of_passages_do_not_matter(self, tmp_path: Path) -> None:
         make_cross_encoder(tmp_path)
-        encoder, _ = find_cross_encoder(str(tmp_path), threads=2)
-        assert encoder is not None
+        encoder = opened(tmp_path, threads=2)
         together = encoder.score("valve", PASSAGES)
         alone = [encoder.score("valve", [passage])[0] for passage in PASSAGES]
         np.testing.assert_allclose(together, alone, rtol=1e-5)
 
     def test_a_long_passage_loses_its_end(self, tmp_path: Path) -> None:
         make_cross_encoder(tmp_path, max_tokens=8)
-        encoder, _ = find_cross_encoder(str(tmp_path))
-        assert encoder is not None
+        encoder = opened(tmp_path)
         # [CLS] valve [SEP] + 4 words + [SEP] are 8 tokens
         scores = encoder.score("valve", ["open the tank close", "open the tank close the crew"])
         assert scores[0] == pytest.approx(scores[1])
 
     def test_no_passages(self, tmp_path: Path) -> None:
         make_cross_encoder(tmp_path)
-        encoder, _ = find_cross_encoder(str(tmp_path))
-        assert encoder is not None
+        encoder = opened(tmp_path)
         assert encoder.score("valve", []).shape == (0,)
 
     def test_a_classifier_is_no_cross_encoder(self, tmp_path: Path) -> None:
         make_cross_encoder(tmp_path, labels=3)
-        encoder, _ = find_cross_encoder(str(tmp_path))
-        assert encoder is not None
+        encoder = opened(tmp_path)
         with pytest.raises(ModelError, match=r"gives 3 numbers a pair.*ATHENA_CROSS_ENCODER"):
             encoder.score("valve", ["tank"])
 
@@ -285,8 +289,7 @@ class TestHub:
             fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
         path = find_files(NAME, model_cache=tmp_path / "cache").tokenizer.parent / file
         path.write_bytes(path.read_bytes() + b" ")
-        encoder, _ = find_cross_encoder(NAME, model_cache=tmp_path / "cache")
-        assert encoder is not None
+        encoder = opened(NAME, model_cache=tmp_path / "cache")
         with pytest.raises(ModelUnavailable, match=r"SHA-256 is another.*Delete that folder"):
             encoder.score("valve", ["tank"])
 

@@ -32,8 +32,9 @@ def openai() -> Iterator[OpenAIServer]:
         yield server
 
 
-def test_auto_takes_ollamas_first_chat_model(ollama: OllamaServer) -> None:
-    llm, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=ollama.url))
+def test_auto_takes_ollamas_first_chat_model_also_where_there_is_a_key(ollama: OllamaServer) -> None:
+    options = LanguageModelOptions(ollama_url=ollama.url, openai_api_key="sk-x")
+    llm, choice = choose_language_model("auto", options=options)
     assert (choice.role, choice.name, choice.provider) == (
         "language model",
         "ollama/llama3.2:latest",
@@ -43,11 +44,6 @@ def test_auto_takes_ollamas_first_chat_model(ollama: OllamaServer) -> None:
     assert llm is not None
     assert llm.metadata.model_name == "llama3.2:latest"
     assert llm.metadata.context_window == 8192
-
-
-def test_auto_prefers_ollama_to_a_key(ollama: OllamaServer) -> None:
-    options = LanguageModelOptions(ollama_url=ollama.url, openai_api_key="sk-x")
-    assert choose_language_model("auto", options=options)[1].provider == "ollama"
 
 
 def test_auto_falls_back_to_the_key() -> None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from llama_index.core.llms import LLM
 
-from pipeline.errors import AnswerInterrupted, ModelError, ModelUnavailable
+from pipeline.errors import ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
 from pipeline.models.llm import choose_language_model, list_language_models, ollama_model
 from pipeline.options import LanguageModelOptions
-from tests.server_processes import ServerProcess, executable, free_ports
 from tests.server_stores import REQUIRED, is_open
 
 URL = os.environ.get("ATHENA_TEST_OLLAMA_URL", "http://127.0.0.1:11435")
@@ -117,60 +114,3 @@ def test_the_context_window_is_what_was_asked_for() -> None:
     assert not stream.generation.prompt_truncated
     running = httpx.get(f"{URL}/api/ps", timeout=5).json()["models"]
     assert [item["name"] for item in running] == [MODEL]
-
-
-@pytest.fixture
-def private(tmp_path: Path) -> Iterator[tuple[ServerProcess, str]]:
-    """An Ollama of the test's own, with the tiny model, to be killed."""
-    (port,) = free_ports(1)
-    url = f"http://127.0.0.1:{port}"
-
-    def ready() -> bool:
-        return is_open("127.0.0.1", port)
-
-    environment = {"OLLAMA_HOST": f"127.0.0.1:{port}", "OLLAMA_MODELS": str(tmp_path), "HOME": str(tmp_path)}
-    server = ServerProcess([executable("ollama"), "serve"], environment, ready)
-    server.start()
-    _copy_tiny(url, tmp_path)
-    yield server, url
-    server.kill()
-
-
-def _copy_tiny(url: str, folder: Path) -> None:
-    import hashlib
-    import sys
-
-    from tests.test_architecture import ROOT
-
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        from tiny_model import write
-    finally:
-        sys.path.pop(0)
-    write(folder / "tiny.gguf")
-    content = (folder / "tiny.gguf").read_bytes()
-    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    httpx.post(f"{url}/api/blobs/{digest}", content=content, timeout=30).raise_for_status()
-    body = {"model": "tiny", "files": {"tiny.gguf": digest}, "stream": False}
-    httpx.post(f"{url}/api/create", json=body, timeout=60).raise_for_status()
-
-
-def test_a_server_that_dies_in_mid_answer_leaves_what_had_come(private: tuple[ServerProcess, str]) -> None:
-    server, url = private
-    stream = ChatStream(model(url=url, max_answer_tokens=1900), question(), stop=threading.Event())
-    first = next(stream)
-    server.kill()
-    with pytest.raises((AnswerInterrupted, ModelError)) as raised:
-        list(stream)
-    assert stream.text.startswith(first)
-    assert url in str(raised.value)
-
-
-def test_a_server_that_comes_back_is_used_again(private: tuple[ServerProcess, str]) -> None:
-    server, url = private
-    llm = model(url=url)
-    server.kill()
-    with pytest.raises(ModelUnavailable, match="ollama serve"):
-        list(ChatStream(llm, question(), stop=threading.Event()))
-    server.start()
-    assert list(ChatStream(llm, question(), stop=threading.Event()))

@@ -228,7 +228,7 @@ def test_every_generation_says_by_whom_and_with_what() -> None:
             assert json.loads(str(said["llm.invocation_parameters"])) == expected
 
 
-def test_what_was_searched_fused_and_merged_are_documents(new_chat: NewChat) -> None:
+def test_what_was_searched_fused_merged_and_selected_are_documents(new_chat: NewChat) -> None:
     with traced(new_chat) as (chat, received):
         answer = chat.answer(QUESTION)
     spans = received.steps()
@@ -245,6 +245,12 @@ def test_what_was_searched_fused_and_merged_are_documents(new_chat: NewChat) -> 
     merged = json.loads(spans["merge"].attributes["retrieval.documents.0.document.metadata"])
     assert merged["source"] == "systems/ecs.md"
     assert received.root.attributes["athena.verdict"] == answer.verdict == "answered"
+    selected = spans["select"].attributes
+    ids = [selected[name] for name in sorted(selected) if name.endswith(".document.id")]
+    assert ids == list(the_step(answer, SelectStep).selected)
+    assert 0 <= selected["retrieval.documents.0.document.score"] <= 1
+    passage = json.loads(selected["retrieval.documents.0.document.metadata"])
+    assert (passage["source"], passage["heading_path"]) == ("systems/ecs.md", ["ECS", "Cabin fan"])
 
 
 def test_a_thumb_is_an_annotation_of_its_trace(new_chat: NewChat) -> None:
@@ -269,19 +275,6 @@ def test_a_thumb_that_phoenix_does_not_take_is_logged(
     with OtlpReceiver(status=404) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
         tracer.annotate("x", 1, "")
     assert "Phoenix does not accept a rating: HTTP 404" in caplog.text
-
-
-def test_the_selection_has_the_passages(new_chat: NewChat) -> None:
-    with traced(new_chat) as (chat, received):
-        answer = chat.answer(QUESTION)
-    said = received.steps()["select"].attributes
-    ids = [said[name] for name in sorted(said) if name.endswith(".document.id")]
-    assert ids == list(the_step(answer, SelectStep).selected)
-    assert "4000 rpm" in said["retrieval.documents.0.document.content"]
-    assert 0 <= said["retrieval.documents.0.document.score"] <= 1
-    metadata = json.loads(said["retrieval.documents.0.document.metadata"])
-    assert metadata["source"] == "systems/ecs.md"
-    assert metadata["heading_path"] == ["ECS", "Cabin fan"]
 
 
 def test_what_went_in_and_out_of_a_step_is_json(new_chat: NewChat) -> None:
