@@ -30,6 +30,7 @@ from pipeline.finding.verdict_signals import focus_terms, lacks_fact
 from pipeline.markup.readable import readable, readable_block, readers_markdown
 from pipeline.messages import Message
 from pipeline.redaction import without_password
+from pipeline.terms import content_terms
 from readers.cutting import SentenceCutter
 from readers.includes import select
 from readers.punkt import SentenceSplitter
@@ -41,7 +42,7 @@ from tests.pipeline.answering.test_verification import checked
 from tests.pipeline.answering.test_written_answers import ANSWER
 from tests.pipeline.asking.test_spelling import corrected
 from tests.pipeline.passages import make_passage
-from tests.readers.oracle import leaves_of, read
+from tests.readers.oracle import leaves_of, read, texts
 
 EXAMPLES = [
     tuple(cell.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t") for cell in line.split("\t"))
@@ -145,7 +146,9 @@ RULES: Mapping[str, Callable[..., str]] = {
     "missing numbers": lambda stated, given: ", ".join(missing_numbers(facts_of(stated), facts_of(given))),
     "negations": lambda text: str(negations(text)),
     "inverted": lambda sentence, span: ", ".join(inverted(sentence, [span])),
-    "opposites": lambda sentence, span: ", ".join(opposites(sentence, [span])),
+    "opposites": lambda sentence, span, *elsewhere: ", ".join(
+        opposites(sentence, [span], elsewhere=[frozenset(words.split()) for words in elsewhere])
+    ),
     "leans": lambda message: yes(leans(message)),
     "condensed": condensed,
     "sides": lambda question: ", ".join(sides_of(question) or ()),
@@ -175,6 +178,8 @@ RULES: Mapping[str, Callable[..., str]] = {
     "cited by who copies": copied,
     "unknown code": unknown,
     "leaves": leaves,
+    "divided": lambda text, most: pieces(*texts(text, max_tokens=int(most))),
+    "content terms": lambda text: " ".join(content_terms(text)),
     "outline": outline,
     "missing": missing,
     "joined": rest,

@@ -9,21 +9,6 @@ from pipeline.analysis import analyse
 from pipeline.terms import content_terms, stop_terms
 
 
-def test_stop_words_are_left_out_in_any_form() -> None:
-    assert content_terms("What does the LN2 tank show, and WHY is it describing pumps?") == (
-        "ln2", "tank", "pump"
-    )  # fmt: skip
-
-
-def test_each_term_once_in_order() -> None:
-    assert content_terms("valve tank valves Tank pump") == ("valv", "tank", "pump")
-
-
-def test_a_question_of_stop_words_keeps_them_all() -> None:
-    assert content_terms("How is it?") == ("how", "is", "it")
-    assert content_terms("?!") == ()
-
-
 def test_negations_and_modal_verbs_say_nothing_of_the_subject() -> None:
     assert {"not", "cannot", "should"} <= stop_terms()
 

@@ -60,23 +60,6 @@ def test_table_rows_are_leaves_with_their_header() -> None:
     ]
 
 
-def test_a_long_sentence_is_divided_at_clauses_then_words() -> None:
-    text = "The pump turns, the valve opens, and the tank fills. Done."
-    assert texts(text, max_tokens=8) == ["The pump turns, the valve opens,", "and the tank fills.", "Done."]
-    assert texts("one two three four five six seven", max_tokens=3) == [
-        "one two three",
-        "four five six",
-        "seven",
-    ]
-
-
-def test_a_long_item_is_divided_at_sentences() -> None:
-    assert texts("- One two three. Four five six. Seven.", max_tokens=7) == [
-        "One two three.",
-        "Four five six. Seven.",
-    ]
-
-
 def test_a_long_row_is_divided_at_cells_and_keeps_its_header() -> None:
     leaves = leaves_of("| a | b |\n|-|-|\n| one two three four | five six seven eight |", max_tokens=6)
     assert [leaf.text for leaf in leaves] == ["| a | b |", "| one two three four |", "five six seven eight |"]
@@ -88,11 +71,6 @@ def test_long_code_is_divided_at_line_ends() -> None:
     leaves = texts(f"```\n{code}\n```", max_tokens=12)
     assert "\n".join(leaves) == code
     assert all(count_words(leaf) <= 12 and leaf.startswith("line") and leaf.endswith(";") for leaf in leaves)
-
-
-def test_marks_of_a_quote_count_as_tokens_where_they_are_in_a_leaf() -> None:
-    text = "> > one\n> > two\nthree four five\n"
-    assert texts(text, max_tokens=5) == ["one\n> > two\nthree", "four five"]
 
 
 def test_nodes_from_elsewhere_are_parsed_by_their_text() -> None:
