@@ -36,7 +36,6 @@ from tests.pipeline.ingest_runs import manifest_of
 from tests.pipeline.searching import (
     CALIBRATION,
     ENCODER,
-    FILES,
     RETRIEVING,
     make_search,
     make_store,
@@ -334,11 +333,6 @@ def test_alpha_0_and_1_search_one_way_only(
     }  # fmt: skip
 
 
-def test_alpha_0_finds_only_what_shares_a_word(manual: EmbeddedStore) -> None:
-    assert headings(make_search(manual, alpha=0.0).search("antenna")) == ["Radio"]
-    assert len(make_search(manual, alpha=1.0).search("antenna").passages) == 7
-
-
 def test_the_shares_of_the_levels_weigh_the_lists(manual: EmbeddedStore) -> None:
     retrieval = make_search(manual, alpha=0.4, bm25_section_share=1.0, dense_section_share=0.25).search(
         QUESTION
@@ -352,20 +346,6 @@ def test_candidates_bound_each_list(manual: EmbeddedStore) -> None:
     search = the_step(make_search(manual, candidates=2).search(QUESTION), SearchStep)
     assert len(search.dense_sections) == 2
     assert len(search.dense_sentences) == 4  # twice as many: several belong to one section
-
-
-@pytest.mark.parametrize(
-    ("glob", "sources"),
-    [
-        ("systems/*", {"systems/ecs.md", "systems/power.md"}),
-        ("comms.md", {"comms.md"}),
-        ("nowhere/*", set()),
-        (None, set(FILES)),
-    ],
-)
-def test_a_glob_limits_the_search(manual: EmbeddedStore, glob: str | None, sources: set[str]) -> None:
-    retrieval = make_search(manual, paths=glob, candidates=50).search("the fan, the pump and the ground")
-    assert {passage.section.metadata["source"] for passage in retrieval.passages} == sources
 
 
 # -- merging ------------------------------------------------------------------------------------------
