@@ -36,7 +36,6 @@ from pipeline.asking.language import other_language
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models.llm import invocation_of
 from pipeline.redaction import redacted
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (
@@ -342,7 +341,7 @@ class ChatRecipe:
             stop=stop or threading.Event(),
             model=self.parts.model_name,
             options=self.parts.options,
-            invocation=invocation_of(self.parts.llm) if self.parts.llm else {},
+            invocation=self.parts.invocation,
         )
 
     def _watched(self, turn: RunningTurn) -> Iterator[ChatEvent]:

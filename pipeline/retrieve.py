@@ -16,7 +16,7 @@ from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
 from pipeline.finding.answerability import doubted, judge, on_topic, stray_word
 from pipeline.finding.beside import Beside, blend
-from pipeline.finding.fusion import Fused, fuse_sections, fuse_sentences, list_weights
+from pipeline.finding.fusion import Fused, fuse_sections, list_weights, sentence_scores
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.links import follow
 from pipeline.finding.merging import merge_up
@@ -257,7 +257,7 @@ class HybridSearch:
         depth = max(MIN_GATHERED, options.top_k, options.rerank_top_n if options.rerank else 0)
         gathered = gather(
             ranking[:depth],
-            fuse_sentences(response, weights=weights),
+            sentence_scores(response, weights=weights),
             response,
             store=self.store,
             vector=query.vector,

@@ -18,7 +18,7 @@ from evals.datasets import Document, Question, held_out, load_corpus, load_qrels
 from evals.indexing import index_corpus, section_names, section_of
 from evals.judging import holds_gold
 from evals.retrieval import condensed
-from pipeline.finding.fusion import fuse_sections, fuse_sentences, list_weights
+from pipeline.finding.fusion import fuse_sections, list_weights, sentence_scores
 from pipeline.finding.passages import gather
 from pipeline.finding.verdict_signals import IndexFacts
 from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
@@ -220,7 +220,7 @@ def _search(athena: Athena, own: Collection, ask: Ask) -> SearchedQuestion:
     )
     gathered = gather(
         fuse_sections(response, weights=weights)[:20],
-        fuse_sentences(response, weights=weights),
+        sentence_scores(response, weights=weights),
         response,
         store=own.store,
         vector=vector,

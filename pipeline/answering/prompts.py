@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -183,8 +183,8 @@ def _encoding() -> Encoding:
     """cl100k, from our own copy: tiktoken would download it."""
     import tiktoken
 
-    lines = (files("pipeline.models") / "bundled/cl100k_base.tiktoken").read_bytes().splitlines()
-    ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    parts = (files("pipeline.models") / "bundled/cl100k_base.tiktoken").read_bytes().split()
+    ranks = dict(zip(map(a2b_base64, parts[::2]), map(int, parts[1::2]), strict=True))
     return tiktoken.Encoding("cl100k", pat_str=CL100K_WORDS, mergeable_ranks=ranks, special_tokens={})
 
 

@@ -94,6 +94,15 @@ class ChatParts:
         """The language model's name; "" where none is connected."""
         return self.choice.name if self.llm is not None else ""
 
+    @property
+    def invocation(self) -> Mapping[str, Any]:
+        """How the language model is asked, for the trace; nothing where none is connected."""
+        if self.llm is None:
+            return {}
+        from pipeline.models.llm import invocation_of
+
+        return invocation_of(self.llm)
+
 
 @dataclass(slots=True)
 class RunningTurn:

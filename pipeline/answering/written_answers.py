@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers
 from pipeline.answering.prompts import Budget, Prompt, Source, assemble_prompt, count_tokens, memory_messages
-from pipeline.answering.verification import check
 from pipeline.errors import AthenaError
 from pipeline.finding.passages import passage_leaves
 from pipeline.messages import Message
@@ -180,6 +179,8 @@ def verified(
     step: RunningStep[VerifyStep], turn: RunningTurn, search: HybridSearch, sources: Sequence[Source]
 ) -> Answer:
     """The text with its citations, each sentence checked."""
+    from pipeline.answering.verification import check  # its patterns take a while: quotes do without
+
     found = check(
         turn.text.strip(),
         sources,

@@ -27,7 +27,7 @@ class Gathered:
 
 def gather(
     ranking: Sequence[Fused],
-    sentence_ranking: Sequence[Fused],
+    sentence_scores: Mapping[str, float],
     response: SearchResponse,
     *,
     store: DocumentStore,
@@ -42,7 +42,7 @@ def gather(
     """
     ids = [item.id for item in ranking]
     sections = store.sections.get_many(ids)
-    found = _found(sentence_ranking, response, ids)
+    found = _found(sentence_scores, response, ids)
     unfound = [section_id for section_id in sections if not found[section_id]]
     nodes = store.sentences.get_many(
         [node_id for scores in found.values() for node_id in scores], sections=unfound
@@ -121,16 +121,13 @@ def select(
 
 
 def _found(
-    sentence_ranking: Sequence[Fused], response: SearchResponse, section_ids: Sequence[str]
+    scores: Mapping[str, float], response: SearchResponse, section_ids: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """For each section the sentences that the lists named, with their fused scores."""
-    section_of = {
-        hit.node_id: hit.section_id for hit in (*response.bm25_sentences, *response.dense_sentences)
-    }
     found: dict[str, dict[str, float]] = {section_id: {} for section_id in section_ids}
-    for item in sentence_ranking:
-        if section_of[item.id] in found:
-            found[section_of[item.id]][item.id] = item.score
+    for node_id, section_id, _ in (*response.bm25_sentences, *response.dense_sentences):
+        if section_id in found and node_id in scores:
+            found[section_id][node_id] = scores[node_id]
     return found
 
 

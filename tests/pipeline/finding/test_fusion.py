@@ -12,9 +12,9 @@ from pipeline.finding.fusion import (
     LISTS,
     best_per_section,
     fuse_sections,
-    fuse_sentences,
     list_weights,
     relative_scores,
+    sentence_scores,
 )
 from pipeline.stores.base import Hit, SearchResponse
 
@@ -101,8 +101,7 @@ def test_sentences_keep_their_own_scores() -> None:
         dense_sections=(),
         dense_sentences=(hit("a1", 0.8), hit("b0", 0.4)),
     )
-    fused = fuse_sentences(response, weights=EQUAL)
-    assert [(item.id, item.score) for item in fused] == [("a0", 0.25), ("a1", 0.25), ("b0", 0.0)]
+    assert sentence_scores(response, weights=EQUAL) == {"a0": 0.25, "a1": 0.25, "b0": 0.0}
 
 
 def oracle(response: SearchResponse, given_weights: dict[str, float]) -> dict[str, Fraction]:

@@ -37,7 +37,7 @@ def run(
     response = SearchResponse((), tuple(Hit(leaf.node_id, owner, 1.0) for leaf, owner, _ in found), (), ())
     return gather(
         [Fused(section_id, score, {}) for section_id, score in ranking],
-        [Fused(leaf.node_id, score, {}) for leaf, _, score in found],
+        {leaf.node_id: score for leaf, _, score in found},
         response,
         store=store,
         vector=None if query is None else ENCODER.encode_query(query),
@@ -154,7 +154,7 @@ def test_everything_is_fetched_in_one_call_each(manual: EmbeddedStore) -> None:
     ids = [section.node_id for document in documents for section in document.sections]
     gathered = gather(
         [Fused(section_id, 1.0, {}) for section_id in ids],
-        [],
+        {},
         NOTHING,
         store=counting,  # type: ignore[arg-type]
         vector=ENCODER.encode_query("fan"),
