@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Literal, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Literal
 from urllib.parse import quote
+
+from tests.loopback import LoopbackServer
 
 How = Literal["errors", "answers", "broken answers", "lists"]
 
 
-class EchoServer:
+class EchoServer(LoopbackServer):
     """Speaks Ollama's and OpenAI's protocol on one port; `how` says where it repeats headers and path."""
 
     def __init__(self, how: How) -> None:
@@ -30,21 +30,8 @@ class EchoServer:
                 self.rfile.read(int(self.headers.get("content-length", 0)))
                 server._serve(self)
 
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"127.0.0.1:{self._http.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        super().__init__(Handler)
+        self.address = f"127.0.0.1:{self.port}"
 
     def _serve(self, request: BaseHTTPRequestHandler) -> None:
         self.paths.append(request.path)

@@ -25,24 +25,18 @@ from evals.feedback import (
 from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support
 from pipeline.errors import ModelError
 from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound, StepStarted
+from tests.fakes import FakeEncoder
 
 TEXTS = {"fan.md": "# Fan\n\nIt hums. A broken fan shows OFFLINE.\n"}
 FOUND = Retrieval("What shows a broken fan?", (), Answerability(0.75, 0.25))
 
 
-class AngleEncoder:
+class AngleEncoder(FakeEncoder):
     """A question is the x axis; a passage stands at the angle that is given for its text."""
 
-    name, fingerprint, dimensions, max_tokens = "angles", "", 2, 256
-
     def __init__(self, degrees: dict[str, float]) -> None:
+        super().__init__(dimensions=2)
         self._degrees = degrees
-
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
-
-    def opening(self, text: str) -> str:
-        return text
 
     def encode_query(self, text: str) -> NDArray[np.float32]:
         return np.array([1, 0], dtype=np.float32)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.loopback import LoopbackServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Received:
         return {span.name: span for span in sorted(below, key=lambda span: span.start)}
 
 
-class OtlpReceiver:
+class OtlpReceiver(LoopbackServer):
     """Serves `/v1/traces` until the block ends; `status` is what it answers, after `delay_s`."""
 
     def __init__(self, *, status: int = 200, delay_s: float = 0.0) -> None:
@@ -72,21 +72,7 @@ class OtlpReceiver:
             def do_POST(self) -> None:
                 receiver._take(self)
 
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def _take(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers["content-length"]))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
@@ -17,6 +16,7 @@ from readers.converting.converted import address_of, conversion_of
 from readers.errors import ReaderError
 from readers.web import PageFetcher, file_name
 from tests.certificates import Authority
+from tests.loopback import LoopbackServer
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -44,22 +44,15 @@ def handler_of(site: Site) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None: ...
-
     return Handler
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Site]:
     site = Site()
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(site))
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    site.address = f"http://localhost:{listening.server_port}"
-    yield site
-    listening.shutdown()
-    listening.server_close()
-    thread.join()
+    with LoopbackServer(handler_of(site)) as listening:
+        site.address = f"http://localhost:{listening.port}"
+        yield site
 
 
 @pytest.fixture
@@ -189,22 +182,18 @@ def test_the_certificate_is_that_of_the_name_and_not_of_the_number(site: Site, t
     site.pages["/page"] = (200, {"Content-Type": "text/markdown"}, b"# Fan")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.file, certificate.key)
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(site))
-    listening.socket = context.wrap_socket(listening.socket, server_side=True)
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    with PageFetcher(
-        tmp_path / "web", max_bytes=99, max_characters=99, local=True, convert_seconds=1
-    ) as fetcher:
+    with (
+        LoopbackServer(handler_of(site), tls=context) as listening,
+        PageFetcher(
+            tmp_path / "web", max_bytes=99, max_characters=99, local=True, convert_seconds=1
+        ) as fetcher,
+    ):
         fetcher._client.close()
         trusted = ssl.create_default_context(cafile=authority.file)
         fetcher._client = httpx.Client(verify=trusted, trust_env=False)
-        assert fetcher.fetch(f"https://127.0.0.1:{listening.server_port}/page").read_text() == "# Fan"
+        assert fetcher.fetch(f"https://127.0.0.1:{listening.port}/page").read_text() == "# Fan"
         with pytest.raises(ReaderError, match="certificate verify failed"):
-            fetcher.fetch(f"https://localhost:{listening.server_port}/page")
-    listening.shutdown()
-    listening.server_close()
-    thread.join()
+            fetcher.fetch(f"https://localhost:{listening.port}/page")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import importlib.util
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from pipeline.models import cross_encoder_export, cross_encoder_files
 from pipeline.models.base import CrossEncoder, Pulling
 from pipeline.models.cross_encoder import OnnxCrossEncoder, fetch_cross_encoder, find_cross_encoder
 from pipeline.models.cross_encoder_files import REVISIONS, converted, download, files_in, find_files
+from tests.loopback import LoopbackServer
 from tests.pipeline.models.tiny_cross_encoder import make_cross_encoder
 
 NAME = "cross-encoder/tiny"
@@ -249,8 +250,8 @@ class TestHub:
     def test_a_published_onnx_file_is_fetched(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         published = tmp_path / "published"
         weights = make_cross_encoder(published, file="onnx/model.onnx")
-        with _hub_serving(published) as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(published) as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
             assert encoder is not None, choice
         expected = weights.logit(["valve"], ["tank"])
@@ -261,9 +262,8 @@ class TestHub:
     def test_what_was_fetched_first_is_held_to(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         published = tmp_path / "published"
         make_cross_encoder(published, file="onnx/model.onnx")
-        hub = _hub_serving(published)
-        with hub as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(published) as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             fetched: list[Pulling] = []
             fetch_cross_encoder(NAME, model_cache=tmp_path / "cache", on_progress=fetched.append)
             found = find_files(NAME, model_cache=tmp_path / "cache")
@@ -284,8 +284,8 @@ class TestHub:
     ) -> None:
         published = tmp_path / "published"
         make_cross_encoder(published, file="onnx/model.onnx")
-        with _hub_serving(published) as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(published) as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
         path = find_files(NAME, model_cache=tmp_path / "cache").tokenizer.parent / file
         path.write_bytes(path.read_bytes() + b" ")
@@ -299,9 +299,8 @@ class TestHub:
         (name,) = REVISIONS
         assert name == Settings.model_fields["cross_encoder"].default
         (tmp_path / "published").mkdir()
-        hub = _hub_serving(tmp_path / "published")
-        with hub as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(tmp_path / "published") as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             assert not download(name)
         assert f"/revision/{REVISIONS[name]}" in hub.asked[0]
 
@@ -311,8 +310,8 @@ class TestHub:
     ) -> None:
         published = tmp_path / "published"
         make_cross_encoder(published, file="onnx/model.onnx")
-        with _hub_serving(published, lies_about=file) as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(published, lies_about=file) as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             encoder, choice = fetch_cross_encoder(NAME, model_cache=tmp_path / "cache")
         assert encoder is None
         assert "SHA-256" in choice.detail
@@ -323,15 +322,15 @@ class TestHub:
     ) -> None:
         (tmp_path / "published").mkdir()
         (tmp_path / "published" / "model.safetensors").write_bytes(b"x")
-        with _hub_serving(tmp_path / "published") as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(tmp_path / "published") as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             assert not download(NAME)
 
     def test_a_silent_hub_does_not_stall(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cross_encoder_files, "LOOK_UP_S", 0.2)
         _without_torch(monkeypatch)
-        with _hub_serving(tmp_path, silent=True) as url:
-            _at(monkeypatch, url, tmp_path / "hub")
+        with _hub_serving(tmp_path, silent=True) as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub")
             started = time.monotonic()
             _, choice = fetch_cross_encoder(NAME, model_cache=tmp_path)
             assert time.monotonic() - started < 30
@@ -339,9 +338,8 @@ class TestHub:
 
     def test_offline_asks_nobody(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _without_torch(monkeypatch)
-        hub = _hub_serving(tmp_path)
-        with hub as url:
-            _at(monkeypatch, url, tmp_path / "hub", offline=True)
+        with _hub_serving(tmp_path) as hub:
+            _at(monkeypatch, hub.url, tmp_path / "hub", offline=True)
             assert fetch_cross_encoder(NAME, model_cache=tmp_path)[0] is None
         assert not hub.asked
 
@@ -412,7 +410,7 @@ def _at(monkeypatch: pytest.MonkeyPatch, url: str, folder: Path, *, offline: boo
     )
 
 
-class _hub_serving:  # noqa: N801 - used as a function
+class _hub_serving(LoopbackServer):  # noqa: N801 - used as a function
     """A hub with one model, whose files are those of a folder; a silent one never answers."""
 
     def __init__(self, folder: Path, *, silent: bool = False, lies_about: str = "") -> None:
@@ -453,9 +451,6 @@ class _hub_serving:  # noqa: N801 - used as a function
                 if body:
                     self.wfile.write(data)
 
-            def log_message(self, *args: object) -> None:
-                """Not printed."""
-
         def files() -> list[str]:
             return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
@@ -468,16 +463,8 @@ class _hub_serving:  # noqa: N801 - used as a function
                 return hashlib.sha256(data).hexdigest()
             return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self._http.block_on_close = False
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
-
-    def __enter__(self) -> str:
-        self._thread.start()
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        super().__init__(Handler)
 
     def __exit__(self, *_: object) -> None:
         self._leave.set()
-        self._http.shutdown()
-        self._http.server_close()
+        super().__exit__()

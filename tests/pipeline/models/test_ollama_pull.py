@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from athena.cli import app
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import Pulling
 from pipeline.models.llm import pull_model
+from tests.loopback import LoopbackServer
 
 MANIFEST = {"status": "pulling manifest"}
 SUCCESS = {"status": "success"}
@@ -48,18 +48,8 @@ def ollama(lines: Sequence[dict[str, Any]], *, status: int = 200) -> Iterator[tu
             self.end_headers()
             self.wfile.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with LoopbackServer(Handler) as server:
+        yield server.url, asked
 
 
 def pulled(url: str) -> list[Pulling]:
