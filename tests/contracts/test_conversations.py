@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.answering.kept_conversation import History
 from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import CondenseStep, SearchStep
 from pipeline.stores.base import Hit
@@ -63,23 +62,14 @@ def fill(conversations: Conversations, infos: list[ConversationInfo]) -> None:
 class TestConversations:
     def test_a_turn_is_written_once_and_then_over(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
-        turn = conversations.save_turn(id_, answer(text="", status="stopped"))
-        assert conversations.save_turn(id_, answer(turn_id=turn)) == turn
-        (kept,) = conversations.get(id_).turns
-        assert kept.answer == answer(turn_id=turn, conversation_id=id_)
-        assert conversations.get(id_).info.title == "Why?"
-
-    def test_what_has_arrived_is_written_over_and_over(self, conversations: Conversations) -> None:
-        id_ = conversations.create().info.id
         steps = (CondenseStep(message="Why?"), SearchStep(hits=3, dense_sections=(Hit("a", "a", 0.5),)))
         so_far = answer(text="The fan “", status="stopped", steps=steps)
         turn = conversations.save_turn(id_, so_far)
-        conversations.save_turn(id_, replace(so_far, turn_id=turn, text="The fan “hums"))
-        (kept,) = conversations.get(id_).turns
-        assert (kept.answer.text, kept.answer.status) == ("The fan “hums", "stopped")
-        assert kept.answer.steps == steps
-        conversations.save_turn(id_, answer(turn_id=turn, text="The fan hums [1]."))
-        assert [kept.answer.text for kept in conversations.get(id_).turns] == ["The fan hums [1]."]
+        for now in (replace(so_far, text="The fan “hums"), answer(text="The fan hums [1].")):
+            assert conversations.save_turn(id_, replace(now, turn_id=turn)) == turn
+            (kept,) = conversations.get(id_).turns
+            assert kept.answer == replace(now, turn_id=turn, conversation_id=id_)
+        assert conversations.get(id_).info.title == "Why?"
 
     def test_they_are_listed_renamed_and_deleted(self, conversations: Conversations) -> None:
         first, second = conversations.create("First").info.id, conversations.create("Second").info.id
@@ -200,12 +190,19 @@ class TestConversations:
         conversations.set_feedback(turn, None)
         assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(None, "")]
 
-    def test_export_has_footnotes_and_leaves_code_alone(self, conversations: Conversations) -> None:
+    def test_export_has_footnotes_and_what_was_asked_alone_and_leaves_code_alone(
+        self, conversations: Conversations
+    ) -> None:
         id_ = conversations.create("Fans").info.id
-        conversations.save_turn(id_, answer(text="Hums [1], `x[1]`.", citations=(citing("The fan hums."),)))
-        conversations.save_turn(id_, answer("And\nthen?", text="", status="failed"))
+        settings = {"paths": ["engines/", "a[[]1].md"]}
+        cited = answer(text="Hums [1], `x[1]`.", citations=(citing("The fan hums."),), settings=settings)
+        conversations.save_turn(id_, cited)
+        given = answer("And\nthen?", text="", status="failed", settings={"paths": None})
+        conversations.save_turn(id_, given)
         text = conversations.get(id_).as_markdown()
-        assert text.startswith("# Fans\n\n## Question 1\n\n> Why?\n\nHums [^1-1], `x[1]`.\n\n")
+        only = "Only in: `engines/`, `a[1].md`"
+        assert text.startswith(f"# Fans\n\n## Question 1\n\n> Why?\n\n{only}\n\nHums [^1-1], `x[1]`.\n\n")
+        assert text.count("Only in") == 1
         assert "[^1-1]: fan.md › Fan, lines 3-3: “The fan hums.”" in text
         assert "> And\n> then?\n\n*No answer.*\n\n*This answer was failed.*" in text
 
@@ -216,16 +213,6 @@ class TestConversations:
         kept = conversations.get(id_).turns
         assert {turn.id for turn in kept} == set(turns)
         assert len(kept) == 24
-
-    def test_the_history_leaves_out_turns_without_an_answer_and_markers(
-        self, conversations: Conversations
-    ) -> None:
-        id_ = conversations.create().info.id
-        conversations.save_turn(id_, answer("One?", "Yes [1]."))
-        conversations.save_turn(id_, replace(answer("Two?", " "), status="failed"))
-        conversations.save_turn(id_, replace(answer("Three?", "Part"), status="stopped"))
-        said = History.of(conversations.get(id_)).said()
-        assert [item.text for item in said] == ["One?", "Yes.", "Three?", "Part"]
 
     def test_a_conversation_that_is_deleted_meanwhile_takes_no_turn(
         self, conversations: Conversations
@@ -289,15 +276,6 @@ def test_each_has_a_scope_of_its_own(conversations: Conversations) -> None:
     assert conversations.get(one).info.scope == scope
     conversations.set_scope(one, ())
     assert conversations.get(one).info.scope == ()
-
-
-def test_export_says_what_was_asked_alone(conversations: Conversations) -> None:
-    id_ = conversations.create("Fans").info.id
-    conversations.save_turn(id_, answer(settings={"paths": ["engines/", "a[[]1].md"]}))
-    conversations.save_turn(id_, answer("And?", settings={"paths": None}))
-    text = conversations.get(id_).as_markdown()
-    assert "> Why?\n\nOnly in: `engines/`, `a[1].md`\n\nSo" in text
-    assert text.count("Only in") == 1
 
 
 def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversations) -> None:

@@ -81,20 +81,14 @@ class TestDocumentStore:
                 with pytest.raises(ManifestMismatch, match=command), store.writing(manifest):
                     pass
 
-    def test_what_it_was_made_with_is_kept(self, store: DocumentStore) -> None:
-        write(store, "a.md", {"A": ["Alpha."]})
-        kept = store.sections.manifest()
-        assert kept is not None
-        assert replace(kept, generation=0) == MANIFEST
-
     def test_an_empty_store_takes_any_manifest(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
         store.delete_document("a.md")
         with store.writing(OTHER_MANIFEST) as writing:
             writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-        assert store.sections.manifest() == replace(
-            OTHER_MANIFEST, generation=getattr(store.sections.manifest(), "generation", 0)
-        )
+        kept = store.sections.manifest()
+        assert kept is not None
+        assert replace(kept, generation=0) == OTHER_MANIFEST
 
     def test_a_question_of_other_dimensions_is_refused(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
@@ -147,15 +141,13 @@ class TestRebuild:
             writing.publish()
         assert [info.source for info in store.sections.documents()] == ["b.md"]
 
-    @pytest.mark.parametrize("change", [{"fingerprint": "file 2"}, {"recipe": 2}])
-    def test_one_with_another_model_file_or_recipe_is_begun_anew(
-        self, store: DocumentStore, change: dict[str, Any]
-    ) -> None:
+    def test_one_with_another_model_file_or_recipe_is_begun_anew(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-        with store.writing(replace(OTHER_MANIFEST, **(change)), rebuild=True) as writing:
-            assert writing.documents() == []
+        for manifest in (OTHER_MANIFEST, replace(OTHER_MANIFEST, fingerprint="file 2"), OTHER_MANIFEST):
+            for now in (manifest, replace(manifest, recipe=2)):
+                with store.writing(now, rebuild=True) as writing:
+                    assert writing.documents() == []
+                    writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
 
     def test_an_ordinary_write_drops_what_was_broken_off(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
@@ -186,14 +178,12 @@ class TestTogether:
         with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
             reader.sentences.search(request)
 
-    @pytest.mark.parametrize("change", OUTDATED)
-    def test_a_search_in_an_outdated_index_is_refused_with_the_command(
-        self, open_store: OpenStore, change: dict[str, Any]
-    ) -> None:
+    def test_a_search_in_an_outdated_index_is_refused_with_the_command(self, open_store: OpenStore) -> None:
         write(open_store(), "a.md", {"A": ["Alpha."]})
-        newer = open_store(manifest=replace(MANIFEST, **change))
-        with pytest.raises(ManifestMismatch, match=r"outdated.*`athena ingest FOLDER`"):
-            newer.sentences.search(SearchRequest("alpha", None, 5))
+        for change in OUTDATED:
+            newer = open_store(manifest=replace(MANIFEST, **change))
+            with pytest.raises(ManifestMismatch, match=r"outdated.*`athena ingest FOLDER`"):
+                newer.sentences.search(SearchRequest("alpha", None, 5))
 
     def test_a_second_writer_in_the_same_program_is_told_so(self, open_store: OpenStore) -> None:
         store, failures = open_store(lock_wait_s=0.1), list[str]()

@@ -306,10 +306,10 @@ def test_an_answer_is_changed_as_it_is_stored_by_then(stored: Stored) -> None:
     stored.conversations.change_answer("gone", lambda found: found)
 
 
-SECRET = 'the safe of "Zoë" opens\nwith 4711'
+SECRET = 'the locker of "Zoë" opens\nwith 4711'
 
 
-def asked(number: int) -> Answer:
+def secret_turn(number: int = 1) -> Answer:
     """A turn whose every text has the secret."""
     said = f"Remember that {SECRET}."
     return answer(
@@ -326,10 +326,10 @@ def asked(number: int) -> Answer:
 
 def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
     ann = stored.conversations.create(user="ann").info.id
-    turn = stored.conversations.save_turn(ann, asked(1))
+    turn = stored.conversations.save_turn(ann, secret_turn())
     stored.conversations.set_feedback(turn, 1, f"yes, {SECRET}")
     bob = stored.conversations.create(user="bob").info.id
-    stored.conversations.save_turn(bob, asked(1))
+    stored.conversations.save_turn(bob, secret_turn())
     renamed = stored.conversations.create(f"About {SECRET}", user="ann").info.id
     start = len("Remember that ")
     source = MemorySource(turn_id=turn, start=start, end=start + len(SECRET), quote=SECRET)
@@ -341,11 +341,11 @@ def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
     assert stored.memories.events("ann") == [event]
     (left,) = stored.conversations.get(ann).turns
     everything = answer_json(left.answer) + left.question + left.feedback_text
-    for form in (SECRET, " ".join(SECRET.split()), "4711", "safe"):
+    for form in (SECRET, " ".join(SECRET.split()), "4711", "locker"):
         assert form.casefold() not in everything.casefold()
     assert left.question == left.answer.question == f"Remember that {'█' * len(SECRET)}."
     assert [len(step.question) for step in left.answer.steps[:1]] == [len(left.question)]
-    assert "safe" not in stored.conversations.get(ann).info.title
+    assert "locker" not in stored.conversations.get(ann).info.title
     assert stored.conversations.get(renamed).info.title == f"About {'█' * len(SECRET)}"
     assert SECRET in stored.conversations.get(bob).turns[0].question
     assert stored.conversations.list(user="ann", words="4711") == []
@@ -354,22 +354,22 @@ def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
 
 def test_later_turns_of_the_conversation_lose_what_was_made_of_it(stored: Stored) -> None:
     mine, other = (stored.conversations.create(user="ann").info.id for _ in range(2))
-    stored.conversations.save_turn(mine, asked(1))
-    later = answer("And now?", "4711 is noted.", condensed_question="the safe of 4711, now")
+    stored.conversations.save_turn(mine, secret_turn())
+    later = answer("And now?", "4711 is noted.", condensed_question="the locker of 4711, now")
     for id_ in (mine, other):
         stored.conversations.save_turn(id_, later)
     stored.memories.forget("ann", MemoryChanges(), words=[SECRET])
     left = stored.conversations.get(mine).turns[1]
     assert (left.answer.text, left.answer.condensed_question) == (
         f"{'█' * 4} is noted.",
-        f"the {'█' * 4} of {'█' * 4}, now",
+        f"the {'█' * 6} of {'█' * 4}, now",
     )
     assert stored.conversations.get(other).turns[0].answer.text == later.text  # it was not said there
 
 
 def test_forgetting_without_words_leaves_turns_alone(stored: Stored) -> None:
     id_ = stored.conversations.create(user="ann").info.id
-    stored.conversations.save_turn(id_, asked(1))
+    stored.conversations.save_turn(id_, secret_turn())
     before = stored.conversations.get(id_)
     kept = memory(SECRET)
     stored.memories.apply("ann", adding(kept))
@@ -380,7 +380,7 @@ def test_forgetting_without_words_leaves_turns_alone(stored: Stored) -> None:
 
 def test_words_that_json_could_be_broken_with_break_nothing(stored: Stored) -> None:
     id_ = stored.conversations.create(user="ann").info.id
-    stored.conversations.save_turn(id_, asked(1))
+    stored.conversations.save_turn(id_, secret_turn())
     stored.memories.forget("ann", MemoryChanges(), words=['"', "\\", "complete", "{", ":", "ann"])
     (turn,) = stored.conversations.get(id_).turns
     assert turn.answer.status == "complete"

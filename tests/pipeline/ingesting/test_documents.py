@@ -51,13 +51,6 @@ def test_vanished(what: FoundDocuments, gone: list[str]) -> None:
     assert vanished(what, [info("a.md"), info("b/c.md"), info("b/d.md"), info("up.md", "upload")]) == gone
 
 
-def test_the_first_root_keeps_the_name() -> None:
-    both = FoundDocuments((candidate("a.md"), candidate("a.md", "/other")), frozenset(), ())
-    kept = without_collisions(both, [])
-    assert [c.root for c in kept.candidates] == ["/manuals"]
-    assert [problem.source for problem in kept.problems] == ["a.md"]
-
-
 def test_an_uploaded_document_keeps_its_name() -> None:
     kept = without_collisions(found("a.md"), [info("a.md", "upload")])
     assert kept.candidates == ()

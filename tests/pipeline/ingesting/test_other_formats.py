@@ -36,10 +36,6 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
     store.close()
 
 
-def sources(store: EmbeddedStore) -> list[str]:
-    return [info.source for info in store.sections.documents()]
-
-
 def test_a_folder_is_read_for_markdown_and_what_else_could_be_read_is_said(
     store: EmbeddedStore, folder: Path
 ) -> None:
@@ -68,28 +64,30 @@ def test_named_formats_are_read_and_what_was_lost_is_said(store: EmbeddedStore, 
     assert "They hum." in stored.text
 
 
-def test_a_file_that_was_named_stays_and_is_kept_up_to_date(store: EmbeddedStore, folder: Path) -> None:
-    run_ingest(store, folder / "b.ipynb")
-    assert run_ingest(store, folder).unchanged == ("b.ipynb",)
-    (folder / "b.ipynb").write_text(notebook(("markdown", "# Fans\n\nThey are silent.")))
-    assert run_ingest(store, folder).changed == ("b.ipynb",)
-    assert "silent" in store.sections.document("b.ipynb").text
-    (folder / "b.ipynb").unlink()
-    assert run_ingest(store, folder).deleted == ("b.ipynb",)
-
-
-def test_plain_text_that_was_named_stays_though_its_folder_does_not_mention_it(
-    store: EmbeddedStore, folder: Path
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (
+            "b.ipynb",
+            notebook(("markdown", "# Fans\n\nThey hum.")),
+            notebook(("markdown", "# Fans\n\nThey are silent.")),
+        ),
+        ("notes.txt", "The fan hums.", "The fan is silent."),  # which its folder does not mention
+    ],
+)
+def test_a_file_that_was_named_stays_and_is_kept_up_to_date(
+    store: EmbeddedStore, folder: Path, name: str, before: str, after: str
 ) -> None:
-    (folder / "notes.txt").write_text("The fan hums.")
-    run_ingest(store, folder / "notes.txt")
+    (folder / name).write_text(before)
+    run_ingest(store, folder / name)
     report = run_ingest(store, folder)
-    assert (report.added, report.unchanged, report.deleted) == (("a.md",), ("notes.txt",), ())
-    assert [other.format for other in report.left_out] == ["Jupyter"]
-    (folder / "notes.txt").write_text("The fan is silent.")
-    assert run_ingest(store, folder).changed == ("notes.txt",)
-    (folder / "notes.txt").unlink()
-    assert run_ingest(store, folder).deleted == ("notes.txt",)
+    assert (report.added, report.unchanged, report.deleted) == (("a.md",), (name,), ())
+    assert [other.format for other in report.left_out] == ([] if name == "b.ipynb" else ["Jupyter"])
+    (folder / name).write_text(after)
+    assert run_ingest(store, folder).changed == (name,)
+    assert "silent" in store.sections.document(name).text
+    (folder / name).unlink()
+    assert run_ingest(store, folder).deleted == (name,)
 
 
 def test_only_what_changed_is_converted(

@@ -6,9 +6,6 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-from pipeline.answer import Answer
-from pipeline.messages import Message
-from pipeline.steps.records import CondenseStep, PromptStep
 from pipeline.stores.conversations import Conversations, answer_json
 from pipeline.stores.memories import (
     Entity,
@@ -21,10 +18,10 @@ from pipeline.stores.memories import (
 )
 from tests.contracts.memories import embedding, memory
 from tests.contracts.test_conversations import answer
+from tests.contracts.test_memories import SECRET, secret_turn
 from tests.pipeline.killing import SEED, Ingests
 
 USER = "ann"
-SECRET = 'the locker “Zoë” opens with "4711"\nand a key'
 PLAIN = ["4711", "locker", "Zoë"]
 KEPT = 12
 GONE = tuple(f"gone-{number}" for number in range(6))
@@ -42,16 +39,6 @@ def ingest(place, what):
         memories.apply(USER, writing(what))
     memories.close()
 """
-
-
-def secret_turn() -> Answer:
-    """A turn in whose every text the secret is."""
-    said = f"Remember that {SECRET}."
-    steps = (
-        CondenseStep(message=said, question=said),
-        PromptStep(messages=(Message("user", f"Before: {SECRET}"),)),
-    )
-    return answer(said, f"Noted: {SECRET}", notices=(" ".join(SECRET.split()),), steps=steps)
 
 
 def first_rows(turn_id: str) -> MemoryChanges:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,27 +38,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "folder" / "athena.sqlite"
 
 
-def test_a_new_file_has_all_tables_and_the_newest_version(path: Path) -> None:
-    connection = open_database(path)
+@pytest.fixture
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    """A new database."""
+    with closing(open_database(path)) as opened:
+        yield opened
+
+
+def test_a_new_file_has_all_tables_and_the_newest_version(connection: sqlite3.Connection) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {"document", "section", "sentence", "embedding", "change", "conversation", "turn"} <= tables
     assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
     assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
-    connection.close()
-
-
-def test_deleting_a_conversation_deletes_its_turns(path: Path) -> None:
-    connection = open_database(path)
-    connection.execute(INSERT, ("c", "Title"))
-    connection.execute(
-        "INSERT INTO turn (id, conversation_id, question, answer, created_at) "
-        "VALUES ('t', 'c', 'Why?', '{}', 1)"
-    )
-    connection.execute("DELETE FROM conversation")
-    assert connection.execute("SELECT count(*) FROM turn").fetchone() == (0,)
-    connection.close()
 
 
 @pytest.mark.slow
@@ -74,10 +69,10 @@ def test_several_processes_may_make_the_file_at_once(path: Path) -> None:
         (FORMAT - 1, r"earlier version of Athena, as format \d+\. Index again .*memory export.*--salvage"),
     ],
 )
-def test_a_file_of_another_format_is_refused(path: Path, number: int, said: str) -> None:
-    connection = open_database(path)
+def test_a_file_of_another_format_is_refused(
+    path: Path, connection: sqlite3.Connection, number: int, said: str
+) -> None:
     connection.execute(f"PRAGMA user_version = {number}")
-    connection.close()
     with pytest.raises(StoreError, match=said):
         open_database(path)
 
@@ -106,8 +101,9 @@ def test_a_damaged_file_is_named(path: Path, content: bytes) -> None:
     assert "athena ingest" in caught.value.fix
 
 
-def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
-    connection = open_database(path)
+def test_a_full_disk_is_named_and_what_was_stored_is_whole(
+    path: Path, connection: sqlite3.Connection
+) -> None:
     connection.execute(INSERT, ("before", ""))
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 5}")
@@ -115,15 +111,12 @@ def test_a_full_disk_is_named_and_what_was_stored_is_whole(path: Path) -> None:
         connection.execute(INSERT, ("after", "x" * 100_000))
     assert connection.execute("SELECT id FROM conversation").fetchall() == [("before",)]
     assert not connection.in_transaction
-    connection.close()
 
 
-def test_a_read_only_file_is_named(path: Path) -> None:
-    connection = open_database(path)
+def test_a_read_only_file_is_named(path: Path, connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA query_only = ON")
     with pytest.raises(StoreError, match=r"read-only.*--data-dir"), store_errors(path):
         connection.execute("DELETE FROM conversation")
-    connection.close()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -138,14 +131,12 @@ def test_a_folder_in_the_place_of_the_file_is_named(path: Path) -> None:
         open_database(path)
 
 
-def test_a_busy_file_is_named(path: Path) -> None:
-    first, second = open_database(path), open_database(path)
-    second.execute("PRAGMA busy_timeout = 0")
-    first.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match="another process is writing"), store_errors(path):
-        second.execute("BEGIN IMMEDIATE")
-    first.close()
-    second.close()
+def test_a_busy_file_is_named(path: Path, connection: sqlite3.Connection) -> None:
+    with closing(open_database(path)) as second:
+        second.execute("PRAGMA busy_timeout = 0")
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another process is writing"), store_errors(path):
+            second.execute("BEGIN IMMEDIATE")
 
 
 def test_other_errors_name_the_file(path: Path) -> None:
@@ -156,17 +147,15 @@ def test_other_errors_name_the_file(path: Path) -> None:
     assert "the disk failed" in str(describe(failed, path))
 
 
-def test_a_transaction_that_fails_is_undone(path: Path) -> None:
-    connection = open_database(path)
+def test_a_transaction_that_fails_is_undone(connection: sqlite3.Connection) -> None:
     with pytest.raises(KeyError), transaction(connection):
         connection.execute(INSERT, ("c", ""))
         raise KeyError
     assert connection.execute("SELECT count(*) FROM conversation").fetchone() == (0,)
-    connection.close()
 
 
-def test_a_snapshot_sees_one_state(path: Path) -> None:
-    reader, writer = open_database(path), open_database(path)
+def test_a_snapshot_sees_one_state(path: Path, connection: sqlite3.Connection) -> None:
+    reader, writer = open_database(path), connection
     count = "SELECT count(*) FROM conversation"
     with snapshot(reader):
         assert reader.execute(count).fetchone() == (0,)
@@ -174,7 +163,6 @@ def test_a_snapshot_sees_one_state(path: Path) -> None:
         assert reader.execute(count).fetchone() == (0,)
     assert reader.execute(count).fetchone() == (1,)
     reader.close()
-    writer.close()
 
 
 def test_a_pool_lends_a_connection_to_one_at_a_time_and_takes_it_back(path: Path) -> None:

@@ -1,7 +1,8 @@
-"""A data folder that is deleted, or exchanged for another, while it is in use."""
+"""A data folder that is deleted, exchanged for another, or protected, while it is in use."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -106,3 +107,19 @@ def test_a_conversation_is_not_stored_in_another_folder(tmp_path: Path) -> None:
         assert conversations.list() == []
         with pytest.raises(UnknownConversation):
             conversations.get(known)
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with (
+        pytest.raises(StoreError, match=r"Cannot write.*Permission denied.*--data-dir"),
+        store.writing(MANIFEST),
+    ):
+        pass
+    assert store.sections.documents()
+    monkeypatch.undo()

@@ -169,53 +169,45 @@ def test_an_index_is_the_same_after_the_file_was_written_anew(folder: Path) -> N
 
 @pytest.mark.kill
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-class TestKills:
-    def test_a_change_is_there_whole_or_not_at_all(
-        self, processes: Ingests, folder: Path, tmp_path: Path
-    ) -> None:
-        with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
-            before = contents(memories.load(USER))
-        expected = after(writing("x"), before)
-        seen = set()
-        place = tmp_path / "copy"
+@pytest.mark.parametrize(
+    ("what", "changes", "number", "seconds", "seen"),
+    [
+        ("x", writing("x"), 12, 0.05, ({False}, {True, False})),
+        ("forget", FORGETTING, 25, 0.1, ({True, False},)),
+    ],
+)
+def test_a_killed_change_is_there_whole_or_not_at_all_and_so_are_forgotten_words(
+    processes: Ingests,
+    folder: Path,
+    tmp_path: Path,
+    what: str,
+    changes: MemoryChanges,
+    number: int,
+    seconds: float,
+    seen: tuple[set[bool], ...],
+) -> None:
+    with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
+        before = contents(memories.load(USER))
+    expected, made = after(changes, before), set()
+    place = tmp_path / "copy"
+    shutil.copytree(folder, place)
+    for kill in kills(processes, place, what, number=number, seconds=seconds):
+        shutil.rmtree(place)
         shutil.copytree(folder, place)
-        for kill in kills(processes, place, "x", number=12, seconds=0.05):
-            shutil.rmtree(place)
-            shutil.copytree(folder, place)
-            kill()
-            with closing(EmbeddedMemories(place / FILE_NAME)) as memories:
-                now, events = contents(memories.load(USER)), memories.events(USER)
+        kill()
+        with (
+            closing(EmbeddedMemories(place / FILE_NAME)) as memories,
+            closing(EmbeddedConversations(place / FILE_NAME)) as conversations,
+        ):
+            now, events = contents(memories.load(USER)), memories.events(USER)
             assert now in (before, expected)
-            assert len(events) == (20 if now == expected else 0)
-            seen.add(now == expected)
-        assert False in seen
-
-    def test_what_is_forgotten_is_gone_or_all_there(
-        self, processes: Ingests, folder: Path, tmp_path: Path
-    ) -> None:
-        with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
-            before = contents(memories.load(USER))
-        expected = after(FORGETTING, before)
-        seen = set()
-        place = tmp_path / "copy"
-        shutil.copytree(folder, place)
-        for kill in kills(processes, place, "forget", number=25, seconds=0.1):
-            shutil.rmtree(place)
-            shutil.copytree(folder, place)
-            kill()
-            with (
-                closing(EmbeddedMemories(place / FILE_NAME)) as memories,
-                closing(EmbeddedConversations(place / FILE_NAME)) as conversations,
-            ):
-                now = contents(memories.load(USER))
-                (info,) = conversations.list()
-                assert now in (before, expected)
-                if now == expected:
-                    assert found_in_files(place, FORMS) == []
-                else:
-                    assert "4711" in said(conversations, info.id)
-                seen.add(now == expected)
-        assert seen == {True, False}
+            assert len(events) == (len(changes.events) if now == expected else 0)
+            if changes is FORGETTING and now == expected:
+                assert found_in_files(place, FORMS) == []
+            else:
+                assert "4711" in said(conversations, conversations.list()[0].id)
+        made.add(now == expected)
+    assert made in seen
 
 
 LOCKS = Path("/proc/locks")

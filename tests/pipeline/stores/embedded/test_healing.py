@@ -16,6 +16,7 @@ from pipeline.stores.embedded import documents as documents_module
 from pipeline.stores.embedded.lexical import CURRENT, _checksums
 from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
+from tests.contracts.memories import found_in_files
 
 CONTENT = {"Tank": ["The tank is cold.", "It vents."], "Fan": ["The fan is loud."]}
 SOURCES = [f"{number}.md" for number in range(5)]
@@ -70,6 +71,11 @@ def put_a_broken_link_in_its_place(folder: Path) -> None:
     (folder / LEXICAL_FOLDER).symlink_to("nowhere")
 
 
+def put_a_file_in_its_place(folder: Path) -> None:
+    (folder / LEXICAL_FOLDER).rename(folder / "away")
+    (folder / LEXICAL_FOLDER).write_text("in the way")
+
+
 def remove_current(folder: Path) -> None:
     (folder / LEXICAL_FOLDER / CURRENT).unlink()
 
@@ -114,6 +120,7 @@ def unreadable_with_right_checksums(folder: Path) -> None:
 DAMAGES = {
     "removed": remove_everything,
     "a broken link": put_a_broken_link_in_its_place,
+    "a file in its place": put_a_file_in_its_place,
     "nothing names it": remove_current,
     "of another format": says(format="0.0"),
     "of another store": says(store="another"),
@@ -220,26 +227,18 @@ def test_a_reader_first_opened_while_another_writes(folder: Path) -> None:
     writer.close()
 
 
-def files_with(folder: Path, word: bytes) -> list[str]:
-    return [
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and word in path.read_bytes()
-    ]
-
-
 def test_no_file_keeps_a_word_of_what_was_deleted_or_replaced(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path)
     with store.writing(MANIFEST) as writing:
         writing.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
         writing.replace(make_document("b.md", {"B": ["The quokka is secret."], "C": ["Stays."]}))
         writing.replace(make_document("c.md", {"C": ["The axolotl stays."]}))
-    assert files_with(tmp_path, b"zyzzyva") and files_with(tmp_path, b"quokka")
+    assert found_in_files(tmp_path, ["zyzzyva"]) and found_in_files(tmp_path, ["quokka"])
     store.delete_document("a.md")
     with store.writing(MANIFEST) as writing:
         writing.replace(make_document("b.md", {"C": ["Stays."]}))
-    assert files_with(tmp_path, b"zyzzyva") == files_with(tmp_path, b"quokka") == []
-    assert files_with(tmp_path, b"axolotl")
+    assert found_in_files(tmp_path, ["zyzzyva"]) == found_in_files(tmp_path, ["quokka"]) == []
+    assert found_in_files(tmp_path, ["axolotl"])
     store.close()
 
 
@@ -251,5 +250,5 @@ def test_a_broken_off_rebuild_does_not_outlive_a_deletion(tmp_path: Path) -> Non
     with store.writing(MANIFEST, rebuild=True) as writing:
         writing.replace(make_document("a.md", {"A": ["The zyzzyva is secret."]}))
     store.delete_document("a.md")
-    assert files_with(tmp_path, b"zyzzyva") == []
+    assert found_in_files(tmp_path, ["zyzzyva"]) == []
     store.close()

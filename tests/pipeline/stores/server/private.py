@@ -52,6 +52,15 @@ def write(store: ServerStore, source: str, text: str = "Alpha.") -> None:
         writing.replace(make_document(source, {source: [text]}))
 
 
+def ingest_again(store: ServerStore, text: str) -> None:
+    """As `athena ingest` does: b.md, which is new, and a.md where the store has found it to be incomplete."""
+    with store.writing(MANIFEST) as writing:
+        (known,) = writing.documents()
+        if not known.hash:
+            writing.replace(make_document("a.md", {"a.md": ["Alpha."]}))
+        writing.replace(make_document("b.md", {"b.md": [text]}))
+
+
 def found(store: ServerStore) -> int:
     """How many sentences a search by vector finds: gRPC of Weaviate, and MongoDB."""
     return len(store.sentences.search(REQUEST).dense_sentences)

@@ -139,6 +139,9 @@ def test_the_cause_is_kept() -> None:
     [
         ("mongodb://h:1/?tls=true", "mongodb://h:1/?tls=true"),
         ("mongodb+srv://u:p@a.b/x", "mongodb+srv://a.b/x"),
+        ("mongodb://u:p/@w@host/db", "mongodb://host/db"),
+        ("http://host/v1?api_key=abc&region=eu", "http://host/v1?api_key=…&region=eu"),
+        ("host:11434", "host:11434"),
         ("mongodb://u:p%40@h1,h2/?tlsCertificateKeyFilePassword=hush&w=1",
          "mongodb://h1,h2/?tlsCertificateKeyFilePassword=…&w=1"),
     ],

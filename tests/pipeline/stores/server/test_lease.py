@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import StoreError, StoreUnavailable
+from pipeline.errors import StoreUnavailable
 from pipeline.stores.server import ServerAddresses, ServerStore, state
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.state import STATE_ID, read_state, writer_lease
+from pipeline.stores.server.state import read_state, writer_lease
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import run_ingest
 from tests.pipeline.killing import write_folder
@@ -92,14 +92,3 @@ def test_a_keeper_that_fails_once_and_then_succeeds_is_forgiven(addresses: Serve
             assert time.monotonic() < deadline
             time.sleep(0.05)
         held.check()
-
-
-def test_a_place_that_was_taken_is_told_as_that(addresses: ServerAddresses) -> None:
-    with (
-        closing(Servers(addresses)) as servers,
-        pytest.raises(StoreError, match="Another process has taken the writer's place"),
-        writer_lease(servers.mongo, addresses.mongodb_url, wait_s=1) as (held, _),
-    ):
-        with servers.mongo.collection("state") as states:
-            states.update_one({"_id": STATE_ID}, {"$set": {"writer.owner": "another"}})
-        held.update_state({"generation": 1})

@@ -1,4 +1,4 @@
-"""What nodes share is stored once on the servers, too, and comes back with each of them."""
+"""What nodes share is stored once on the servers, too, whatever a file is made of."""
 
 from __future__ import annotations
 
@@ -15,35 +15,23 @@ import pytest
 
 from bench.attack.documents import size_of
 from pipeline.stores.base import NewDocument
-from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server import ServerStore
 from pipeline.stores.server.records import insert_versions
 from pipeline.stores.server.schema import node_objects
-from readers.corpus import MarkdownCorpus
-from readers.cutting import SentenceCutter
-from readers.levels import document_id
 from tests.contracts.documents import MANIFEST
+from tests.contracts.test_metadata import TEXT, document
 from tests.pipeline.stores.server.private import running
-from tests.readers.oracle import count_words
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
-LONG = "overpressure " * 20
-TEXT = (
-    f"---\ntitle: Tanks\nnotes: {'n' * 250}\n---\n\n"
-    + "".join(f"{'#' * level} {level} {LONG}\n\n" for level in range(1, 7))
-    + "| head |\n|---|\n| row |\n\n"
-    + "".join(f"p{number}\n\n" for number in range(40))
-    + "## Second\n\nText.\n"
-)
 LENGTHY = "a " * 140
 HOSTILE = {
     "a heading of 100 KB": f"# {'a ' * 50_000}\n\n" + "paragraph\n\n" * 300,
-    "a long table header": f"| {LENGTHY} |\n|---|\n" + "| a |\n" * 3_000,
+    "a long table header": f"| {LENGTHY} |\n|---|\n" + "| a |\n" * 1_000,
     "front matter": "---\n"
     + "".join(f"k{number}: {LENGTHY}\n" for number in range(13))
     + "---\n\n"
-    + "# a\n\nb\n\n" * 3_000,
-    "nested headings": "".join(f"{'#' * level} {LENGTHY}\n\n" for level in range(1, 7)) + "a\n\n" * 3_000,
-    "headings": "# a\n\nb\n\n" * 3_000,
+    + "# a\n\nb\n\n" * 1_000,
+    "nested headings": "".join(f"{'#' * level} {LENGTHY}\n\n" for level in range(1, 7)) + "a\n\n" * 1_000,
 }
 NODE_BYTES = 4_000
 """Of a node beside its text, without its vector: ids, offsets, and the terms of its headings."""
@@ -77,23 +65,6 @@ class _Collections(dict[str, Any]):
         return Inserting()
 
 
-def document(text: str) -> NewDocument:
-    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**7)
-    sections, sentences = corpus.cut(text, source="tanks.md")
-    vector = np.eye(1, MANIFEST.dimensions, dtype=np.float32)[0]
-    return NewDocument(
-        id=document_id("tanks.md"),
-        source="tanks.md",
-        root="/docs",
-        title=sections[0].metadata["title"],
-        hash="h",
-        text=text,
-        sections=sections,
-        sentences=sentences,
-        vectors={node.node_id: vector for node in (*sections, *sentences)},
-    )
-
-
 def stored(new: NewDocument) -> str:
     """All that is written of a document but its vectors, as JSON."""
     mongo = Recording()
@@ -123,21 +94,6 @@ def test_names_and_front_matter_stand_there_once() -> None:
 
 
 @pytest.mark.server
-class TestOnServers:
-    def test_every_node_comes_back_with_all_of_its_metadata(
-        self, store: ServerStore, addresses: ServerAddresses
-    ) -> None:
-        new = document(TEXT)
-        with store.writing(MANIFEST) as writing:
-            writing.replace(new)
-        assert_whole(store, new)
-        assert_whole(store, new)  # what is kept from the first time
-        with closing(ServerStore(addresses)) as warm:
-            warm.sections.warm_up()
-            assert_whole(warm, new)
-
-
-@pytest.mark.server
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a heading of 100 KB", "nested headings"])
 def test_the_disks_of_both_servers_take_no_more_than_is_promised(name: str, tmp_path: Path) -> None:
@@ -153,20 +109,3 @@ def test_the_disks_of_both_servers_take_no_more_than_is_promised(name: str, tmp_
             writing.replace(new)
     nodes = len(new.sections) + len(new.sentences)
     assert size_of(tmp_path) - before < 10 * len(text) + DISK_BYTES * nodes
-
-
-def assert_whole(store: ServerStore, new: NewDocument) -> None:
-    """The store gives every section and sentence back with the metadata that it was given with."""
-    ids = [section.node_id for section in new.sections]
-    read, leaves = store.sections.get_many(ids), store.sentences.of_sections(ids)
-    assert [read[section.node_id].metadata for section in new.sections] == [
-        section.metadata for section in new.sections
-    ]
-    assert [leaf.metadata for section_id in ids for leaf in leaves[section_id]] == [
-        node.metadata for node in new.sentences
-    ]
-    last = new.sentences[-1]
-    assert store.sentences.get_many([last.node_id])[last.node_id].metadata == last.metadata
-    assert [section.metadata for section in store.sections.document("tanks.md").sections] == [
-        section.metadata for section in new.sections
-    ]

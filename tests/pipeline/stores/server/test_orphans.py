@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -22,19 +23,13 @@ pytestmark = pytest.mark.server
 def servers(addresses: ServerAddresses, store: ServerStore):
     write(store, "a.md", {"A": ["Alpha."], "Other": ["One.", "Two."]})
     write(store, "b.md", {"B": ["Beta."]})
-    opened = Servers(addresses)
-    yield opened
-    opened.close()
+    with closing(Servers(addresses)) as opened:
+        yield opened
 
 
 def name_of(servers: Servers, level: str) -> str:
     state = read_state(servers.mongo)
     return collection_name(servers.addresses.weaviate_prefix, state.store, state.build or "", level)  # type: ignore[arg-type]
-
-
-def test_an_orderly_store_has_none(store: ServerStore, servers: Servers) -> None:
-    report = store.find_orphans()
-    assert report.is_clean and report.lines() == []
 
 
 def test_objects_that_no_document_has(store: ServerStore, servers: Servers) -> None:
@@ -127,10 +122,9 @@ def test_what_is_being_written_is_none(store: ServerStore, servers: Servers) -> 
 
 
 def test_an_empty_store_has_none(addresses: ServerAddresses) -> None:
-    store = ServerStore(addresses)
-    assert store.find_orphans().is_clean
-    assert store.remove_orphans().is_clean
-    store.close()
+    with closing(ServerStore(addresses)) as store:
+        for report in (store.find_orphans(), store.remove_orphans()):
+            assert report.is_clean and report.lines() == []
 
 
 def test_more_documents_are_counted_than_weaviate_groups_unless_told(store: ServerStore) -> None:

@@ -13,14 +13,13 @@ from pipeline.errors import StoreError, StoreUnavailable
 from pipeline.stores.server import ServerStore
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.servers import Servers
-from tests.contracts.documents import MANIFEST, make_document
-from tests.pipeline.stores.server.private import REQUEST, Private, running
-from tests.pipeline.stores.server.private import fails_soon as fails_somehow_soon
+from tests.pipeline.stores.server import private as servers_of_tests
+from tests.pipeline.stores.server.private import REQUEST, Private, ingest_again, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 pytestmark = pytest.mark.server
 
-fails_soon = partial(fails_somehow_soon, kind=StoreUnavailable)
+fails_soon = partial(servers_of_tests.fails_soon, kind=StoreUnavailable)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +32,7 @@ def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Private]:
 @pytest.fixture
 def store(private: Private) -> Iterator[ServerStore]:
     with closing(ServerStore(private.addresses)) as opened:
-        with opened.writing(MANIFEST) as writing:
-            writing.replace(make_document("a.md", {"A": ["Alpha."]}))
+        write(opened, "a.md")
         yield opened
 
 
@@ -45,18 +43,14 @@ def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStor
     for _ in range(3):
         fails_soon(lambda: store.sentences.search(REQUEST), private.weaviate.url, "ATHENA_WEAVIATE_URL")
     assert [info.source for info in store.sections.documents()] == ["a.md"]  # the other server is there
-    with pytest.raises(StoreUnavailable, match="Weaviate"), store.writing(MANIFEST) as writing:
-        writing.replace(make_document("b.md", {"B": ["Beta."]}))
+    with pytest.raises(StoreUnavailable, match="Weaviate"):
+        write(store, "b.md", "Beta.")
     private.weaviate.start()
     assert store.sentences.search(REQUEST).bm25_sentences == before.bm25_sentences
     if store.sentences.search(REQUEST).dense_sentences != before.dense_sentences:
         # Weaviate 1.36 has lost the end of the log of its vector index: seen, and mended by the next ingest.
         assert store.find_orphans().incomplete == ("a.md",)
-    with store.writing(MANIFEST) as writing:
-        (info,) = writing.documents()
-        if not info.hash:
-            writing.replace(make_document("a.md", {"A": ["Alpha."]}))
-        writing.replace(make_document("b.md", {"B": ["Beta."]}))
+    ingest_again(store, "Beta.")
     assert store.sentences.search(REQUEST).dense_sentences[0] == before.dense_sentences[0]
     assert store.sentences.count() == 2
     assert store.find_orphans().is_clean
@@ -88,16 +82,12 @@ def test_a_weaviate_that_has_made_itself_read_only_is_told(private: Private, sto
                 client.collections.use(name).config.update_shards(status)  # type: ignore[arg-type]
 
         servers.weaviate.run(partial(set_status, "READONLY"))
-        with (
-            pytest.raises(StoreError, match=r"disk is full.*read-only due to.*Free some space") as caught,
-            store.writing(MANIFEST) as writing,
-        ):
-            writing.replace(make_document("b.md", {"B": ["Beta."]}))
+        with pytest.raises(StoreError, match=r"disk is full.*read-only due to.*Free some space") as caught:
+            write(store, "b.md", "Beta.")
         assert private.weaviate.url in str(caught.value)
         assert [info.source for info in store.sections.documents()] == ["a.md"]
         assert store.sentences.search(REQUEST).dense_sentences
         servers.weaviate.run(partial(set_status, "READY"))
-    with store.writing(MANIFEST) as writing:
-        writing.replace(make_document("b.md", {"B": ["Beta."]}))
+    write(store, "b.md", "Beta.")
     assert store.find_orphans().is_clean
     store.delete_document("b.md")

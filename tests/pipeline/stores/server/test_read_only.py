@@ -6,14 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from pipeline.stores.server import ServerStore
-from tests.contracts.documents import MANIFEST, make_document
-from tests.pipeline.stores.server.private import fails_soon, found, running, write
+from tests.pipeline.stores.server.private import fails_soon, found, ingest_again, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
 pytestmark = pytest.mark.server
@@ -34,14 +33,14 @@ def test_a_weaviate_whose_disk_is_full(tmp_path: Path) -> None:
         closing(ServerStore(private.addresses)) as store,
     ):
         write(store, "a.md")
-        filling = _fill(disk, leave=0)
+        filling = _fill(disk)
         for _ in range(2):
             fails_soon(lambda: write(store, "b.md", TEXT), *FULL_WEAVIATE, private.weaviate.url)
         assert found(store) == 1
         filling.unlink()
         private.weaviate.stop()  # until then Weaviate 1.36 writes no more logs of its vector index
         private.weaviate.start()
-        _ingest_again(store)
+        ingest_again(store, TEXT)
         assert found(store) == 2
         assert store.find_orphans().is_clean
 
@@ -53,7 +52,7 @@ def test_a_mongodb_whose_disk_is_full(tmp_path: Path) -> None:
         closing(ServerStore(private.addresses)) as store,
     ):
         write(store, "a.md")
-        filling = _fill(disk, leave=0)
+        filling = _fill(disk)
         fails_soon(lambda: write(store, "b.md", TEXT), *FULL, private.mongo.url)
         fails_soon(lambda: write(store, "b.md", TEXT), *FULL)
         assert found(store) == 1
@@ -62,15 +61,6 @@ def test_a_mongodb_whose_disk_is_full(tmp_path: Path) -> None:
         write(store, "b.md", TEXT)
         assert found(store) == 2
         assert store.find_orphans().is_clean
-
-
-def _ingest_again(store: ServerStore) -> None:
-    """As `athena ingest` does: what is new, and what the store has found to be incomplete."""
-    with store.writing(MANIFEST) as writing:
-        (known,) = writing.documents()
-        if not known.hash:
-            writing.replace(make_document("a.md", {"a.md": ["Alpha."]}))
-        writing.replace(make_document("b.md", {"b.md": [TEXT]}))
 
 
 @contextmanager
@@ -87,13 +77,10 @@ def _small_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def _fill(disk: Path, *, leave: int) -> Path:
-    """A file that takes all that is free but so many bytes."""
+def _fill(disk: Path) -> Path:
+    """A file that takes all that is free."""
     file = disk / "filling"
-    with file.open("wb", buffering=0) as written:
-        try:
-            while shutil.disk_usage(disk).free > leave:
-                written.write(bytes(min(MB, max(4096, shutil.disk_usage(disk).free - leave))))
-        except OSError:  # full
-            pass
+    with file.open("wb", buffering=0) as written, suppress(OSError):  # full
+        while free := shutil.disk_usage(disk).free:
+            written.write(bytes(min(MB, max(4096, free))))
     return file
