@@ -58,6 +58,8 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/test_ingest_kill.py",
             "tests/pipeline/stores/embedded/test_forgetting.py",
+            "-m",
+            "not server",
             detail="kills at random steps and times",
         ),
         seconds=65,

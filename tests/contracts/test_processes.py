@@ -176,13 +176,14 @@ def test_a_build_is_swapped_while_others_read(place: tuple[OpenStore, Start]) ->
         assert len(store.sections.documents()) == 6
         assert len(store.sections.document("3.md").sections) == 1
         assert len(store.sections.get_many([make_id("3.md", "A")])) == 1
-        assert len(store.sentences.search(SearchRequest("alpha", None, 10)).bm25_sections) == 6
         encoder = {"other": OTHER_ENCODER}.get(manifest.embedding_model, ENCODER)
         try:
             found = store.sentences.search(SearchRequest("alpha", encoder.encode_query("alpha"), 10))
         except ManifestMismatch:
             continue  # swapped since its manifest was read
-        assert len(found.dense_sections) == len(found.bm25_sentences) == 6
+        assert len(found.dense_sections) == 6
+        # In a folder, words come with the writer's next commit.
+        assert isinstance(store, EmbeddedStore) or len(found.bm25_sections) == len(found.bm25_sentences) == 6
     assert swapping.communicate()[1] == ""
     assert models == {"fake-encoder", "other"} and searches > 5
     assert_no_orphans(store)

@@ -75,16 +75,21 @@ Call the ground on S-band. The antenna points at Earth.
 }
 
 
-def make_store(
-    folder: Path, files: Mapping[str, str] = FILES, *, encoder: FakeEncoder = ENCODER
-) -> EmbeddedStore:
-    """A store with these files of `folder`/manual indexed."""
+def write_manual(folder: Path, files: Mapping[str, str] = FILES) -> Path:
+    """`folder`/manual with these files."""
     for name, text in files.items():
         path = folder / "manual" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    return folder / "manual"
+
+
+def make_store(
+    folder: Path, files: Mapping[str, str] = FILES, *, encoder: FakeEncoder = ENCODER
+) -> EmbeddedStore:
+    """A store with these files of `folder`/manual indexed."""
     store = EmbeddedStore(folder / "store")
-    report = run_ingest(store, folder / "manual", encoder=encoder)
+    report = run_ingest(store, write_manual(folder, files), encoder=encoder)
     assert len(report.added) == len(files), report.problems
     return store
 

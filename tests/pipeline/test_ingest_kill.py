@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from pipeline.stores.base import DocumentStore
 from pipeline.stores.embedded import EmbeddedStore
+from tests.contracts.conftest import BACKENDS
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, run_ingest
 from tests.pipeline.killing import SEED, Ingests, assert_consistent, write_folder
+from tests.server_stores import server_addresses
+
+pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 QUESTIONS = ["pump pressure", "valve of the tank", "section 7", "old words", "new words", "alarm 3"]
 
-STEP_KILLS = 11  # a scenario: at a step of the store chosen at random, the same ones on every machine
-TIMED_KILLS = 4  # a scenario: at a random time
-
-# A step is a call that the store's writing modules make, to SQLite, tantivy or the file system.
 SCRIPT = """
-import sys, tantivy
+from pathlib import Path
+from tests.fakes import FakeEncoder
+
+def ingest(place, folder, model, rebuild):
+    store = opened(place)
+    ingest_runs.run_ingest(store, Path(folder), encoder=FakeEncoder(name=model), rebuild=rebuild)
+    store.close()
+"""
+# A step is a call that the store's writing modules make, to SQLite, tantivy or the file system.
+EMBEDDED = """
+import tantivy
 import pipeline.stores.embedded.store as store
 store.NODES_PER_COMMIT = 300
 WATCHED = ("database.py", "documents.py", "lexical.py", "store.py", "tantivy_index.py")
@@ -33,32 +44,53 @@ WATCHED = ("database.py", "documents.py", "lexical.py", "store.py", "tantivy_ind
 def is_step(file_name, event):
     return event == "c_call" and file_name.endswith(WATCHED)
 
-def ingest(*arguments):
-    sys.argv = ["ingest", *arguments]
-    ingest_runs.main()
+def opened(place):
+    return store.EmbeddedStore(Path(place))
+"""
+# A step is a call of a function of the store's writing modules.
+SERVER = """
+import pipeline.stores.server.writing as writing
+from pipeline.stores.server import ServerAddresses, ServerStore
+writing.GROUP_NODES = 60
+WATCHED = ("objects.py", "schema.py", "records.py", "state.py", "writing.py", "mongo.py")
+
+def is_step(file_name, event):
+    return event == "call" and "stores/server" in file_name and file_name.endswith(WATCHED)
+
+def opened(place):
+    return ServerStore(ServerAddresses(**place))
 """
 
 
-class Reference(NamedTuple):
-    """What a store holds and what it finds."""
+class Backend(NamedTuple):
+    """Where ingests are killed: how often, in which new places, and how a store is opened there."""
 
-    contents: dict[str, object]
-    findings: list[object]
-
-
-def assert_completed(store: EmbeddedStore, corpus: Path, expected: Reference, encoder: FakeEncoder) -> None:
-    """The next ingest ends where one does that nobody killed."""
-    run_ingest(store, corpus, encoder=encoder)
-    assert contents(store) == expected.contents
-    assert findings(store, encoder, QUESTIONS) == expected.findings
-    assert run_ingest(store, corpus, encoder=encoder).embedded == 0
+    ingests: Ingests
+    step_kills: int  # a scenario: at a step of the store chosen at random, the same ones on every machine
+    timed_kills: int  # a scenario: at a random time
+    place: Callable[[], AbstractContextManager[Any]]
+    open: Callable[[Any], DocumentStore]
 
 
-@pytest.fixture(scope="module")
-def ingests() -> Iterator[Ingests]:
-    ingests = Ingests(SCRIPT)
-    yield ingests
-    ingests.close()
+@pytest.fixture(scope="module", params=BACKENDS)
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    @contextmanager
+    def folder() -> Iterator[Path]:
+        yield tmp_path_factory.mktemp("killed") / "data"
+
+    @contextmanager
+    def database() -> Iterator[dict[str, Any]]:
+        with server_addresses() as addresses:
+            yield addresses.model_dump()
+
+    if request.param == "embedded":
+        with closing(Ingests(EMBEDDED + SCRIPT)) as ingests:
+            yield Backend(ingests, 11, 4, folder, EmbeddedStore)
+        return
+    from pipeline.stores.server import ServerAddresses, ServerStore
+
+    with closing(Ingests(SERVER + SCRIPT)) as ingests:
+        yield Backend(ingests, 4, 2, database, lambda place: ServerStore(ServerAddresses(**place)))
 
 
 @pytest.fixture
@@ -66,76 +98,92 @@ def corpus(tmp_path: Path) -> Path:
     return write_folder(tmp_path / "manuals", version="old")
 
 
-def reference(folder: Path, corpus: Path, encoder: FakeEncoder) -> Reference:
-    """What there is after an ingest that nobody killed, into `folder`."""
-    store = EmbeddedStore(folder)
-    run_ingest(store, corpus, encoder=encoder)
-    seen = Reference(contents(store), findings(store, encoder, QUESTIONS))
-    store.close()
-    return seen
+class Reference(NamedTuple):
+    """What a store holds, and what it finds where that does not depend on what it held before."""
+
+    contents: dict[str, object]
+    findings: list[object]
 
 
-Scenario = Callable[..., Iterator[EmbeddedStore]]
+def completed(store: DocumentStore, corpus: Path, *, model: str, rebuild: bool = False) -> Reference:
+    """What there is after an ingest that nobody killed; the next one has nothing to do."""
+    encoder = FakeEncoder(name=model)
+    run_ingest(store, corpus, encoder=encoder, rebuild=rebuild)
+    seen, found = contents(store), list[object]()
+    assert_consistent(seen, store, encoder)
+    if isinstance(store, EmbeddedStore):
+        found = findings(store, encoder, QUESTIONS)
+    else:
+        orphans = store.find_orphans()  # type: ignore[attr-defined]
+        assert orphans.is_clean, orphans
+    assert run_ingest(store, corpus, encoder=encoder).embedded == 0
+    return Reference(seen, found)
 
 
-@pytest.fixture
-def killed(ingests: Ingests, corpus: Path, tmp_path: Path) -> Scenario:
-    """Stores (copies of `former`, if there is one) whose ingests were killed at random moments."""
-
-    def make(former: Path | None, *flags: str) -> Iterator[EmbeddedStore]:
-        folders = (_copy(former, tmp_path / f"killed{number}") for number in itertools.count())
-        steps = ingests.steps(next(folders), corpus, *flags)
-        seconds = ingests.seconds(next(folders), corpus, *flags)
-        chooser = random.Random(SEED)
-        kills = [partial(ingests.killed_at, chooser.randint(1, steps)) for _ in range(STEP_KILLS)]
-        kills += [partial(ingests.killed_after, chooser.uniform(0, seconds)) for _ in range(TIMED_KILLS)]
-        for kill, folder in zip(kills, folders, strict=False):
-            kill(folder, corpus, *flags)
-            store = EmbeddedStore(folder)
-            yield store
-            store.close()
-
-    return make
+def reference(backend: Backend, corpus: Path, *, model: str = "fake-encoder") -> Reference:
+    """What there is after a first ingest."""
+    with backend.place() as place, closing(backend.open(place)) as store:
+        return completed(store, corpus, model=model)
 
 
-def _copy(former: Path | None, folder: Path) -> Path:
-    return shutil.copytree(former, folder) if former else folder
+def killed(backend: Backend, corpus: Path, *arguments: object, former: bool) -> Iterator[DocumentStore]:
+    """Stores whose ingests were killed at random moments; a former one had the old version."""
+    new = shutil.copytree(corpus, corpus.parent / "new")
+
+    @contextmanager
+    def prepared() -> Iterator[Any]:
+        with backend.place() as place:
+            if former:
+                shutil.rmtree(corpus)
+                write_folder(corpus, version="old")
+                with closing(backend.open(place)) as store:
+                    run_ingest(store, corpus, encoder=FakeEncoder())
+                shutil.rmtree(corpus)
+                shutil.copytree(new, corpus)
+            yield place
+
+    with prepared() as place:
+        steps = backend.ingests.steps(place, corpus, *arguments)
+    with prepared() as place:
+        seconds = backend.ingests.seconds(place, corpus, *arguments)
+    chooser, ingests = random.Random(SEED), backend.ingests
+    kills = [partial(ingests.killed_at, chooser.randint(1, steps)) for _ in range(backend.step_kills)]
+    kills += [partial(ingests.killed_after, chooser.uniform(0, seconds)) for _ in range(backend.timed_kills)]
+    for kill in kills:
+        with prepared() as place:
+            kill(place, corpus, *arguments)
+            with closing(backend.open(place)) as store:
+                yield store
 
 
-@pytest.mark.kill
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-class TestKills:
-    def test_a_first_ingest(self, killed: Scenario, corpus: Path, tmp_path: Path) -> None:
-        encoder = FakeEncoder()
-        expected = reference(tmp_path / "expected", corpus, encoder)
-        for store in killed(None):
-            seen = contents(store)
-            assert all(expected.contents[source] == content for source, content in seen.items())
-            assert_consistent(seen, store, encoder)
-            assert_completed(store, corpus, expected, encoder)
+def test_a_first_ingest(backend: Backend, corpus: Path) -> None:
+    expected = reference(backend, corpus)
+    for store in killed(backend, corpus, "fake-encoder", False, former=False):
+        seen = contents(store)
+        assert all(expected.contents[source] == content for source, content in seen.items())
+        assert_consistent(seen, store, FakeEncoder())
+        assert completed(store, corpus, model="fake-encoder") == expected
 
-    def test_an_ingest_of_changes(self, killed: Scenario, corpus: Path, tmp_path: Path) -> None:
-        encoder = FakeEncoder()
-        old = reference(tmp_path / "former", corpus, encoder).contents
-        shutil.rmtree(corpus)
-        write_folder(corpus, version="new")
-        expected = reference(tmp_path / "expected", corpus, encoder)
-        new = expected.contents
-        for store in killed(tmp_path / "former"):
-            seen = contents(store)
-            assert old.keys() & new.keys() <= seen.keys() <= old.keys() | new.keys()
-            assert all(content in (old.get(source), new.get(source)) for source, content in seen.items())
-            assert_consistent(seen, store, encoder)
-            assert_completed(store, corpus, expected, encoder)
 
-    def test_a_rebuild_with_another_model(self, killed: Scenario, corpus: Path, tmp_path: Path) -> None:
-        encoder, other = FakeEncoder(), FakeEncoder(name="other")
-        old = reference(tmp_path / "former", corpus, encoder).contents
-        expected = reference(tmp_path / "expected", corpus, other)
-        for store in killed(tmp_path / "former", "--rebuild", "--model", "other"):
-            seen, manifest = contents(store), store.sections.manifest()
-            assert manifest is not None
-            assert seen == {"fake-encoder": old, "other": expected.contents}[manifest.embedding_model]
-            assert_consistent(seen, store, other)
-            run_ingest(store, corpus, encoder=other, rebuild=True)
-            assert_completed(store, corpus, expected, other)
+def test_an_ingest_of_changes(backend: Backend, corpus: Path) -> None:
+    old = reference(backend, corpus).contents
+    shutil.rmtree(corpus)
+    write_folder(corpus, version="new")
+    expected = reference(backend, corpus)
+    new = expected.contents
+    for store in killed(backend, corpus, "fake-encoder", False, former=True):
+        seen = contents(store)
+        assert old.keys() & new.keys() <= seen.keys() <= old.keys() | new.keys()
+        assert all(content in (old.get(source), new.get(source)) for source, content in seen.items())
+        assert_consistent(seen, store, FakeEncoder())
+        assert completed(store, corpus, model="fake-encoder") == expected
+
+
+def test_a_rebuild_with_another_model(backend: Backend, corpus: Path) -> None:
+    old, expected = reference(backend, corpus).contents, reference(backend, corpus, model="other")
+    for store in killed(backend, corpus, "other", True, former=True):
+        seen, manifest = contents(store), store.sections.manifest()
+        assert manifest is not None
+        assert seen == {"fake-encoder": old, "other": expected.contents}[manifest.embedding_model]
+        assert_consistent(seen, store, FakeEncoder(name=manifest.embedding_model))
+        assert completed(store, corpus, model="other", rebuild=True) == expected

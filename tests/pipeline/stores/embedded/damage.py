@@ -23,7 +23,7 @@ from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.stores.embedded.damage import salvage
 from tests.fakes import FakeEncoder
-from tests.pipeline.searching import FILES
+from tests.pipeline.searching import write_manual
 
 QUESTIONS = ("What does a broken fan show?", "When the LN2 tank shows OFFLINE, what should I check?")
 GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")
@@ -41,12 +41,8 @@ def open_data(folder: Path, **given: Any) -> Athena:
 
 def prepare(folder: Path) -> None:
     """A data folder with the small manual and a conversation, and a copy of it as a kill leaves it."""
-    for name, text in FILES.items():
-        path = folder / "manual" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
     athena = open_data(folder)
-    athena.ingest([folder / "manual"])
+    athena.ingest([write_manual(folder)])
     chat = athena.chat()
     for question in QUESTIONS:
         list(chat.run(question))

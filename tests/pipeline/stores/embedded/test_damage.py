@@ -26,26 +26,19 @@ from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, sea
 from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource, Mention, Relation
 from tests.contracts.memories import memory
 from tests.contracts.test_conversations import answer
-from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
-from tests.pipeline.searching import FILES
+from tests.pipeline.searching import ENCODER, FILES, make_store
 from tests.pipeline.stores.embedded.damage import attack, open_data, prepare
 
 pytestmark = pytest.mark.slow
 
-ENCODER = FakeEncoder()
 QUESTIONS = ["broken fan", "LN2 tank OFFLINE", "antenna"]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of a store with the small manual."""
-    for name, text in FILES.items():
-        path = tmp_path / "manual" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    with closing(open_store(tmp_path / "store")) as store:
-        run_ingest(store, tmp_path / "manual", encoder=ENCODER)
+    make_store(tmp_path).close()
     return tmp_path / "store"
 
 
