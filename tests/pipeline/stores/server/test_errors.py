@@ -10,7 +10,6 @@ import pytest
 import weaviate.exceptions as weaviate
 
 from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
-from pipeline.redaction import without_password
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.errors import describe_mongodb, describe_weaviate, mongodb_errors, weaviate_errors
 from pipeline.stores.server.mongo import MongoServer
@@ -132,22 +131,6 @@ def test_the_cause_is_kept() -> None:
     assert caught.value.__cause__ is cause
     with pytest.raises(StoreUnavailable), weaviate_errors(ADDRESSES):
         raise weaviate.WeaviateConnectionError("gone")
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("mongodb://h:1/?tls=true", "mongodb://h:1/?tls=true"),
-        ("mongodb+srv://u:p@a.b/x", "mongodb+srv://a.b/x"),
-        ("mongodb://u:p/@w@host/db", "mongodb://host/db"),
-        ("http://host/v1?api_key=abc&region=eu", "http://host/v1?api_key=…&region=eu"),
-        ("host:11434", "host:11434"),
-        ("mongodb://u:p%40@h1,h2/?tlsCertificateKeyFilePassword=hush&w=1",
-         "mongodb://h1,h2/?tlsCertificateKeyFilePassword=…&w=1"),
-    ],
-)  # fmt: skip
-def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
-    assert without_password(url) == shown
 
 
 def test_addresses_hide_their_secrets_and_refuse_nonsense() -> None:
