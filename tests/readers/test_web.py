@@ -207,6 +207,7 @@ def test_the_certificate_is_that_of_the_name_and_not_of_the_number(site: Site, t
         ("/a/b", "/a%2Fb", "/a%252Fb", "/a//b"),
         ("/" + "𠮷" * 60, "/" + "𠮷" * 61, "/" + "𠮷" * 62),
         ("/b" * 21, "/b" * 22, "/b" * 23),
+        ("/a?id=0", "/a?id=1", "/a?id=2"),
     ],
 )
 def test_no_page_takes_the_name_of_another(paths: tuple[str, ...]) -> None:
@@ -226,11 +227,6 @@ def test_a_page_lies_beside_the_pages_below_it(fetcher: PageFetcher, site: Site)
         site.pages[path] = (200, {"Content-Type": "text/markdown"}, path.encode())
     fetched = [fetcher.fetch(site.address + path) for path in paths]
     assert [path.read_text() for path in fetched] == list(paths)
-
-
-def test_pages_of_one_path_are_told_apart_by_their_query() -> None:
-    names = {file_name(httpx.URL(f"https://example.org/a?id={number}")) for number in range(3)}
-    assert len(names) == 3
 
 
 def test_a_number_that_does_not_answer_is_followed_by_the_next(
