@@ -60,15 +60,6 @@ class FakeEncoder:
         return self._words[word]
 
 
-def __getattr__(name: str) -> object:
-    """`FakeLLM`, imported only when asked for: LlamaIndex takes seconds, and most tests need none of it."""
-    if name == "FakeLLM":
-        from tests.fake_llm import FakeLLM
-
-        return FakeLLM
-    raise AttributeError(name)
-
-
 class FakeCrossEncoder:
     """Gives the logits it was made with, or those that a function gives a passage. Records what it reads."""
 

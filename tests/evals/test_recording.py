@@ -213,7 +213,7 @@ def test_the_retrieval_is_a_span_with_the_question_as_it_was_searched_for(beir: 
 def test_with_a_language_model_its_sentences_are_judged(
     session: Any, beir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.fakes import FakeLLM
+    from tests.fake_llm import FakeLLM
 
     reply = "A broken fan shows OFFLINE [1]. Its blades are painted in a bright shade of yellow [1]."
     choice = ModelChoice("language model", "fake/llm", "fake", "for this test")

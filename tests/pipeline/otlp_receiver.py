@@ -40,7 +40,6 @@ class Received:
     resources: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
     annotations: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -91,7 +90,6 @@ class OtlpReceiver(LoopbackServer):
     def _decode(self, body: bytes) -> None:
         message = ExportTraceServiceRequest()
         message.ParseFromString(body)
-        self.received.sizes.append(len(body))
         for group in message.resource_spans:
             self.received.resources.append(_attributes(group.resource.attributes))
             for scope in group.scope_spans:

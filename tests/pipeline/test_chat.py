@@ -66,18 +66,6 @@ CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 LONG = "It hums at 4000 rpm [1]. " + "word " * 300
 
 
-class Going(FakeLLM):
-    """A model that is reachable until its nth call."""
-
-    calls_left: int = 0
-
-    def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
-        if self.calls_left == 0:
-            raise ConnectionError("the fake model went away")
-        self.calls_left -= 1
-        return super().stream_chat(messages, **kwargs)
-
-
 class Counting(FakeLLM):
     """A model that tells at the end of its stream, as Ollama does, why it ended."""
 
@@ -347,7 +335,7 @@ def test_nothing_is_longer_than_the_models_context(new_chat: NewChat) -> None:
 
 
 def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(new_chat: NewChat) -> None:
-    chat = new_chat(llm=Going())
+    chat = new_chat(llm=FakeLLM([ConnectionError("the fake model went away")], repeat=True))
     answer = chat.answer(QUESTION)
     assert (answer.mode, answer.model, answer.status) == ("quote", "", "complete")
     assert_exact(answer)
