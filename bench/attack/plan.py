@@ -58,6 +58,7 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/test_ingest_kill.py",
             "tests/pipeline/stores/embedded/test_forgetting.py",
+            "tests/pipeline/stores/test_memory_kills.py",
             "-m",
             "not server",
             detail="kills at random steps and times",

@@ -52,6 +52,18 @@ def sql(folder: Path, statement: str, *given: object) -> None:
         connection.execute(statement, given)
 
 
+def lose_page(folder: Path, table: str, *, right_most_leaf: bool = False) -> None:
+    """Zeros in the place of the first page of a table, or of its last leaf."""
+    sql(folder, "VACUUM")
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    content = bytearray((folder / FILE_NAME).read_bytes())
+    if right_most_leaf:
+        page = int.from_bytes(content[(page - 1) * 4096 + 8 : (page - 1) * 4096 + 12], "big")
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    (folder / FILE_NAME).write_bytes(content)
+
+
 @pytest.fixture
 def told() -> Iterator[list[str]]:
     """The notices that a user sees."""
@@ -103,12 +115,7 @@ def test_pages_of_vectors_that_are_lost_are_named_and_made_again_by_a_salvage(
 ) -> None:
     with closing(open_store(folder)) as store:
         before = contents(store)
-    sql(folder, "VACUUM")
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'embedding'").fetchone()[0]
-    content = bytearray((folder / FILE_NAME).read_bytes())
-    content[(root - 1) * 4096 : root * 4096] = bytes(4096)
-    (folder / FILE_NAME).write_bytes(content)
+    lose_page(folder, "embedding")
     with closing(open_store(folder)) as store:
         with pytest.raises(StoreDamaged, match="--salvage"):
             findings(store, ENCODER, QUESTIONS)
@@ -369,8 +376,7 @@ def test_a_conversation_that_is_deleted_leaves_sound_memories(tmp_path: Path) ->
         )
         mention = Mention(id="m", user="ann", entity_id="e", at=1.0, turn_id=turn)
         memories.apply("ann", MemoryChanges(memories=rows, mentions=(mention,)))
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("UPDATE memory SET row = replace(row, 'So', 'No') WHERE id = 'bad'")
+        sql(tmp_path, "UPDATE memory SET row = replace(row, 'So', 'No') WHERE id = 'bad'")
         conversations.delete(conversation)
         loaded = memories.load("ann")
     assert loaded.damaged == ("bad",)
@@ -417,17 +423,7 @@ def test_a_conversation_whose_scope_is_damaged_is_saved_without_it(folder: Path,
 def test_rows_around_a_lost_page_are_saved(folder: Path, tmp_path: Path) -> None:
     with closing(EmbeddedConversations(folder / FILE_NAME)) as conversations:
         ids = {conversations.create(f"{number} {'x' * 200}").info.id for number in range(200)}
-    sql(folder, "VACUUM")
-    content = bytearray((folder / FILE_NAME).read_bytes())
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'conversation'"
-        ).fetchone()
-    page = int.from_bytes(
-        content[(root - 1) * 4096 + 8 : (root - 1) * 4096 + 12], "big"
-    )  # its right-most leaf
-    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
-    (folder / FILE_NAME).write_bytes(content)
+    lose_page(folder, "conversation", right_most_leaf=True)
     saved = salvage(folder, tmp_path / "saved")
     assert 150 < saved.conversations < 200
     assert saved.documents == len(FILES)

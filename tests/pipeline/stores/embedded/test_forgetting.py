@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,46 +15,11 @@ from pipeline.stores.embedded import EmbeddedStore, erasing
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from pipeline.stores.embedded.memories import EmbeddedMemories
-from pipeline.stores.erasing import written_forms
 from pipeline.stores.memories import MemoryChanges
 from tests.contracts.documents import MANIFEST, make_document
 from tests.contracts.memories import adding, found_in_files, memory, texts
 from tests.contracts.test_conversations import answer
-from tests.pipeline.killing import Ingests
-from tests.pipeline.stores.memory_kills import (
-    FORGETTING,
-    PLAIN,
-    SCRIPT,
-    SECRET,
-    USER,
-    after,
-    contents,
-    fill,
-    kills,
-    said,
-    writing,
-)
-
-FORMS = [*written_forms([SECRET, " ".join(SECRET.split())]), *PLAIN]
-OPENED = """
-from pathlib import Path
-from pipeline.stores.embedded.memories import EmbeddedMemories
-
-WATCHED = ("embedded/memories.py", "embedded/erasing.py", "embedded/database.py")
-
-def opened(folder):
-    return EmbeddedMemories(Path(folder) / "athena.sqlite")
-
-def is_step(file_name, event):
-    return event in ("call", "c_call") and file_name.endswith(WATCHED)
-"""
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Ingests]:
-    processes = Ingests(OPENED + SCRIPT)
-    yield processes
-    processes.close()
+from tests.pipeline.stores.forgotten import FORGETTING, FORMS, SECRET, USER, fill
 
 
 @pytest.fixture
@@ -165,49 +128,6 @@ def test_an_index_is_the_same_after_the_file_was_written_anew(folder: Path) -> N
         memories.forget(USER, MemoryChanges(removed=tuple(row.id for row in rows)))
         assert store.sections.document("fan.md") == before
         assert isinstance(store.sections.manifest(), Manifest)
-
-
-@pytest.mark.kill
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(
-    ("what", "changes", "number", "seconds", "seen"),
-    [
-        ("x", writing("x"), 12, 0.05, ({False}, {True, False})),
-        ("forget", FORGETTING, 25, 0.1, ({True, False},)),
-    ],
-)
-def test_a_killed_change_is_there_whole_or_not_at_all_and_so_are_forgotten_words(
-    processes: Ingests,
-    folder: Path,
-    tmp_path: Path,
-    what: str,
-    changes: MemoryChanges,
-    number: int,
-    seconds: float,
-    seen: tuple[set[bool], ...],
-) -> None:
-    with closing(EmbeddedMemories(folder / FILE_NAME)) as memories:
-        before = contents(memories.load(USER))
-    expected, made = after(changes, before), set()
-    place = tmp_path / "copy"
-    shutil.copytree(folder, place)
-    for kill in kills(processes, place, what, number=number, seconds=seconds):
-        shutil.rmtree(place)
-        shutil.copytree(folder, place)
-        kill()
-        with (
-            closing(EmbeddedMemories(place / FILE_NAME)) as memories,
-            closing(EmbeddedConversations(place / FILE_NAME)) as conversations,
-        ):
-            now, events = contents(memories.load(USER)), memories.events(USER)
-            assert now in (before, expected)
-            assert len(events) == (len(changes.events) if now == expected else 0)
-            if changes is FORGETTING and now == expected:
-                assert found_in_files(place, FORMS) == []
-            else:
-                assert "4711" in said(conversations, conversations.list()[0].id)
-        made.add(now == expected)
-    assert made in seen
 
 
 LOCKS = Path("/proc/locks")

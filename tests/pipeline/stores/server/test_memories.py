@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -22,36 +21,9 @@ from pipeline.stores.server.memory_changes import key
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
 from tests.contracts.memories import adding, many, memory, texts
-from tests.pipeline.killing import Ingests
-from tests.pipeline.stores.memory_kills import (
-    FORGETTING,
-    PLAIN,
-    SCRIPT,
-    SECRET,
-    USER,
-    after,
-    contents,
-    fill,
-    kills,
-    said,
-    writing,
-)
-from tests.server_stores import server_addresses
+from tests.pipeline.stores.forgotten import FORGETTING, PLAIN, SECRET, USER, fill
 
 pytestmark = pytest.mark.server
-
-OPENED = """
-from pipeline.stores.server import ServerAddresses
-from pipeline.stores.server.memories import ServerMemories
-
-WATCHED = ("server/memories.py", "server/memory_changes.py", "server/turns.py", "pymongo/synchronous/pool.py")
-
-def opened(addresses):
-    return ServerMemories(ServerAddresses(**addresses))
-
-def is_step(file_name, event):
-    return event == "call" and file_name.endswith(WATCHED)
-"""
 
 
 @dataclass(frozen=True)
@@ -194,68 +166,3 @@ def test_one_users_changes_are_not_held_up_by_anothers(
         memories.apply("ann", adding(memory()))
         assert late == [False]
         assert memories.version("ben") == 1
-
-
-@pytest.mark.kill
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-class TestKills:
-    def test_a_change_is_there_whole_or_not_at_all(self, processes: Ingests) -> None:
-        outcomes = [outcome(kill, writing("x")) for kill in scenarios(processes, "x", number=6)]
-        assert set(outcomes) == {True, False}
-
-    def test_what_is_forgotten_is_gone_or_all_there(self, processes: Ingests) -> None:
-        outcomes = [outcome(kill, FORGETTING) for kill in scenarios(processes, "forget", number=8)]
-        assert set(outcomes) == {True, False}
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Ingests]:
-    processes = Ingests(OPENED + SCRIPT)
-    yield processes
-    processes.close()
-
-
-def scenarios(processes: Ingests, what: str, *, number: int) -> Iterator[Any]:
-    """Kills of a write, each with a database of its own."""
-    with server_addresses() as addresses:
-        prepare(addresses)
-        made = kills(processes, addresses.model_dump(), what, number=number, seconds=0.3)
-    for kill in made:
-        with server_addresses() as addresses:
-            prepare(addresses)
-            yield addresses, lambda kill=kill, addresses=addresses: again(kill, addresses, what)
-
-
-def prepare(addresses: ServerAddresses) -> None:
-    with (
-        closing(ServerMemories(addresses)) as memories,
-        closing(ServerConversations(addresses)) as conversations,
-    ):
-        fill(memories, conversations)
-
-
-def again(kill: Any, addresses: ServerAddresses, what: str) -> None:
-    """The same kill in another database."""
-    kill.func(kill.args[0], addresses.model_dump(), what)
-
-
-def outcome(scenario: Any, changes: MemoryChanges) -> bool:
-    """Whether a killed change was made; whole or not at all, and its words are where its rows are."""
-    addresses, kill = scenario
-    with closing(ServerMemories(addresses)) as memories:
-        before = contents(memories.load(USER))
-    kill()
-    with (
-        closing(ServerMemories(addresses)) as memories,
-        closing(ServerConversations(addresses)) as conversations,
-    ):
-        now = contents(memories.load(USER))
-        events = memories.events(USER)
-        (info,) = conversations.list()
-        expected = after(changes, before)
-        assert now in (before, expected)
-        assert len(events) == (len(changes.events) if now == expected else 0)
-        if changes is FORGETTING:
-            assert ("4711" in said(conversations, info.id)) == (now == before)
-            assert ("4711" in everything(addresses)) == (now == before)
-    return now == expected

@@ -1,0 +1,182 @@
+"""Writes of memories that are killed: a change is there whole or not at all, and so are forgotten words."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pipeline.stores.conversations import Conversations, answer_json
+from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.memories import Memories, MemoryChanges, MemoryEvent, UserMemories
+from tests.contracts.conftest import BACKENDS
+from tests.contracts.memories import embedding, found_in_files, memory
+from tests.pipeline.killing import SEED, Ingests
+from tests.pipeline.stores.forgotten import FORGETTING, FORMS, KEPT, USER, fill
+from tests.server_stores import server_addresses
+
+pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
+
+SCRIPT = """
+from tests.pipeline import ingest_runs
+from tests.pipeline.stores.forgotten import FORGETTING, SECRET, USER
+from tests.pipeline.stores.test_memory_kills import WRITING
+
+def ingest(place, what):
+    memories = opened(place)
+    if what == "forget":
+        memories.forget(USER, FORGETTING, words=[SECRET])
+    else:
+        memories.apply(USER, WRITING)
+    memories.close()
+"""
+EMBEDDED = """
+from pathlib import Path
+from pipeline.stores.embedded.memories import EmbeddedMemories
+
+WATCHED = ("embedded/memories.py", "embedded/erasing.py", "embedded/database.py")
+
+def opened(path):
+    return EmbeddedMemories(Path(path))
+
+def is_step(file_name, event):
+    return event in ("call", "c_call") and file_name.endswith(WATCHED)
+"""
+SERVER = """
+from pipeline.stores.server import ServerAddresses
+from pipeline.stores.server.memories import ServerMemories
+
+WATCHED = ("server/memories.py", "server/memory_changes.py", "server/turns.py", "pymongo/synchronous/pool.py")
+
+def opened(addresses):
+    return ServerMemories(ServerAddresses(**addresses))
+
+def is_step(file_name, event):
+    return event == "call" and file_name.endswith(WATCHED)
+"""
+
+
+def _writing() -> MemoryChanges:
+    """A change of many rows: some new, all that stay replaced, one removed."""
+    new = tuple(memory(f"New {number}.", id=f"new-{number}", embedding=embedding(2)) for number in range(20))
+    kept = tuple(memory(f"Kept {number}, too.", id=f"kept-{number}") for number in range(1, KEPT))
+    events = (MemoryEvent(id=f"{row.id} x", user=USER, memory_id=row.id, action="ADD", at=1.0) for row in new)
+    return MemoryChanges(memories=(*new, *kept), events=tuple(events), removed=("kept-0",))
+
+
+WRITING = _writing()
+
+
+class Backend(NamedTuple):
+    """Where writes are killed, and what is there afterwards."""
+
+    processes: Ingests
+    kills: dict[str, int]  # at steps, for each kind of change
+    seconds: float  # about as long as one takes
+    place: Callable[[], AbstractContextManager[Any]]
+    memories: Callable[[Any], Memories]
+    conversations: Callable[[Any], Conversations]
+    has_secret: Callable[[Any], bool]  # in any file or record
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    @contextmanager
+    def file() -> Iterator[Path]:
+        yield tmp_path_factory.mktemp("killed") / "athena.sqlite"
+
+    @contextmanager
+    def database() -> Iterator[dict[str, Any]]:
+        with server_addresses() as addresses:
+            yield addresses.model_dump()
+
+    def in_files(path: Path) -> bool:
+        return bool(found_in_files(path.parent, FORMS))
+
+    if request.param == "embedded":
+        with closing(Ingests(EMBEDDED + SCRIPT)) as processes:
+            counts = {"write": 12, "forget": 25}
+            yield Backend(processes, counts, 0.1, file, EmbeddedMemories, EmbeddedConversations, in_files)
+        return
+    from pipeline.stores.server import ServerAddresses
+    from pipeline.stores.server.conversations import ServerConversations
+    from pipeline.stores.server.memories import ServerMemories
+    from tests.pipeline.stores.server.test_memories import everything
+
+    with closing(Ingests(SERVER + SCRIPT)) as processes:
+        yield Backend(
+            processes,
+            {"write": 6, "forget": 8},
+            0.3,
+            database,
+            lambda place: ServerMemories(ServerAddresses(**place)),
+            lambda place: ServerConversations(ServerAddresses(**place)),
+            lambda place: "4711" in everything(ServerAddresses(**place)),
+        )
+
+
+@contextmanager
+def filled(backend: Backend) -> Iterator[Any]:
+    """A place with a conversation of the secret and what was remembered of it."""
+    with backend.place() as place:
+        with (
+            closing(backend.memories(place)) as memories,
+            closing(backend.conversations(place)) as conversations,
+        ):
+            fill(memories, conversations)
+        yield place
+
+
+def contents(loaded: UserMemories) -> dict[str, str]:
+    """What each row says, but for its version."""
+    rows = (*loaded.memories, *loaded.entities, *loaded.mentions)
+    return {row.id: getattr(row, "text", "") for row in rows}
+
+
+@pytest.mark.parametrize(("what", "changes"), [("write", WRITING), ("forget", FORGETTING)])
+def test_a_killed_change_is_there_whole_or_not_at_all(
+    backend: Backend, what: str, changes: MemoryChanges
+) -> None:
+    processes, chooser = backend.processes, random.Random(SEED)
+    with filled(backend) as place:
+        with closing(backend.memories(place)) as memories:
+            before = contents(memories.load(USER))
+        steps = processes.steps(place, what)
+    rows = {row.id: row.text for row in changes.memories}
+    expected = {id_: text for id_, text in (before | rows).items() if id_ not in changes.removed}
+    assert steps > backend.kills[what]
+    kills = [partial(processes.killed_at, chooser.randint(1, steps)) for _ in range(backend.kills[what])]
+    kills += [partial(processes.killed_after, chooser.uniform(0, backend.seconds)) for _ in range(2)]
+    seen = set()
+    for kill in kills:
+        with filled(backend) as place:
+            kill(place, what)
+            seen.add(outcome(backend, place, changes, before, expected))
+    assert False in seen
+    assert what == "write" or True in seen
+
+
+def outcome(
+    backend: Backend, place: Any, changes: MemoryChanges, before: dict[str, str], expected: dict[str, str]
+) -> bool:
+    """Whether a killed change was made; whole or not at all, and its words are where its rows are."""
+    with (
+        closing(backend.memories(place)) as memories,
+        closing(backend.conversations(place)) as conversations,
+    ):
+        now = contents(memories.load(USER))
+        assert now in (before, expected)
+        assert len(memories.events(USER)) == (len(changes.events) if now == expected else 0)
+        (info,) = conversations.list()
+        whole = conversations.get(info.id)
+        said = [whole.info.title, *(turn.question + answer_json(turn.answer) for turn in whole.turns)]
+        is_said = changes is not FORGETTING or now == before
+        assert ("4711" in "\n".join(said)) == backend.has_secret(place) == is_said
+    return now == expected
