@@ -306,7 +306,7 @@ def test_an_answer_is_changed_as_it_is_stored_by_then(stored: Stored) -> None:
     stored.conversations.change_answer("gone", lambda found: found)
 
 
-SECRET = 'the locker of "Zoë" opens\nwith 4711'
+SECRET = 'the locker of "Zoë" opens\nwith 48151623'
 
 
 def secret_turn(number: int = 1) -> Answer:
@@ -341,28 +341,28 @@ def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
     assert stored.memories.events("ann") == [event]
     (left,) = stored.conversations.get(ann).turns
     everything = answer_json(left.answer) + left.question + left.feedback_text
-    for form in (SECRET, " ".join(SECRET.split()), "4711", "locker"):
+    for form in (SECRET, " ".join(SECRET.split()), "48151623", "locker"):
         assert form.casefold() not in everything.casefold()
     assert left.question == left.answer.question == f"Remember that {'█' * len(SECRET)}."
     assert [len(step.question) for step in left.answer.steps[:1]] == [len(left.question)]
     assert "locker" not in stored.conversations.get(ann).info.title
     assert stored.conversations.get(renamed).info.title == f"About {'█' * len(SECRET)}"
     assert SECRET in stored.conversations.get(bob).turns[0].question
-    assert stored.conversations.list(user="ann", words="4711") == []
-    assert [info.id for info in stored.conversations.list(user="bob", words="4711")] == [bob]
+    assert stored.conversations.list(user="ann", words="48151623") == []
+    assert [info.id for info in stored.conversations.list(user="bob", words="48151623")] == [bob]
 
 
 def test_later_turns_of_the_conversation_lose_what_was_made_of_it(stored: Stored) -> None:
     mine, other = (stored.conversations.create(user="ann").info.id for _ in range(2))
     stored.conversations.save_turn(mine, secret_turn())
-    later = answer("And now?", "4711 is noted.", condensed_question="the locker of 4711, now")
+    later = answer("And now?", "48151623 is noted.", condensed_question="the locker of 48151623, now")
     for id_ in (mine, other):
         stored.conversations.save_turn(id_, later)
     stored.memories.forget("ann", MemoryChanges(), words=[SECRET])
     left = stored.conversations.get(mine).turns[1]
     assert (left.answer.text, left.answer.condensed_question) == (
-        f"{'█' * 4} is noted.",
-        f"the {'█' * 6} of {'█' * 4}, now",
+        f"{'█' * 8} is noted.",
+        f"the {'█' * 6} of {'█' * 8}, now",
     )
     assert stored.conversations.get(other).turns[0].answer.text == later.text  # it was not said there
 

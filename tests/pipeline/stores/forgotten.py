@@ -17,7 +17,7 @@ from tests.contracts.test_conversations import answer
 from tests.contracts.test_memories import SECRET, secret_turn
 
 USER = "ann"
-PLAIN = ["4711", "locker", "Zoë"]
+PLAIN = ["48151623", "locker", "Zoë"]
 FORMS = [*written_forms([SECRET, " ".join(SECRET.split())]), *PLAIN]
 """All that may be written of it."""
 

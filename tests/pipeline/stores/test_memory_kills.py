@@ -118,7 +118,7 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             database,
             lambda place: ServerMemories(ServerAddresses(**place)),
             lambda place: ServerConversations(ServerAddresses(**place)),
-            lambda place: "4711" in everything(ServerAddresses(**place)),
+            lambda place: "48151623" in everything(ServerAddresses(**place)),
         )
 
 
@@ -178,5 +178,5 @@ def outcome(
         whole = conversations.get(info.id)
         said = [whole.info.title, *(turn.question + answer_json(turn.answer) for turn in whole.turns)]
         is_said = changes is not FORGETTING or now == before
-        assert ("4711" in "\n".join(said)) == backend.has_secret(place) == is_said
+        assert ("48151623" in "\n".join(said)) == backend.has_secret(place) == is_said
     return now == expected

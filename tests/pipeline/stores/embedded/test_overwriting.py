@@ -14,7 +14,7 @@ from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import MemoryChanges
 from tests.contracts.test_conversations import answer
 
-SECRET = "the code is 4711"
+SECRET = "the code is 48151623"
 
 
 def test_others_write_while_turns_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_others_write_while_turns_are_looked_at(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(Erasing, "is_in", looked_at)
         memories.forget("local", MemoryChanges(), words=[SECRET])
         assert all(free)
-        assert "4711" not in repr(conversations.get(id_))
+        assert "48151623" not in repr(conversations.get(id_))
 
 
 def test_what_comes_after_they_were_looked_at_is_not_missed(
@@ -62,4 +62,4 @@ def test_what_comes_after_they_were_looked_at_is_not_missed(
         memories.forget("local", MemoryChanges(), words=[SECRET])
         stored = [conversations.get(info.id) for info in conversations.list()]
         assert len(stored) == 2
-        assert "4711" not in repr(stored)
+        assert "48151623" not in repr(stored)
