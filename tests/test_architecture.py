@@ -1,4 +1,4 @@
-"""The house as DESIGN has it: who imports whom, what is caught, and what a quick command never loads."""
+"""The house: who imports whom, what is caught, and what a quick command never loads."""
 
 from __future__ import annotations
 
