@@ -11,9 +11,9 @@ from memory import graph
 from memory.after import AfterAnswers
 from memory.extracting import about_tools, secrets_in
 from memory.finishing import Finishing
-from memory.guard import left_out
 from memory.hearing import Hearing
 from memory.in_hand import TurnsInHand
+from memory.not_kept import left_out
 from memory.recall import Reading, within
 from memory.remember import NOTHING_ASKED
 from memory.replying import Replying

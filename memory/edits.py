@@ -14,8 +14,8 @@ from memory import forgetting
 from memory.deciding import agreed, resolved
 from memory.extracting import secrets_in
 from memory.forgetting import known_memory
-from memory.guard import left_out
 from memory.ids import new_id
+from memory.not_kept import left_out
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
 from pipeline.words import well_formed

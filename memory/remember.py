@@ -24,10 +24,10 @@ from memory.extracting import (
 from memory.extracting.clauses import ALSO_ASKS
 from memory.extracting.hurried import mended
 from memory.extracting.records import Category, Extraction, Statement
-from memory.guard import left_out
 from memory.index import plain
 from memory.indexes import Indexes
 from memory.naming import named
+from memory.not_kept import left_out
 from memory.presets import Preset
 from memory.said import Said
 from memory.times import now

@@ -13,7 +13,7 @@ from memory import documents, forgetting, graph, recall
 from memory.deciding import sides_of
 from memory.extracting import normalised
 from memory.forgetting import Forgetting, known_memory
-from memory.guard import left_out
+from memory.not_kept import left_out
 from memory.options import MemoryOptions
 from memory.presets import PRESETS, Preset
 from memory.recall import FoundMemory, Reading
