@@ -12,7 +12,7 @@ LISTS = ("bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences")
 
 
 class Fused(NamedTuple):
-    """One section (or sentence) after fusion: its score and what each list gave to it."""
+    """One section after fusion: its score and what each list gave to it."""
 
     id: str
     score: float

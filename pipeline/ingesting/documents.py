@@ -112,7 +112,11 @@ def with_known(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> FoundDo
     """`found` with what was left out but is indexed from that folder: who added it once wants it kept."""
     indexed = {(info.source, info.root) for info in stored}
     known = [candidate for candidate in found.left_out if (candidate.source, candidate.root) in indexed]
-    others = {candidate: other for candidate, other in found.left_out.items() if candidate not in known}
+    others = {
+        candidate: other
+        for candidate, other in found.left_out.items()
+        if (candidate.source, candidate.root) not in indexed
+    }
     return replace(found, candidates=(*found.candidates, *known), left_out=others)
 
 

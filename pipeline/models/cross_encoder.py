@@ -67,12 +67,11 @@ class OnnxCrossEncoder:
     @cached_property
     def _session(self) -> InferenceSession:
         with self._loading:
-            if "_session" not in self.__dict__:
-                self._files.check()
             return self.__dict__.get("_session") or open_session(self._files.model)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
+        self._files.check()  # of both, before either is opened: each score begins here
         return self._files.open_tokenizer()
 
 

@@ -62,8 +62,7 @@ class ModelFiles:
     def check(self) -> None:
         """Raise `ModelUnavailable` where a file of the hub's cache is not the one that its name promises."""
         for path in (self.model, self.tokenizer):
-            name = path.resolve().name
-            if HASH.fullmatch(name) and name not in _hashes(path.read_bytes()):
+            if not _is_as_named(path):
                 raise _other_file(path)
 
     def open_tokenizer(self) -> Tokenizer:
@@ -185,9 +184,9 @@ def download(name: str, *, on_progress: Callable[[Pulling], None] | None = None)
     """
     from huggingface_hub import HfApi, hf_hub_download
 
-    api = HfApi()
+    fetched: list[Path] = []
     try:
-        info = api.model_info(name, revision=_revision(name), timeout=LOOK_UP_S, files_metadata=True)
+        info = HfApi().model_info(name, revision=_revision(name), timeout=LOOK_UP_S, files_metadata=True)
         sizes = {item.rfilename: item.size or 0 for item in info.siblings or ()}
         model = next((file for file in preferred_files() if file in sizes), None)
         if model is None or "tokenizer.json" not in sizes:
@@ -195,16 +194,17 @@ def download(name: str, *, on_progress: Callable[[Pulling], None] | None = None)
         wanted = [*(file for file in BESIDES if file in sizes), model]
         bars = _bars(sum(sizes[file] for file in wanted), on_progress)
         for file in wanted:
-            hf_hub_download(name, file, revision=_revision(name), etag_timeout=LOOK_UP_S, tqdm_class=bars)
-        others = api.verify_repo_checksums(name, revision=info.sha)
+            came = hf_hub_download(
+                name, file, revision=_revision(name), etag_timeout=LOOK_UP_S, tqdm_class=bars
+            )
+            fetched.append(Path(came))
     except Exception as error:
         raise _Unreached from error
-    broken = [item["path"] for item in others.mismatches if item["path"] in wanted]
-    for path in (others.verified_path / file for file in wanted if broken):  # the next look would find them
-        path.resolve().unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
-    if broken:
-        raise _other_file(others.verified_path / broken[0])
+    if broken := next((path for path in fetched if not _is_as_named(path)), None):
+        for path in fetched:  # the next look would find them
+            path.resolve().unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+        raise _other_file(broken)
     return True
 
 
@@ -223,6 +223,12 @@ def _cached(name: str) -> Path:
     from huggingface_hub.constants import HF_HUB_CACHE
 
     return Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+
+
+def _is_as_named(path: Path) -> bool:
+    """False where a file of the hub's cache is not the one that its name, a hash, promises."""
+    name = path.resolve().name
+    return not HASH.fullmatch(name) or name in _hashes(path.read_bytes())
 
 
 def _hashes(data: bytes) -> tuple[str, str]:

@@ -289,16 +289,20 @@ class _Events:
     """Server-sent events, each a JSON object; the last is `[DONE]`."""
 
     def __init__(self) -> None:
-        self._data: list[bytes] = []
+        self._data: list[bytes] = []  # of an event that has not ended yet
+        self._size = 0
 
     def take(self, line: bytes) -> bool:
         """True for the line that ends the answer; an empty one ends an event."""
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
+            self._size += len(value)
+            _check_size(self._size)
         elif not line and self._data:
             data = b"\n".join(self._data)
             self._data.clear()
+            self._size = 0
             if data.strip() == b"[DONE]":
                 return True
             _event(data, "openai")

@@ -54,9 +54,9 @@ class PrivateConversations(EmbeddedConversations):
 
     def _drop_unused(self, connection: sqlite3.Connection) -> None:
         limit = self._clock() - UNUSED
-        for id_ in [id_ for id_, used in self._used.items() if used < limit]:
+        for id_ in [id_ for id_, used in list(self._used.items()) if used < limit]:
             connection.execute("DELETE FROM conversation WHERE id = ?", (id_,))
-            del self._used[id_]
+            self._used.pop(id_, None)
 
 
 class _OneConnection:

@@ -112,10 +112,10 @@ CONVERSATION_TABLES = (
         created_at REAL NOT NULL,
         updated_at REAL NOT NULL,
         turns INTEGER NOT NULL DEFAULT 0, -- a page of the list reads no turns
-        user TEXT NOT NULL,
-        assistant TEXT NOT NULL,
-        scope TEXT NOT NULL,         -- JSON: the globs of the documents that it asks, none for all
-        pinned INTEGER NOT NULL CHECK (pinned IN (0, 1))
+        user TEXT NOT NULL DEFAULT 'local', -- what salvage gives conversations of files without the column
+        assistant TEXT NOT NULL DEFAULT '',
+        scope TEXT NOT NULL DEFAULT '[]', -- JSON: the globs of the documents that it asks, none for all
+        pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))
     )
     """,
     "CREATE INDEX conversation_used ON conversation (updated_at, id)",

@@ -161,8 +161,8 @@ def _check_layout(database: Database[Document]) -> None:
         raise StoreError(
             f"The database '{database.name}' in MongoDB was filled by another version of Athena, which has "
             "another layout.",
-            "Export conversations and memories with that version, name another database in "
-            "ATHENA_MONGODB_DATABASE, ingest again and import them.",
+            "Export memories with that version, name another database in ATHENA_MONGODB_DATABASE, ingest "
+            "again and import them.",
         )
 
 
