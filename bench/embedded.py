@@ -31,10 +31,9 @@ from bench.corpora import (
 from bench.embedded_page import to_markdown
 from bench.machine import this_machine
 from bench.processes import BenchmarkError, run_measured
-from bench.results import Results, Runs, Say, load_results, save
+from bench.results import Results, Runs, Say, load_results, print_page, save
 from evals.datasets import default_folder, load_qrels, load_queries
 from evals.metrics import ndcg_at, recall_at, reciprocal_rank_at
-from pipeline.errors import AthenaError
 
 MANUALS = ROOT / "docs_corpus"
 QUESTION = "The LN2 tank shows OFFLINE, what can be the reason and what do I do?"
@@ -227,13 +226,7 @@ NAME = "benchmarks.json"
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 where something is missing or failed."""
     options = _options(arguments)
-    try:
-        results = measure(options)
-    except AthenaError as error:
-        print(f"{error}", file=sys.stderr)
-        return 1
-    print(to_markdown(results))
-    return 0
+    return print_page(lambda: to_markdown(measure(options)))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

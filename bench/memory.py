@@ -20,13 +20,13 @@ from bench.machine import this_machine
 from bench.memory_page import to_markdown
 from bench.memory_player import AthenaMemory
 from bench.memory_speed import Took, read_and_write, search_in_turns
-from bench.results import Results, Runs, Say, load_results, save
+from bench.results import Results, Runs, Say, load_results, print_page, save
 from bench.scripts import NEED_MEMORY, load_scripts, play
 from evals.conversations import load_conversations
 from evals.turn_search import evaluate
 from memory.options import PresetName
 from memory.presets import PRESETS
-from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.errors import ConfigurationError
 from pipeline.models.embedding import OnnxEncoder
 
 if TYPE_CHECKING:
@@ -120,13 +120,7 @@ OWN = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 where something is missing or failed."""
     options = _options(arguments)
-    try:
-        results = run(options)
-    except AthenaError as error:
-        print(f"{error}", file=sys.stderr)
-        return 1
-    print(to_markdown(results, count=len(load_scripts())))
-    return 0
+    return print_page(lambda: to_markdown(run(options), count=len(load_scripts())))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

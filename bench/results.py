@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Any
 
 from bench.machine import Machine, load_average, work_so_far
 from bench.processes import Finished
+from pipeline.errors import AthenaError
 
 Fact = str | int | float | bool
 Say = Callable[[str], None]
@@ -120,3 +122,14 @@ def _indented(value: Any, depth: int = 0) -> str:
     pad = "  " * (depth + 1)
     lines = (f"{pad}{json.dumps(key)}: {_indented(item, depth + 1)}" for key, item in value.items())
     return "{\n" + ",\n".join(lines) + "\n" + "  " * depth + "}"
+
+
+def print_page(measured: Callable[[], str]) -> int:
+    """Print the page of what is measured; the exit code: 1, with the error, where it could not be."""
+    try:
+        page = measured()
+    except AthenaError as error:
+        print(f"{error}", file=sys.stderr)
+        return 1
+    print(page)
+    return 0

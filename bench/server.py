@@ -25,12 +25,12 @@ from bench.athena import ROOT, AthenaSide
 from bench.corpora import known_items
 from bench.machine import Machine, this_machine
 from bench.processes import run_measured
-from bench.results import Results, Runs, Say, load_results, save
+from bench.results import Results, Runs, Say, load_results, print_page, save
 from bench.server_page import to_markdown
 from bench.steady_model import SPREAD
 from bench.table import p95, ratio
 from evals.datasets import default_folder
-from pipeline.errors import AthenaError, DatasetError
+from pipeline.errors import DatasetError
 from pipeline.stores.server import ServerAddresses, ServerStore, ServerVersions
 from pipeline.stores.server.servers import Servers
 
@@ -257,13 +257,7 @@ FOLDER = Path("docs") / "opensearch-docs"
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 where a server is missing or something failed."""
     options = _options(arguments)
-    try:
-        results = run(options)
-    except AthenaError as error:
-        print(f"{error}", file=sys.stderr)
-        return 1
-    print(to_markdown(results))
-    return 0
+    return print_page(lambda: to_markdown(run(options)))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

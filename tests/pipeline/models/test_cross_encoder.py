@@ -424,19 +424,12 @@ class _hub_serving(LoopbackServer):  # noqa: N801 - used as a function
             def do_GET(self) -> None:
                 if silent:
                     leave.wait(60)
-                elif f"/tree/{REVISION}" in self.path:
-                    self._send(json.dumps([*map(self._listed, files())]).encode())
                 elif self.path.startswith("/api/models/"):
                     asked.append(self.path)
                     siblings = [{"rfilename": name, "size": size(name)} for name in files()]
                     self._send(json.dumps({"id": NAME, "sha": REVISION, "siblings": siblings}).encode())
                 else:
                     self._file(body=True)
-
-            def _listed(self, name: str) -> dict[str, object]:
-                lfs = {"oid": hash_of(name), "size": size(name), "pointerSize": 1}
-                large = {"lfs": lfs} if name.endswith(".onnx") else {}
-                return {"type": "file", "path": name, "size": size(name), "oid": hash_of(name), **large}
 
             def _file(self, *, body: bool) -> None:
                 name = self.path.split(f"/resolve/{REVISION}/")[-1].split("/resolve/main/")[-1].split("?")[0]
