@@ -78,7 +78,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QuotableSection:
     """One run of leaves that can be quoted from, and where its leaves begin among all candidates."""
 
     passage: Passage
@@ -90,7 +90,7 @@ class Found:
 class _Span:
     """One window that can be quoted: positions among all candidates, the end not included."""
 
-    found: Found
+    found: QuotableSection
     window: Window
     start: int
     end: int
@@ -147,21 +147,21 @@ def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) ->
     return Quote(passage, tuple(leaves), start, end, score, best, Part(kind, start, end))
 
 
-def quotable(retrieval: Retrieval, store: DocumentStore) -> list[Found]:
+def quotable(retrieval: Retrieval, store: DocumentStore) -> list[QuotableSection]:
     """The passages' leaves; of a parent those of all its sections, in the document's order."""
     leaves = passage_leaves(retrieval.passages, store=store)
-    found: list[Found] = []
+    found: list[QuotableSection] = []
     first = 0
     for passage in retrieval.passages:
         inside = _inside(passage, leaves[passage.section.node_id])
         if inside:
             text, offset = passage.section.text, start_of(passage.section)
-            found.append(Found(passage, SectionLeaves.of(inside, text=text, offset=offset), first))
+            found.append(QuotableSection(passage, SectionLeaves.of(inside, text=text, offset=offset), first))
             first += len(inside)
     return found
 
 
-def candidates_of(sections: Sequence[Found]) -> list[Candidate]:
+def candidates_of(sections: Sequence[QuotableSection]) -> list[Candidate]:
     """All their leaves, one passage after the other; of a parent's, each section is told apart."""
     numbers: dict[tuple[int, str], int] = {}
     return [
@@ -177,7 +177,7 @@ def _inside(passage: Passage, leaves: Sequence[Node]) -> list[Node]:
     return [leaf for leaf in leaves if text[start_of(leaf) - offset : end_of(leaf) - offset] == leaf.text]
 
 
-def _spans(sections: Sequence[Found], asked: Asked) -> Iterator[_Span]:
+def _spans(sections: Sequence[QuotableSection], asked: Asked) -> Iterator[_Span]:
     """Everything that can be quoted."""
     in_block = MOST_WORDS_OF_LISTS if asked is Asked.LIST else MOST_WORDS_OF_PARTS
     for found in sections:

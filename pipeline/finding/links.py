@@ -49,7 +49,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NamedBranch:
     """The branch that a name means."""
 
     name: Name
@@ -157,7 +157,7 @@ def _codes(text: str, passage: Passage, coverage: float) -> Iterator[Name]:
 # -- what the names mean ------------------------------------------------------------------------------------
 
 
-def _linked(names: Iterable[Name], trees: Trees, paths: Globs | None) -> Iterator[Found]:
+def _linked(names: Iterable[Name], trees: Trees, paths: Globs | None) -> Iterator[NamedBranch]:
     """The branches of the headings that links mean, of a link without an anchor the whole document."""
     for name in names:
         if not name.source or (paths and not matches(name.source, paths)):
@@ -166,10 +166,12 @@ def _linked(names: Iterable[Name], trees: Trees, paths: Globs | None) -> Iterato
         path, section_id = tree.heading(anchor, name.anchor) if tree else ((), "")
         branch = tree.branch(section_id, path) if tree and section_id else None
         if branch:
-            yield Found(name, branch)
+            yield NamedBranch(name, branch)
 
 
-def _coded(names: Iterable[Name], store: DocumentStore, trees: Trees, paths: Globs | None) -> Iterator[Found]:
+def _coded(
+    names: Iterable[Name], store: DocumentStore, trees: Trees, paths: Globs | None
+) -> Iterator[NamedBranch]:
     """The branches whose heading begins with a code: found by one search for all codes."""
     coded = {name.text: name for name in reversed([*names]) if not name.source}
     if not coded:
@@ -182,7 +184,7 @@ def _coded(names: Iterable[Name], store: DocumentStore, trees: Trees, paths: Glo
         tree = trees.get(section.metadata["source"]) if code else None
         branch = tree.branch(section.node_id, path) if tree else None
         if branch:
-            yield Found(coded.pop(code), branch)
+            yield NamedBranch(coded.pop(code), branch)
 
 
 def _own_code(path: Path, wanted: Iterable[str]) -> tuple[str, Path]:
@@ -204,7 +206,7 @@ def anchor(heading: str) -> str:
 
 
 def _brought(
-    found: Found, passages: Sequence[Passage], vectors: Mapping[str, Vector], question: Vector | None
+    found: NamedBranch, passages: Sequence[Passage], vectors: Mapping[str, Vector], question: Vector | None
 ) -> Passage | None:
     """The passage of a branch; None where all or a part of it stands as high already.
 
@@ -241,7 +243,7 @@ def _cosine(one: Vector | None, two: Vector | None) -> float:
     return 0.0 if one is None or two is None else float(np.dot(one, two))
 
 
-def _led(found: Found, brought: Passage) -> Led:
+def _led(found: NamedBranch, brought: Passage) -> Led:
     return Led(
         brought.section.node_id,
         brought.section.metadata["source"],
