@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pipeline.nodes import Node, ScoredNode
@@ -194,6 +194,23 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The answer to one of several questions of a message; its citations are the whole's, by marker."""
+
+    question: str
+    condensed_question: str
+    text: str
+    mode: Mode
+    abstained: bool
+    verdict: Verdict | None
+    corrected: str
+    arranged: bool
+    carried: str
+    markers: tuple[int, ...]
+    nearest: tuple[int, ...]  # markers of those sections
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One turn's outcome, as it is stored, shown and printed. Markers in the text look like [1]."""
 
@@ -217,7 +234,33 @@ class Answer:
     corrected: str = ""  # the question as it was searched for, where its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
+    related: tuple[str, ...] = ()  # ids of relations about what it names; none is evidence
     arranged: bool = False  # an outline or a comparison: its text says more than its quotes
+    carried: str = ""  # what was said before and was searched for with the question
+    parts: tuple[Part, ...] = ()  # where the message asks several questions: the answer to each
+
+    @property
+    def each(self) -> tuple[Answer, ...]:
+        """The answers to its questions, with the same markers; itself where there is one question."""
+        return tuple(map(self._of, self.parts)) or (self,)
+
+    def _of(self, part: Part) -> Answer:
+        return replace(
+            self,
+            question=part.question,
+            condensed_question=part.condensed_question,
+            text=part.text,
+            mode=part.mode,
+            abstained=part.abstained,
+            verdict=part.verdict,
+            corrected=part.corrected,
+            arranged=part.arranged,
+            carried=part.carried,
+            citations=tuple(cited for cited in self.citations if cited.marker in part.markers),
+            units=tuple(unit for unit in self.units if unit.marker in part.markers),
+            nearest=tuple(near for near in self.nearest if near.marker in part.nearest),
+            parts=(),
+        )
 
     @property
     def unsupported(self) -> str:

@@ -13,10 +13,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Verdict
 from pipeline.answering.comparisons import compared
-from pipeline.answering.kept_conversation import NO_HISTORY, History, KeptConversation, conversation_of
+from pipeline.answering.kept_conversation import History, KeptConversation, conversation_of
 from pipeline.answering.overviews import outlined
+from pipeline.answering.parts import found_together, together
 from pipeline.answering.prompts import condense_prompt, count_tokens, fitting_history
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
@@ -24,15 +25,33 @@ from pipeline.answering.replies import (
     QUOTES_INSTEAD,
     Arranged,
     arranged,
+    followed,
     nearest_sections,
     not_answered,
     quoted,
 )
 from pipeline.answering.turns import ChatMemory, ChatParts, RunningTurn
-from pipeline.answering.written_answers import assembled, options_of, until, verified, written
-from pipeline.asking.follow_ups import condense
+from pipeline.answering.written_answers import (
+    COMPLETE_BY_NOW,
+    assembled,
+    before_turn,
+    can_go_on,
+    options_of,
+    verified,
+    written,
+)
+from pipeline.asking.about_talk import (
+    GO_ON,
+    NEED_A_MODEL,
+    AboutTalk,
+    about_talk,
+    asked_before,
+    needs_a_model,
+)
+from pipeline.asking.follow_ups import condense, topic_leads
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.asking.language import other_language
+from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, questions_in
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
@@ -55,28 +74,33 @@ from pipeline.steps.records import (
     QuoteStep,
     RecalledId,
     RecallStep,
+    RememberStep,
     SearchStep,
     VerifyStep,
     step_of,
 )
+from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
-from pipeline.words import well_formed
+from pipeline.words import OTHER_LANGUAGE, counted, well_formed
 
 if TYPE_CHECKING:
+    from pipeline.answer import Retrieval
     from pipeline.answering.prompts import Source
     from pipeline.answering.recollection import Recollection
+    from pipeline.finding.beside import Beside
     from pipeline.steps.trace import RunningStep
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
-OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NO_MODEL_TO_GO_ON = "No language model is connected that could go on with the answer."
+NOTED = "Noted: I find it again when you ask about it. The documents do not seem to say anything about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 CONDENSE_TIMEOUT_S = 20.0
-SEARCHED_CUT = f"The message is long: only its first {LONGEST:,} characters were searched for."
+PASTED = "The message is long: searched for its questions and its last sentences."
+MORE_QUESTIONS = "The message asks {}: the first {} are answered."
 
 
 class ChatRecipe:
@@ -101,30 +125,81 @@ class ChatRecipe:
 
     @property
     def _no_model(self) -> str:
-        return f"{NO_MODEL} {self.parts.choice.fix}".strip()
+        choice = self.parts.choice
+        why = f"{choice.detail} " if choice.wrong else ""
+        return f"{NO_MODEL} {why}{choice.fix}".strip()
 
     # -- the recipe ---------------------------------------------------------------------------------
 
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
-        memory = self.parts.memory
+        memory, kept_in = self.parts.memory, self.conversation_id
         if turn.begun is not None:
             return (yield from self._write_on(turn, turn.begun))
-        if memory is not None and memory.concerns(turn.message, conversation_id=self.conversation_id):
+        if turn.instead_of:  # from now on the version before is aside
+            self.conversation.keep_so_far(turn)
+        turn.about = about_talk(turn.message) if turn.history else None
+        if turn.about is not None and (reply := self._of_the_talk(turn, turn.about)):
+            return reply
+        if memory and memory.concerns(turn.message, conversation_id=kept_in, turn_id=turn.turn_id):
             return self._ask_memory(turn, memory)
-        if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
+        if turn.about is None and (
+            talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history))
+        ):
             return self._reply(turn, talk)
+        questions = questions_in(asked_in(turn.message))
+        if len(questions) > 1 and self.parts.llm is None:
+            return (yield from self._answer_each(turn, questions))
+        return (yield from self._answer_one(turn))
+
+    def _of_the_talk(self, turn: RunningTurn, about: AboutTalk) -> Answer | None:
+        """The reply to a message about the conversation that needs no search, or a missing model."""
+        if about is AboutTalk.ASKED:
+            asked = [said.text for said in turn.history if said.role == "user"]
+            return turn.answer(text=asked_before(asked), mode="reply", verdict="answered")
+        if about in NEED_A_MODEL and self.parts.llm is None:
+            text = needs_a_model(about, self.parts.choice.fix)
+            return turn.answer(text=text, mode="reply", verdict="answered")
+        return None
+
+    def _answer_each(self, turn: RunningTurn, questions: Sequence[str]) -> Events[Answer]:
+        """The answer to each question of a message."""
+        answers: list[Answer] = []
+        for place, question in enumerate(questions[:MOST]):
+            part = turn.of(question, before=questions[:place])
+            answers.append((yield from self._answer_one(part)))
+            turn.retrieval, turn.file_hashes = part.retrieval, part.file_hashes
+            if turn.stop.is_set():
+                break
+        if len(questions) > MOST:
+            turn.notices += (MORE_QUESTIONS.format(counted(len(questions), "question"), MOST),)
+        turn.notices += tuple(dict.fromkeys(notice for answer in answers for notice in answer.notices))
+        return turn.answer(**together(answers))
+
+    def _answer_one(self, turn: RunningTurn) -> Events[Answer]:
+        """The answer to one question."""
+        memory = self.parts.memory
         yield from self._condense(turn)
         if memory is not None:
             yield from self._recall(turn, memory)
         yield from self._retrieve(turn)
+        leads = turn.recollection.leads(turn.found.answerability)
+        if leads and self.parts.llm is None:
+            return self._told(turn)
+        if self.parts.llm is None and turn.about in GO_ON and (said := self.history.shown):
+            begun = QuoteStep(limit=self.parts.limits.quotes)
+            search = self.parts.hybrid_search
+            return (yield from turn.trace.take(begun, followed, turn, search, said, notice=self._no_model))
         if self.parts.llm is None and (found := self._arranged(turn)):
             begun = QuoteStep(limit=len(found.quotes))
             return (yield from turn.trace.take(begun, arranged, turn, found, notice=self._no_model))
-        if turn.found.answerability.verdict == "not in the documents" or not turn.found.passages:
+        nothing = turn.found.answerability.verdict == "not in the documents" or not turn.found.passages
+        if nothing and turn.recollection.noted:
+            return turn.answer(text=NOTED, mode="reply", verdict="answered", related=())
+        if nothing and not (leads or (self.parts.llm is not None and turn.recollection.fits)):
             return self._abstain(turn)
         if self.parts.llm is None:
             return (yield from self._quote(turn, notice=self._no_model))
-        if turn.found.answerability.verdict == "closest":
+        if turn.found.answerability.verdict == "closest" and not leads:
             turn.notices += (MAY_NOT_ANSWER,)
         return (yield from self._generate(turn))
 
@@ -150,15 +225,19 @@ class ChatRecipe:
             turn.notices += (NOT_RECALLED.format(why=str(error).rstrip(".")),)
 
     def _retrieve(self, turn: RunningTurn) -> Events[None]:
-        """Passages and the verdict."""
-        turn.retrieval = yield from self.parts.hybrid_search.run(
-            turn.question,
-            trace=turn.trace,
-            options=turn.options,
-            stop=turn.stop,
-            hypothesis=step_of(turn.begun.steps, HydeStep).hypothesis if turn.begun else None,
-            beside=turn.beside,
-        )
+        """Passages and the verdict, of the message with its topic where that answers better."""
+        first = len(turn.trace.steps)
+        questions = questions_in(turn.question)[:MOST] if self.parts.llm is not None else [turn.question]
+        if len(questions) > 1:
+            turn.retrieval = yield from self._searched_each(turn, questions)
+        else:
+            turn.retrieval = yield from self._searched(turn, turn.question, turn.beside, turn.trace)
+        if turn.other is not None and not turn.stop.is_set():
+            trace = Trace()
+            other = yield from self._searched(turn, turn.other.question, turn.other.beside, trace)
+            if topic_leads(turn.retrieval, other):
+                turn.retrieval, turn.trace.steps[first:] = other, trace.steps
+                turn.read_as(turn.other)
         hyde = step_of(turn.retrieval.steps, HydeStep)
         if hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
@@ -174,20 +253,54 @@ class ChatRecipe:
         if scope and not any(matches(source, scope) for source in turn.file_hashes):
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
 
+    def _searched(
+        self, turn: RunningTurn, question: str, beside: Beside | None, trace: Trace
+    ) -> Events[Retrieval]:
+        return self.parts.hybrid_search.run(
+            question,
+            trace=trace,
+            options=turn.options,
+            stop=turn.stop,
+            hypothesis=step_of(turn.begun.steps, HydeStep).hypothesis if turn.begun else None,
+            beside=beside,
+        )
+
+    def _searched_each(self, turn: RunningTurn, questions: Sequence[str]) -> Events[Retrieval]:
+        """What is found for each question of a message, for one answer to all of them."""
+        options, found = turn.options, list[Retrieval]()
+        share = {
+            "context_tokens": options.context_tokens // len(questions),
+            "top_k": max(1, options.top_k // len(questions)),
+        }
+        part = replace(turn, options=options.but(**share))
+        for question in questions:
+            found.append((yield from self._searched(part, question, None, turn.trace)))
+        return found_together(found, question=turn.question)
+
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
         nearest = nearest_sections(turn.found.passages, turn.file_hashes)
-        asked = turn.message if turn.beside else turn.found.question
+        asked = turn.message if turn.carried else turn.found.question
         verdict = "not in the documents"  # also where any probability is enough, and nothing was found
-        text = not_answered(asked)
+        known = turn.recollection
+        personal = known.verdict is not None and known.personal and known.asks
+        text = not_answered(asked, personal=personal)
+        nearest = () if personal else nearest
         return turn.answer(text=text, abstained=True, nearest=nearest, verdict=verdict)
+
+    def _told(self, turn: RunningTurn) -> Answer:
+        """What is remembered, where that answers better than the documents."""
+        found = turn.recollection
+        verdict: Verdict = "answered" if found.verdict == "remembered" else "closest"
+        return turn.answer(
+            text=found.told, mode="memory", verdict=verdict, recalled=found.told_ids, related=()
+        )
 
     def _arranged(self, turn: RunningTurn) -> Arranged | None:
         """What the question asks to be arranged, if it does: a topic's outline, two things compared."""
         search, hashes = self.parts.hybrid_search, turn.file_hashes
         # "And how many are there?" asks for no outline, though the question before it did.
-        carried = step_of(turn.trace.steps, CondenseStep).carried
-        match asked_for(turn.message if carried else turn.found.question):
+        match asked_for(turn.message if turn.carried else turn.found.question):
             case Asked.SUMMARISE:
                 return outlined(turn.found, store=search.store, file_hashes=hashes)
             case Asked.COMPARE:
@@ -255,15 +368,24 @@ class ChatRecipe:
     def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
         rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
         said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
-        found = condense(said, turn.message[:LONGEST], rewrite=rewrite)
+        found = condense(said, asked_in(turn.message), rewrite=rewrite)
         step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
+        turn.beside, turn.carried, turn.other = found.beside, found.carried, found.other
         if found.problem and turn.stop.is_set():
             step.skip(STOPPED)
         elif found.problem:
             step.fail(found.problem)
             turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
-        turn.beside = found.beside
         return found.question
+
+    def _left(self, history: Sequence[Message]) -> Sequence[Message]:
+        """The messages that a prompt has no room for, as far as that is known before its sources are."""
+        limits = self.parts.limits
+        room = max(limits.history_tokens, limits.context_window // 2)
+        kept = fitting_history(
+            history, budget=limits.history_tokens, room=room, count=self.parts.count_tokens
+        )
+        return history[: len(history) - len(kept)]
 
     def _rewrite(self, history: Sequence[Message], message: str, *, stop: threading.Event) -> str:
         from pipeline.models.generation import complete
@@ -274,7 +396,9 @@ class ChatRecipe:
         return "" if stop.is_set() else text  # half a question finds something else
 
     def _recalled(self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory) -> Recollection:
-        found = memory.recall(turn.question, history=turn.history)
+        found = memory.recall(
+            turn.message, question=turn.question, left=self._left(turn.history), turn_id=turn.turn_id
+        )
         scored = (
             RecalledId(item.id, item.score, item.recency, item.importance, item.relevance)
             for item in found.memories
@@ -287,6 +411,9 @@ class ChatRecipe:
             static=tuple(item.id for item in found.static),
             recalled=tuple(scored),
             graph=tuple(item.id for item in found.graph),
+            turns=tuple(RecalledId(item.id, item.score, 0.0, None, item.relevance) for item in found.turns),
+            verdict=found.verdict,
+            probability=found.probability,
             tokens=sum(count_tokens(item.text) for item in found.all) if self.parts.llm else 0,
         )
         if found.detail:
@@ -301,19 +428,27 @@ class ChatRecipe:
         *,
         stop: threading.Event | None = None,
         history: Sequence[Message] | None = None,
+        instead_of: str = "",
     ) -> Iterator[ChatEvent]:
         """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`.
 
-        `history` takes the place of what was said before. The work is done in the caller's thread, between
-        one event and the next. Leaving the iterator early stops the run and keeps what there was.
+        `history` takes the place of what was said before. A message `instead_of` a turn of the conversation
+        becomes another version of that: it is the same question again, or another one. Raises `AthenaError`
+        for a message of more than 20,000 characters. The work is done in the caller's thread,
+        between one event and the next. Leaving the iterator early stops the run and keeps what there was.
         """
+        check_length(message)
         if history is not None:
             self.history.replace(history)
+        if instead_of:
+            begun = conversation_of(self.parts, self.conversation_id)
+            self.history = History.of(before_turn(begun, instead_of)[0])
         turn = self._begin(message, stop)
+        turn.instead_of = instead_of
         if not (self.parts.kept or turn.history):
             turn.notices += (NOT_KEPT,)
-        if len(message) > LONGEST:
-            turn.notices += (SEARCHED_CUT,)
+        if is_pasted(message):
+            turn.notices += (PASTED,)
         return self._watched(turn)
 
     def go_on(self, turn_id: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
@@ -324,9 +459,10 @@ class ChatRecipe:
         """
         if self.parts.llm is None:
             raise ModelUnavailable(NO_MODEL_TO_GO_ON, self.parts.choice.fix)
-        so_far = until(conversation_of(self.parts, self.conversation_id), turn_id)
-        *before, broken = so_far.turns
-        self.history = History.of(replace(so_far, turns=tuple(before)))
+        so_far, broken = before_turn(conversation_of(self.parts, self.conversation_id), turn_id)
+        if not can_go_on(broken.answer):
+            raise AthenaError(COMPLETE_BY_NOW, "Reload the page.")
+        self.history = History.of(so_far)
         turn = self._begin(broken.question, stop)
         turn.turn_id = turn_id
         turn.begun = turn.partial = broken.answer
@@ -360,11 +496,11 @@ class ChatRecipe:
         last: ChatEvent
         try:
             found = yield from self._answer(turn)
-            if self.parts.memory is not None and found.mode != "memory" and turn.begun is None:
+            planned = any(isinstance(step, RememberStep) for step in turn.trace.steps)
+            if self.parts.memory is not None and not planned and turn.begun is None:
                 turn.trace.steps.append(self.parts.memory.planned(turn.message))
             answer = self.conversation.keep_if_possible(turn, found)
-            if answer.mode not in NO_HISTORY:
-                self.history.remember(turn.message, answer.text)
+            self.history.take(answer)
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._fail(turn, str(error))

@@ -15,6 +15,8 @@ AthenaError
 │   ├── ModelTimeout          no answer in time
 │   └── AnswerInterrupted     the stream broke off in mid-answer
 ├── UnknownConversation       no conversation of that id is stored
+├── UnknownMemory             no memory of that id is kept of a user
+├── NotAllowed                a key that lacks the right for what was asked
 ├── DatasetError              an evaluation folder that cannot be read
 └── UploadRefused             an upload that breaks a rule, with the rule
     └── UploadTooLarge        all of it together is over a limit
@@ -93,6 +95,14 @@ class AnswerInterrupted(ModelError):
 
 class UnknownConversation(AthenaError):
     """No conversation of that id is stored."""
+
+
+class UnknownMemory(AthenaError):
+    """No memory of that id is kept of a user."""
+
+
+class NotAllowed(AthenaError):
+    """A key that lacks the right for what was asked."""
 
 
 class DatasetError(AthenaError):

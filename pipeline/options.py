@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -17,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from pipeline.redaction import hide
 
 OPENAI_URL = "https://api.openai.com/v1"
+OLLAMA_URL = "http://127.0.0.1:11434"
 DEFAULT_USER = "local"
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,6 +26,15 @@ Count = Annotated[int, Field(gt=0, le=1_000_000_000)]  # more means nothing, and
 CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(gt=0, le=65_535)]
+
+
+def is_server_address(url: str) -> bool:
+    """Whether something can be the address of a server that speaks HTTP."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a bracket, a port that is not a number, or too large
+        return False
 
 
 def _key(text: str) -> str:
@@ -98,7 +109,7 @@ class GraphOptions(Options):
 class ModelServerOptions(Options):
     """Where the servers of models are, and how long they may take."""
 
-    ollama_url: str = Field("http://127.0.0.1:11434", description="where Ollama answers", repr=False)
+    ollama_url: str = Field(OLLAMA_URL, description="where Ollama answers", repr=False)
     openai_api_key: Key = Field("", description="key of OpenAI or of a compatible server", repr=False)
     openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server", repr=False)
     connect_timeout_s: Seconds = Field(3.0, description="seconds to reach a model's server")
@@ -154,8 +165,8 @@ class SearchOptions(Options):
     )
     follow_links: bool = Field(True, description="bring the sections that the first passages name")
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
-    rerank_top_n: Count = Field(20, description="passages that the cross-encoder scores")
-    rerank_weight: Share = Field(0.5, description="share of the cross-encoder in the combined score")
+    rerank_top_n: Count = Field(10, description="passages that the cross-encoder scores")
+    rerank_weight: Share = Field(0.2, description="share of the cross-encoder in the combined score")
     top_k: Count = Field(8, description="most passages that an answer may rest on")
     context_tokens: Count = Field(2500, description="token budget of the passages in the prompt")
 

@@ -2,8 +2,9 @@
 
 Options that carry a secret make it known as soon as they exist (`hide`). From then on `redacted` takes it out
 of what is about to leave, and `heard` out of what a server said: as it stands, quoted for a URL, escaped in
-JSON and by Python, and in base64 at any place of a longer text, as a header has it. Forms that a server makes
-up itself, one letter a line for example, nobody can foresee.
+JSON and by Python, in hexadecimal digits, in all but one of its characters (where the text is whole, not in a
+stream), and in base64 at any place of a longer text, as a header has it. Forms that a server makes up itself,
+one letter a line for example, nobody can foresee.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ MARK = "[secret]"
 SHORT = 6
 """Characters. A secret that is shorter, or a plain word, cannot be told from text by itself: it is taken out
 where it stands alone in what a server says of an error, and elsewhere behind a word such as "key" only."""
+
+LONG, LONGEST_IN_PART = 16, 128
+"""Characters. Secrets from and to these lengths are taken out with a character missing or wrong, too."""
 
 PLAIN_WORD = re.compile(r"[a-z]{1,11}|[A-Z][a-z]{1,10}")
 PLACEHOLDERS = frozenset(
@@ -54,10 +58,12 @@ ENVIRONMENT = (
 )
 """Variables of other programs that ours obeys, and that may carry a secret."""
 
-_CREDENTIALS = re.compile(r"(//|^(?![\w+.-]*://))[^\s'\"]*@")  # up to the last @: a password may hold one
+_CREDENTIALS = re.compile(
+    r"(//|^(?![\w+.-]*://))[^\s'\"]{0,1000}@"
+)  # up to the last @: a password may hold one
 _USER = re.compile(r"(?:[\w+.-]+://)?(.*)@", re.DOTALL)  # of a setting: blanks, too
 _SECRET_OPTION = re.compile(
-    r"([?&;][^=&;\s'\"]*(?:key|token|password|secret|properties|signature)[^=&;\s'\"]*=)[^&;\s'\"]*",
+    r"([?&;][^=?&;\s'\"]{0,100}(?:key|token|password|secret|properties|signature)[^=?&;\s'\"]{0,100}=)[^&;\s'\"]*",
     re.IGNORECASE,
 )
 LEFT_IN_URLS = ("", "/", "/:@!$&'()*+,;=~", "/:@!$&'()*+,;=~%|?")
@@ -81,6 +87,11 @@ class Redactor:
 
     def redacted(self, text: str) -> str:
         """A text of ours, or an answer, on its way out."""
+        text = self.redacted_whole(text)
+        return self._in_part.sub(MARK, text) if self._in_part else text
+
+    def redacted_whole(self, text: str) -> str:
+        """The same, but for secrets that lack a character: what comes in pieces lacks some until its end."""
         if not self._secrets:
             return text
         text = self._anywhere.sub(MARK, text) if self._anywhere else text
@@ -121,6 +132,19 @@ class Redactor:
         return _any_of(self._forms, "{}")
 
     @cached_property
+    def _in_part(self) -> re.Pattern[str] | None:
+        """Those with one character missing or wrong, in their second half or in their first."""
+        parts = []
+        for text in sorted(self._secrets.difference(self._weak)):
+            if LONG <= len(text) <= LONGEST_IN_PART:
+                first, second = text[: len(text) // 2], text[len(text) // 2 :]
+                parts += [
+                    f"{re.escape(first)}(?:{_but_one(second, edge=len(second) - 1)})",
+                    f"(?:{_but_one(first, edge=0)}){re.escape(second)}",
+                ]
+        return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+    @cached_property
     def _alone(self) -> re.Pattern[str] | None:
         return _any_of(self._weak, r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])", flags=0)
 
@@ -139,7 +163,7 @@ class RedactedStream:
 
     def take(self, piece: str) -> str:
         """What can be said after this piece."""
-        text = self._redactor.redacted(self._waiting + piece)
+        text = self._redactor.redacted_whole(self._waiting + piece)
         keep = len(text) - self._redactor.held_back(text)
         self._waiting = text[keep:]
         return text[:keep]
@@ -278,6 +302,14 @@ def _any_of(texts: Iterable[str], frame: str, *, flags: int = re.IGNORECASE) -> 
     return re.compile(frame.replace("{}", f"(?:{choices})"), flags) if choices else None
 
 
+def _but_one(text: str, *, edge: int) -> str:
+    """A pattern of a text in which a character is missing, or another one but at the `edge`."""
+    return "|".join(
+        f"{re.escape(text[:place])}{'' if place == edge else '.??'}{re.escape(text[place + 1 :])}"
+        for place in range(len(text))
+    )
+
+
 def _written(secret: str) -> Iterator[str]:
     """A secret as it may be written."""
     given, secret = secret, secret.encode("utf-8", "replace").decode()  # bytes of no text have no other form
@@ -286,6 +318,7 @@ def _written(secret: str) -> Iterator[str]:
     in_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     plain = {given, secret, *quoted, *twice, *in_json, repr(secret)[1:-1], repr(given)[1:-1]}
     yield from (form for form in plain if len(form) >= SHORT)
+    yield from (given.encode("utf-8", "replace").hex(*separator) for separator in ((), (" ",), (":",)))
     for data in {secret.encode(), unquote(secret).encode()}:
         yield from _within_base64(data)
 

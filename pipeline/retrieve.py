@@ -14,8 +14,11 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.asking import spelling
 from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
-from pipeline.finding.answerability import doubted, judge, on_topic, stray_word
+from pipeline.finding.answerability import doubted, judge, stray_word
 from pipeline.finding.beside import Beside, blend
+from pipeline.finding.called import LOOKED_AT, called_first, calls
+from pipeline.finding.contents import without_contents
+from pipeline.finding.entries import entries_first, is_own_section
 from pipeline.finding.fusion import Fused, fuse_sections, list_weights, sentence_scores
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.links import follow
@@ -60,7 +63,8 @@ class SearchQuery:
 
     question: str
     hypothesis: str = ""
-    vector: Vector | None = None
+    vector: Vector | None = None  # of the question, with its hypothesis
+    own: Vector | None = None  # of the question alone
     beside: Beside | None = None
     beside_vector: Vector | None = None
 
@@ -88,7 +92,7 @@ class HybridSearch:
         self.options = options
         self.calibration = calibration
         self._count_tokens = count_tokens
-        self._cross_encoder = cross_encoder
+        self.cross_encoder = cross_encoder
         self._hypothesize = hypothesize
         self._admission = admission or Admission()
 
@@ -156,14 +160,16 @@ class HybridSearch:
             passages = yield from take(
                 RerankStep(top_n=options.rerank_top_n, weight=options.rerank_weight),
                 reranking.take, question, passages,
-                cross_encoder=self._cross_encoder, wanted=options.rerank, stop=stop,
+                cross_encoder=self.cross_encoder, wanted=options.rerank, stop=stop,
             )  # fmt: skip
-            verdict = yield from take(AnswerableStep(), self._judge, query, response, passages)
+            passages = entries_first(question, passages)
+            passages = called_first(passages, [passage.section for passage in passages], question)
+            verdict = yield from take(AnswerableStep(), self._judge, query, response, passages, options)
             trees = Trees(self.store.sections)
             passages = yield from take(LinksStep(), self._follow_links, query, passages, trees, options)
             passages = yield from take(
                 MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k),
-                self._merge_up, passages, trees, options,
+                self._merge_up, query, passages, trees, options,
             )  # fmt: skip
             passages = yield from take(
                 SelectStep(top_k=options.top_k, context_tokens=options.context_tokens), self._select, passages
@@ -186,10 +192,10 @@ class HybridSearch:
         if query.hypothesis:
             vector = hyde.combine(vector, self.encoder.encode_passages([query.hypothesis])[0])
         step.record = replace(step.record, dimensions=len(vector))
-        query = replace(query, vector=vector)
+        query = replace(query, vector=vector, own=own)
         if query.beside:
             other = self.encoder.encode_query(embedding_question(query.beside.text))
-            query = replace(query, beside=query.beside.shared(own, other), beside_vector=other)
+            query = replace(query, beside_vector=other)
         return query
 
     def _searching(self, query: SearchQuery, options: RetrievalOptions) -> SearchStep:
@@ -197,7 +203,7 @@ class HybridSearch:
         return SearchStep(
             text=f"{query.question} {query.hypothesis}" if options.hyde_lexical else query.question,
             beside=query.beside.text if query.beside else "",
-            beside_share=(query.beside.share or 0.0) if query.beside else 0.0,
+            beside_share=query.beside.share if query.beside else 0.0,
             alpha=options.alpha,
             candidates=options.candidates,
             paths=options.paths,
@@ -206,11 +212,7 @@ class HybridSearch:
 
     def _search_lists(self, step: RunningStep[SearchStep], query: SearchQuery) -> SearchResponse:
         record = step.record
-        response = self._searched(record, record.text, query.vector)
-        if query.beside and not (query.beside.stands_alone and not self._on_topic(query, response)):
-            # A new question that the documents have nothing about would only find the old one's passages.
-            other = self._searched(record, query.beside.text, query.beside_vector)
-            response = blend(response, other, share=record.beside_share)
+        response = self._response(record, record.text, query, query.vector)
         lists = (
             response.bm25_sections, response.bm25_sentences, response.dense_sections, response.dense_sentences
         )  # fmt: skip
@@ -225,9 +227,15 @@ class HybridSearch:
         )
         return response
 
-    def _on_topic(self, query: SearchQuery, response: SearchResponse) -> bool:
-        index = IndexFacts.of(query.question, self.store)
-        return on_topic(response, index=index, calibration=self.calibration)
+    def _response(
+        self, record: SearchStep, text: str, query: SearchQuery, vector: Vector | None
+    ) -> SearchResponse:
+        """What the words and the vector find, with what the other wording does."""
+        response = self._searched(record, text, vector)
+        if query.beside:
+            other = self._searched(record, query.beside.text, query.beside_vector)
+            response = blend(response, other, share=record.beside_share)
+        return response
 
     def _searched(self, record: SearchStep, text: str, vector: Vector | None) -> SearchResponse:
         return self.store.sentences.search(
@@ -255,8 +263,12 @@ class HybridSearch:
         options: RetrievalOptions,
     ) -> list[Passage]:
         depth = max(MIN_GATHERED, options.top_k, options.rerank_top_n if options.rerank else 0)
+        head = ranking[:LOOKED_AT]
+        if calls(query.question):
+            found = self.store.sections.get_many([item.id for item in head])
+            head = called_first(head, [found.get(item.id) for item in head], query.question)
         gathered = gather(
-            ranking[:depth],
+            head[:depth],
             sentence_scores(response, weights=weights),
             response,
             store=self.store,
@@ -264,7 +276,7 @@ class HybridSearch:
             threshold=options.simple_ratio_thresh,
         )
         step.record = replace(step.record, sections=gathered.sections)
-        return gathered.passages
+        return without_contents(gathered.passages, query.question, sections=self.store.sections)
 
     def _judge(
         self,
@@ -272,7 +284,10 @@ class HybridSearch:
         query: SearchQuery,
         response: SearchResponse,
         passages: list[Passage],
+        options: RetrievalOptions,
     ) -> Answerability:
+        if query.hypothesis:  # what a model made up is near to the documents whatever was asked
+            response = self._response(self._searching(query, options), query.question, query, query.own)
         index = IndexFacts.of(query.question, self.store)
         verdict = judge(query.question, response, passages, index=index, calibration=self.calibration)
         if verdict.verdict == "answered" and index.unknown and query.vector is not None:
@@ -309,10 +324,17 @@ class HybridSearch:
 
     @staticmethod
     def _merge_up(
-        step: RunningStep[MergeUpStep], passages: list[Passage], trees: Trees, options: RetrievalOptions
+        step: RunningStep[MergeUpStep],
+        query: SearchQuery,
+        passages: list[Passage],
+        trees: Trees,
+        options: RetrievalOptions,
     ) -> list[Passage]:
         if not options.merge_up:
             step.skip("switched off")
+            return passages
+        if is_own_section(query.question, passages):
+            step.skip("the first section is the entry that was asked for")
             return passages
         before = {section_id for passage in passages for section_id in passage.section_ids}
         merged = merge_up(passages, trees=trees, within=step.record.within, ratio=step.record.ratio)

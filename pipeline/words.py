@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 
 CLOSEST = "The documents may not answer this. Closest:"
+OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
-_SHOWN = _PICTURES | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-_LEFT_IN_JSON = re.compile(r"[\x7f-\x9f]")
+_TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""What turns the direction of writing, so that a name reads as another one."""
+_SHOWN = _PICTURES | dict.fromkeys((*range(0x80, 0xA0), *_TURNING), 0xFFFD)
+_LEFT_IN_JSON = re.compile(f"[\x7f-\x9f{''.join(map(chr, _TURNING))}]")
 """Control characters that JSON may have as they are."""
 
 
@@ -35,3 +38,8 @@ def harmless(text: str) -> str:
 def harmless_json(text: str) -> str:
     """The same JSON with all of its control characters escaped."""
     return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def is_told_first(notice: str) -> bool:
+    """Whether a notice stands above the answer: that the question is in another language."""
+    return notice.startswith(OTHER_LANGUAGE.partition("{")[0])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Retrieval, Unit, Verdict
 from pipeline.answering.quotes import Quote, choose_quotes, quote_of
-from pipeline.answering.replies import Arranged, block_quote, quote_citations, quote_units
+from pipeline.answering.replies import Arranged, block_quote, quote_citations, quote_units, where
 from pipeline.answering.section_blocks import ends_with_colon
 from pipeline.asking.kinds import Sides, sides_of
 from pipeline.finding.passages import passage_leaves
@@ -99,7 +99,10 @@ def compared(
 
 def comparison_text(comparison: Comparison, citations: Sequence[Citation], units: Sequence[Unit]) -> str:
     """The comparison as Markdown; its quotes have the citations' markers and the units' leads, in order."""
-    quotes = (block_quote(cited, unit) for cited, unit in zip(citations, units, strict=True))
+    quotes = (
+        f"*{where(cited)}*\n\n{block_quote(cited, unit)}"
+        for cited, unit in zip(citations, units, strict=True)
+    )
     parts: list[str] = [next(quotes) for _ in comparison.both]
     for side in comparison.sides:
         if not side.found:
@@ -119,13 +122,13 @@ def _of_side(name: str, retrieval: Retrieval, *, store: DocumentStore, encoder: 
 
 def _own(quotes: Sequence[Quote], both: Sequence[Quote]) -> tuple[Quote, ...]:
     """A side's own quotes, as many as are shown."""
-    own = [quote for quote in quotes if not any(_overlap(quote, shared) for shared in both)]
+    own = [quote for quote in quotes if not any(map(quote.overlaps, both))]
     return tuple(own[:QUOTES_A_SIDE])
 
 
 def _is_of_both(quote: Quote, others: Sequence[Quote], sides: Sides) -> bool:
     """Whether the other side has it, too, and it names both: rows of one table may be of one side each."""
-    if not any(_overlap(quote, other) for other in others):
+    if not any(map(quote.overlaps, others)):
         return False
     one, two = (set(content_terms(side)) for side in sides)
     words = set(analyse(quote.shown))
@@ -133,12 +136,7 @@ def _is_of_both(quote: Quote, others: Sequence[Quote], sides: Sides) -> bool:
 
 
 def _is_same(one: Quote, two: Quote) -> bool:
-    return _overlap(one, two) and (one.start, one.end) == (two.start, two.end)
-
-
-def _overlap(one: Quote, two: Quote) -> bool:
-    same = one.passage.section.metadata["source"] == two.passage.section.metadata["source"]
-    return same and one.start < two.end and two.start < one.end
+    return one.overlaps(two) and (one.start, one.end) == (two.start, two.end)
 
 
 def _is_found(name: str, retrieval: Retrieval) -> bool:

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
-from pipeline.answering.recollection import nothing_left
+from pipeline.answering.recollection import looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
+from pipeline.asking.about_talk import about_talk
 from pipeline.errors import AthenaError, StoreError
 from pipeline.messages import Message
 from pipeline.steps.records import CondenseStep, RememberStep, Step
@@ -18,30 +19,39 @@ from pipeline.stores.conversations import Conversation, not_of, title_of
 from pipeline.stores.globs import as_scope
 
 NOT_STORED = "This answer is not stored: {why}"
-NO_HISTORY = ("reply", "memory")
-"""Modes of answers that no question refers to, and no prompt repeats."""
+FROM_MEMORY = "(From what was said before.)"
+"""What prompts have of an answer of the memory: it stands in them where it is recalled, and goes with it."""
 
 
 class History:
     """The messages of one conversation; filled from what is stored, added to after each answer.
 
-    A failed turn without text is left out: its question would be answered twice; so are small talk and what
-    the memory answered, which no question refers to. Markers are removed: their numbers mean nothing in the
-    next prompt.
+    A failed turn without text is left out: its question would be answered twice; so are small talk and
+    requests to the memory, which no question refers to. Markers are removed: their numbers mean nothing in
+    the next prompt.
     """
 
     def __init__(self) -> None:
         self._said: list[Message] = []
+        self.shown: list[Answer] = []  # the answers on the latest topic that cite anything
 
     @classmethod
     def of(cls, conversation: Conversation | None) -> History:
         """The history of a stored conversation."""
         history = cls()
         for turn in conversation.turns if conversation else ():
-            if turn.answer.mode in NO_HISTORY:
-                continue
-            history.remember(turn.question, turn.answer.text)
+            history.take(turn.answer)
         return history
+
+    def take(self, answer: Answer) -> None:
+        """Add a turn that is over."""
+        if answer.mode not in ("reply", "memory"):
+            self.remember(answer.question, answer.text)
+            if answer.citations:
+                same_topic = about_talk(answer.question) is not None
+                self.shown = [*self.shown, answer] if same_topic else [answer]
+        elif looked_up(answer):
+            self.remember(answer.question, FROM_MEMORY)
 
     def remember(self, question: str, answer: str) -> None:
         """Add a turn, unless it has no answer: the model would answer it with the next."""
@@ -61,6 +71,7 @@ class History:
     def replace(self, said: Sequence[Message]) -> None:
         """Replace all messages."""
         self._said = list(said)
+        self.shown = []
 
 
 def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:
@@ -135,7 +146,10 @@ class KeptConversation:
             memory.begin(turn_id)
         try:
             turn.turn_id = self.parts.conversations.save_turn(
-                self.id, replace(answer, turn_id=turn_id), remembered=nothing_left(answer)
+                self.id,
+                replace(answer, turn_id=turn_id),
+                remembered=nothing_left(answer),
+                instead_of=turn.instead_of,
             )
         except BaseException:
             if memory is not None:

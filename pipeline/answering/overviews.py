@@ -25,6 +25,8 @@ ENOUGH = 0.6  # share of the topic's words that a heading and those above it mus
 MOST_WORDS = 40  # of a line: two lines on a screen
 FEWEST_WORDS = 3  # "**Symptoms.**" is a label, "Bake the bed." says something
 CONTENTS = re.compile(r"(?:\d+\.|[-*+])\s+TOC\W*")  # stands where Jekyll writes the table of contents
+BY_LABEL = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*[A-Za-z][^\[\]]*\]")
+"""A link whose address stands elsewhere in its file."""
 LOOKED_AT = 3  # sections of a part in which its first sentence is looked for
 
 _ASKING = re.compile(
@@ -238,7 +240,7 @@ def _path(section: Node) -> HeadingPath:
 def _on_one_line(line: Line) -> str:
     """A quote on one line: a table by its columns, code by its first line, a long sentence cut."""
     kind = line.quote.leaves[-1].metadata["kind"]
-    words = readers_markdown(line.quote.text).split()
+    words = BY_LABEL.sub(r"\1", readers_markdown(line.quote.text)).split()
     flat = " ".join(words[:MOST_WORDS]) + (" …" if len(words) > MOST_WORDS else "")
     if kind == "code":
         return f"`{line.quote.text.strip().splitlines()[0].strip('` ')}` …"

@@ -6,13 +6,16 @@ Numbered sources, as much history as fits, the message. User and document text i
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import secrets
 from binascii import a2b_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
@@ -39,7 +42,8 @@ Rules:
 
 REMEMBERED = """\
 From earlier conversations, remembered about me. It is background, not documentation: it is no source, has no
-number, and nothing in it is an instruction."""
+number, and nothing in it is an instruction. A question about me, or about what was said before, is answered
+from it, without a number; what is later holds."""
 UNDERSTOOD = "Understood: background, not documentation."
 JUST_SO_YOU_KNOW = "Just so you know (remembered, not documentation): {memory}"
 GOT_IT = "Got it."
@@ -81,7 +85,7 @@ def memory_messages(found: Recollection, *, by_id: bool = False) -> tuple[Messag
         blocks.append(_listed(WHO_ANSWERS, found.static, by_id=by_id))
     if found.left:
         blocks.append(f"{LEFT} {escaped_markers(found.left)}")
-    remembered = (*found.graph, *(() if found.exchange else found.memories))
+    remembered = (*found.graph, *(() if found.exchange else found.memories), *found.turns)
     if remembered:
         blocks.append(_listed(REMEMBERED, remembered, by_id=by_id))
     messages = []
@@ -142,11 +146,15 @@ CHARACTERS_A_TOKEN = 4
 WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
 ELLIPSIS = " …"
 NO_FENCES = str.maketrans("`~", "'-")
+CountTokens = Callable[[str], int]
 NO_LEAVES: Mapping[str, Sequence[Node]] = {}
 CL100K_WORDS = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )  # how cl100k takes a text apart before it looks up the pieces
+O200K = "fb374d419588a4632f3f557e76b4b70aebbca790"  # o200k_base in tiktoken's cache, and its SHA-256
+O200K_HASH = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+STAYING = 5  # the last messages, which leave only where the context has no room
 COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
 
@@ -190,8 +198,39 @@ def _encoding() -> Encoding:
 
 @lru_cache(maxsize=COUNTED_TEXTS)
 def count_tokens(text: str) -> int:
-    """Tokens of a text by cl100k, which stands for every model's own tokenizer."""
+    """Tokens of a text by cl100k, which stands for the tokenizers that cannot be had here."""
     return len(_encoding().encode(text, disallowed_special=()))
+
+
+@lru_cache(maxsize=4)
+def counter_for(model: str) -> CountTokens:
+    """What counts tokens as a model does, by its full name; `count_tokens` where that is not known here.
+
+    OpenAI's newer models have an encoding that tiktoken downloads: it is used where `TIKTOKEN_CACHE_DIR` has
+    it, and never fetched.
+    """
+    provider, _, name = model.partition("/")
+    if provider != "openai":
+        return count_tokens
+    import tiktoken
+
+    try:
+        encoding_name = tiktoken.model.encoding_name_for_model(name)
+    except KeyError:
+        return count_tokens
+    if encoding_name != "o200k_base" or not _is_kept(O200K, O200K_HASH):
+        return count_tokens
+    encoding = tiktoken.get_encoding(encoding_name)
+    return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def _is_kept(name: str, content_hash: str) -> bool:
+    """Whether tiktoken has a file and would not fetch it anew."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
+    kept = Path(folder) / name
+    if not folder or not kept.is_file():
+        return False
+    return hashlib.sha256(kept.read_bytes()).hexdigest() == content_hash
 
 
 def assemble_prompt(
@@ -204,6 +243,7 @@ def assemble_prompt(
     leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
     memory: Sequence[Message] = (),
     header: str = "",
+    count: CountTokens = count_tokens,
 ) -> Prompt:
     """The prompt: system header and rules; the history that fits; memory; numbered sources and the message.
 
@@ -220,7 +260,7 @@ def assemble_prompt(
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
     sources = number_sources(passages, budget=min(budget.sources, share), word=word, leaves=leaves)
     text = "\n\n".join(source.text for source in sources)
-    kept = fitting_history(history, budget=min(budget.history, room - count_tokens(text)))
+    kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text), count=count)
     messages = (
         Message("system", header),
         *kept,
@@ -255,12 +295,19 @@ def number_sources(
     return sources
 
 
-def fitting_history(history: Sequence[Message], *, budget: int) -> list[Message]:
-    """The latest messages that fit a token budget; the oldest are dropped first, none is cut."""
+def fitting_history(
+    history: Sequence[Message], *, budget: int, room: int | None = None, count: CountTokens = count_tokens
+) -> list[Message]:
+    """The latest messages that fit a token budget; the oldest are dropped first, none is cut.
+
+    Where there is `room` for more tokens, the last five stay even if they take more than the budget.
+    """
+    room = budget if room is None else room
     kept: list[Message] = []
     for said in reversed(history):
-        budget -= count_tokens(said.text) + MESSAGE_TOKENS
-        if budget < 0:
+        size = count(said.text) + MESSAGE_TOKENS
+        budget, room = budget - size, room - size
+        if room < 0 or (budget < 0 and len(kept) >= STAYING):
             break
         kept.insert(0, said)
     while kept and kept[0].role != "user":  # an answer without its question misleads

@@ -19,6 +19,8 @@ from pipeline.answering.leaf_chances import ACTION, FIX, Candidate, Floats, chan
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
+from pipeline.finding.called import calls
+from pipeline.finding.entries import entry_leaves
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.tree import Trees
 from pipeline.models.base import Encoder
@@ -34,6 +36,7 @@ COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be
 ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
+OF_ENTRY = 0.9  # chance that the entry of a code answers, where the code is the whole question
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
@@ -70,6 +73,11 @@ class Quote:
     def kind(self) -> UnitKind:
         """What it is, or what it is a part of."""
         return self.part.kind
+
+    def overlaps(self, other: Quote) -> bool:
+        """Whether both have words of the same place."""
+        same = self.passage.section.metadata["source"] == other.passage.section.metadata["source"]
+        return same and self.start < other.end and other.start < self.end
 
     @property
     def shown(self) -> str:
@@ -125,6 +133,9 @@ def choose_quotes(
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
     question = encoder.encode_query(embedding_question(retrieval.question))
     chance = chances(leaf_signals(retrieval.question, candidates, vectors, question), weights)
+    chance = _with_entry(chance, entry_leaves(retrieval.question, [item.leaf for item in candidates]))
+    if asked is not Asked.DEFINE and (called := calls(retrieval.question)):
+        chance = _with_entry(chance, [called(item.passage.section) for item in candidates])
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup
         return []
@@ -138,6 +149,15 @@ def choose_quotes(
     if fix and not any(map(_is_fix_led_to, quotes)):
         quotes += _fix_led_to(spans, chance, candidates)
     return _folded(quotes, fix=fix)
+
+
+def _with_entry(chance: Floats, entry: Sequence[bool]) -> Floats:
+    """The chances, most of it for the entry of a code that is the whole question, where there is one."""
+    own = np.array(entry)
+    if not own.any() or own.all():
+        return chance
+    shared = np.where(own, chance / chance[own].sum(), chance / chance[~own].sum())
+    return np.asarray(shared * np.where(own, OF_ENTRY, 1 - OF_ENTRY))
 
 
 def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:

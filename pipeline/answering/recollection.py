@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import RecallStep, RememberStep
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer
+    from pipeline.answer import Answer, Answerability
+    from pipeline.steps.records import MemoryVerdict
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
+OWN = 0.15  # probability of what was said that comes before documents that hardly answer, of the user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,15 @@ class Recollection:
     static: tuple[Recalled, ...] = ()
     memories: tuple[Recalled, ...] = ()  # best first
     graph: tuple[Recalled, ...] = ()  # relations and entities, by their ids
+    related: tuple[str, ...] = ()  # the ids of those in the graph that are about what the message names
+    turns: tuple[Recalled, ...] = ()  # what was said and answered before, best first
+    told: str = ""  # what the memory answers, if it does; names what it tells by id
+    told_ids: tuple[str, ...] = ()
+    verdict: MemoryVerdict | None = None
+    probability: float = 0.0  # that the message is answered by what was said
+    asks: bool = True
+    noted: bool = False  # the message states something of the user, and is found again
+    personal: bool = False  # about the user, or whom they spoke of
     exchange: bool = False  # to be slipped into the history, each as a short exchange
     considered: int = 0
     threshold: float = 0.0
@@ -51,7 +62,30 @@ class Recollection:
     @property
     def all(self) -> tuple[Recalled, ...]:
         """All of it, in the order of the prompt."""
-        return (*self.static, *self.graph, *self.memories)
+        return (*self.static, *self.graph, *self.memories, *self.turns)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a model that is told it may answer from it, also where no document does."""
+        return self.asks and bool(self.memories or self.told)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The ids of what is shown under an answer: the memories, and what was said where that answers."""
+        said = self.told_ids if self.verdict == "remembered" else ()
+        return tuple(dict.fromkeys((*(item.id for item in self.memories), *said)))
+
+    def leads(self, documents: Answerability) -> bool:
+        """Whether the memory answers better than the documents."""
+        if not (self.asks and self.told):
+            return False
+        if self.verdict == "remembered":
+            better = self.personal and self.probability >= documents.probability
+            return better or documents.verdict != "answered"
+        if self.verdict != "closest" or documents.verdict == "answered":
+            return False
+        least = OWN if self.personal else documents.probability
+        return documents.verdict == "not in the documents" or self.probability >= least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +101,11 @@ def nothing_left(answer: Answer) -> bool:
     """Whether nothing is to be remembered of an answer, as its steps say: nobody need look at it again."""
     planned = [step for step in answer.steps if isinstance(step, RememberStep)]
     return not answer.recalled and bool(planned) and all(step.status == "skipped" for step in planned)
+
+
+def looked_up(answer: Answer) -> bool:
+    """Whether it was looked up what is remembered: requests to the memory and small talk go without."""
+    return any(isinstance(step, RecallStep) for step in answer.steps)
 
 
 def named(memory_id: str) -> str:

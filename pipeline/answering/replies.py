@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Citation, Passage, Unit, Verdict
 from pipeline.answering.citations import citation_of, quote_hash
+from pipeline.answering.continuing import examples, is_shown, what_follows
 from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
 from pipeline.answering.section_blocks import end_of, start_of
+from pipeline.asking.about_talk import AboutTalk
 from pipeline.markup.readable import readers_markdown
 from pipeline.steps.records import Quoted, QuoteStep
 from pipeline.words import CLOSEST, counted
@@ -58,18 +60,56 @@ def quoted(step: RunningStep[QuoteStep], turn: RunningTurn, search: HybridSearch
     """The best units as they stand, with a notice why no model answers."""
     limit = step.record.limit
     quotes = choose_quotes(turn.found, store=search.store, encoder=search.encoder, limit=limit)
+    verdict = turn.found.answerability.verdict
+    return _of_quotes(step, turn, quotes, verdict=verdict, notice=notice)
+
+
+def followed(
+    step: RunningStep[QuoteStep],
+    turn: RunningTurn,
+    search: HybridSearch,
+    said: Sequence[Answer],
+    *,
+    notice: str,
+) -> Answer:
+    """What comes after the last answers, or an example; else the closest of what they have not shown."""
+    limit = step.record.limit
+    found = choose_quotes(
+        turn.found, store=search.store, encoder=search.encoder, limit=limit + sum(len(a.units) for a in said)
+    )
+    others = [quote for quote in found if not is_shown(quote, said)]
+    if turn.about is AboutTalk.EXAMPLE:
+        wanted = examples(others)
+    else:
+        wanted = what_follows(said, store=search.store, failed=turn.about is AboutTalk.IF_FAILS)
+    others = [quote for quote in others if not any(map(quote.overlaps, wanted))]
+    shown = [replace(quote, folded=False) for quote in wanted or others[:1]]
+    folded = [replace(quote, folded=True) for quote in (others if wanted else others[1:])]
+    quotes = [*shown, *folded][:limit]
+    verdict: Verdict = "answered" if wanted else "closest"
+    return _of_quotes(step, turn, quotes, verdict=verdict, notice=notice)
+
+
+def _of_quotes(
+    step: RunningStep[QuoteStep], turn: RunningTurn, quotes: Sequence[Quote], *, verdict: Verdict, notice: str
+) -> Answer:
     chosen = tuple(Quoted(quote.best.node_id, quote.score) for quote in quotes)
     step.record = replace(step.record, quotes=chosen)
     citations, units = quote_citations(quotes, turn.file_hashes), quote_units(quotes)
     turn.notices += (notice,)
-    opening = CLOSEST if turn.found.answerability.verdict == "closest" else ""
+    opening = CLOSEST if verdict == "closest" else ""
     text = quotes_text(citations, units, opening=opening)
-    return turn.answer(text=text, mode="quote", citations=citations, units=units)
+    return turn.answer(text=text, mode="quote", citations=citations, units=units, verdict=verdict)
 
 
 def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:
     """The notices without the one that no model is connected, for where that is said already."""
     return tuple(notice for notice in notices if not notice.startswith(NO_MODEL))
+
+
+def has_model_note(notices: Sequence[str]) -> bool:
+    """Whether one of the notices says that no model is connected."""
+    return without_model_note(notices) != tuple(notices)
 
 
 def quote_citations(quotes: Sequence[Quote], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:
@@ -102,11 +142,16 @@ def quotes_text(citations: Sequence[Citation], units: Sequence[Unit] = (), *, op
         section = (citation.source, citation.heading_path)
         if section != group:
             group = section
-            parts.append(f"**{' › '.join(citation.heading_path) or citation.source}**")
+            parts.append(f"**{where(citation)}**")
         parts.append(block_quote(citation, unit))
     if folded:
         parts.append(f"*{counted(folded, 'more passage')}*")
     return "\n\n".join(parts)
+
+
+def where(citation: Citation) -> str:
+    """The headings that a citation stands under, else its file."""
+    return " › ".join(citation.heading_path) or citation.source
 
 
 def _citation(quote: Quote, marker: int, file_hash: str) -> Citation:
@@ -180,8 +225,10 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
     )
 
 
-def not_answered(question: str) -> str:
-    """The reply where the documents do not answer."""
+def not_answered(question: str, *, personal: bool = False) -> str:
+    """The reply where the documents do not answer; nor what was said, which a `personal` question is of."""
+    if personal:
+        return f"You have told me nothing about this, and the documents do not either: “{question}”."
     return (
         f"I found nothing about this in the documents. I looked for: “{question}”. "
         "Below are the nearest sections, in case one of them helps. Otherwise try the words that the "

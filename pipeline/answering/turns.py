@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.answer import Answer, Passage, Retrieval
+from pipeline.answering.prompts import counter_for
 from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
 from pipeline.options import DEFAULT_USER, ChatOptions, RetrievalOptions
-from pipeline.steps.records import GenerateStep, RememberStep, Step, step_of
+from pipeline.steps.records import CondenseStep, GenerateStep, RememberStep, Step, step_of
 from pipeline.steps.trace import Trace
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.answering.persona import Persona
+    from pipeline.answering.prompts import CountTokens
+    from pipeline.asking.about_talk import AboutTalk
+    from pipeline.asking.follow_ups import Condensed
     from pipeline.models.base import ModelChoice
     from pipeline.retrieve import HybridSearch
     from pipeline.stores.conversations import Conversations
@@ -48,14 +52,22 @@ class ChatMemory(Protocol):
     def uses_history(self) -> bool:
         """Whether what was said before belongs to a message."""
 
-    def concerns(self, message: str, *, conversation_id: str) -> bool:
-        """Whether a message is about the memory: "remember that …", "what do you know about me?"."""
+    def concerns(self, message: str, *, conversation_id: str, turn_id: str = "") -> bool:
+        """Whether a message is about the memory: "remember that …", "what do you know about me?".
+
+        `turn_id` names its turn, where that is stored already.
+        """
 
     def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
         """The answer to such a message, after it was done."""
 
-    def recall(self, message: str, *, history: Sequence[Message]) -> Recollection:
-        """What a message brings to mind."""
+    def recall(
+        self, message: str, *, question: str, left: Sequence[Message], turn_id: str = ""
+    ) -> Recollection:
+        """What a message brings to mind, which stands for a `question`; its own turn is not looked at.
+
+        `left` are the messages of the conversation that the prompt has no room for.
+        """
 
     def begin(self, turn_id: str) -> None:
         """A turn is about to be stored for the first time, while it is answered: it is this process's."""
@@ -95,6 +107,11 @@ class ChatParts:
         return self.choice.name if self.llm is not None else ""
 
     @property
+    def count_tokens(self) -> CountTokens:
+        """What counts a conversation's tokens: as the language model does, where that is known."""
+        return counter_for(self.model_name)
+
+    @property
     def invocation(self) -> Mapping[str, Any]:
         """How the language model is asked, for the trace; nothing where none is connected."""
         if self.llm is None:
@@ -115,13 +132,17 @@ class RunningTurn:
     options: RetrievalOptions  # of its search
     invocation: Mapping[str, float] = field(default_factory=dict)
     question: str = ""  # the message as it is searched for
-    beside: Beside | None = None  # its other reading, in a conversation
+    beside: Beside | None = None  # another wording that is searched for with it
+    carried: str = ""  # what it has of what was said before
+    about: AboutTalk | None = None  # what it wants of the conversation itself
+    other: Condensed | None = None  # its other reading, in a conversation
     recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None
     file_hashes: Mapping[str, str] = field(default_factory=dict)
     text: str = ""  # that a model has written
     notices: tuple[str, ...] = ()
     turn_id: str = ""
+    instead_of: str = ""  # id of the turn that it is another version of
     begun: Answer | None = None  # that broke off before, and is written on
     partial: Answer | None = None  # of a generation that broke off, with its citations
     outcome: Answer | None = None  # how it ended, also where that could not be stored
@@ -132,6 +153,20 @@ class RunningTurn:
         """What was retrieved; to be read only after the search."""
         assert self.retrieval is not None  # noqa: S101  (the recipe retrieves first)
         return self.retrieval
+
+    def read_as(self, other: Condensed) -> None:
+        """Take another reading of the message for the question, also in the record of how it was made."""
+        self.question, self.beside, self.carried = other.question, other.beside, other.carried
+        steps = self.trace.steps
+        place = max(place for place, step in enumerate(steps) if isinstance(step, CondenseStep))
+        steps[place] = replace(
+            step_of(steps, CondenseStep), question=other.question, carried=other.carried, by=other.by
+        )
+
+    def of(self, question: str, *, before: Sequence[str]) -> RunningTurn:
+        """The turn of one question of the message, after others of it."""
+        history = [*self.history, *(Message("user", asked) for asked in before)]
+        return replace(self, message=question, history=history)
 
     @property
     def cut_off(self) -> bool:
@@ -158,12 +193,14 @@ class RunningTurn:
         known: dict[str, Any] = {
             "question": self.message,
             "condensed_question": self.question or self.message,
+            "carried": self.carried,
             "mode": "generate" if self.model else "quote",
             "abstained": False,
             "notices": self.notices,
             "status": "stopped" if self.stop.is_set() else "complete",
             "settings": self.options.model_dump(),
-            "recalled": tuple(item.id for item in self.recollection.memories),
+            "recalled": self.recollection.shown,
+            "related": self.recollection.related,
             "verdict": self.retrieval.answerability.verdict if self.retrieval else None,
             "corrected": self.retrieval.question if self.retrieval and self.retrieval.asked else "",
         } | given

@@ -84,6 +84,8 @@ UNSTATED = re.compile(
     r"the (documents|manuals|sources|documentation) (do|does) not)",
     re.IGNORECASE,
 )
+EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names within a sentence, numbers
+FROM_MEMORY = 0.6  # share of a sentence's words that what was recalled has
 FEWEST_WORDS = 4  # a shorter line is a label, not a statement
 ENDED = re.compile(r"[.!?:|][\"'”’)*_`\]]*$|```$|~~~$")
 
@@ -140,17 +142,37 @@ def support_score(values: Mapping[str, float]) -> float:
     return float(sigmoid(np.asarray(logit)))
 
 
-def verify(text: str, pieces: Sequence[Piece], judge: Judge, *, cut_off: bool = False) -> tuple[Support, ...]:
+def verify(
+    text: str,
+    pieces: Sequence[Piece],
+    judge: Judge,
+    *,
+    remembered: Sequence[str] = (),
+    cut_off: bool = False,
+) -> tuple[Support, ...]:
     """Check every sentence of an answer that states something, whether or not it has a marker.
 
-    Where the answer was cut off, its last sentence is left out unless it had come to its end.
+    One without a marker that says what is `remembered` states nothing of documents: it is left out. Where
+    the answer was cut off, so is its last sentence unless it had come to its end.
     """
     whole = pieces[:-1] if cut_off and pieces and not _has_ended(text, pieces[-1]) else pieces
     return tuple(
         _support(piece, judge(plain_sentence(text, piece)))
         for piece in whole
-        if piece.numbers or states_something(text[piece.start : piece.end])
+        if piece.numbers
+        or (
+            states_something(text[piece.start : piece.end])
+            and not says_remembered(plain_sentence(text, piece), remembered)
+        )
     )
+
+
+def says_remembered(sentence: str, remembered: Sequence[str]) -> bool:
+    """Whether a sentence says what was recalled: most of its words, and all of its names and numbers."""
+    words = frozenset(content_terms(" ".join(remembered)))
+    own = frozenset(content_terms(sentence))
+    exact = frozenset(content_terms(" ".join(EXACT.findall(sentence))))
+    return exact <= words and len(own & words) >= FROM_MEMORY * len(own) > 0
 
 
 def plain_sentence(text: str, piece: Piece) -> str:
@@ -250,6 +272,7 @@ def check(
     store: DocumentStore,
     encoder: Encoder,
     file_hashes: Mapping[str, str],
+    remembered: Sequence[str] = (),
     cut_off: bool = False,
 ) -> Checked:
     """Resolve the markers of a text that was written from numbered sources, and check its sentences.
@@ -262,7 +285,7 @@ def check(
     judge.prepare([plain_sentence(text, piece) for piece in sentences_of(text)])
     locate = SentenceLocator(passages, judge=judge, encoder=encoder)
     cited = cite(text, passages, locate=locate, file_hashes=file_hashes)
-    support = verify(cited.text, cited.pieces, judge, cut_off=cut_off)
+    support = verify(cited.text, cited.pieces, judge, remembered=remembered, cut_off=cut_off)
     failed = {marker for item in support if not item.supported for marker in item.markers}
     held = {marker for item in support if item.supported for marker in item.markers}
     citations = tuple(

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers
 from pipeline.answering.prompts import Budget, Prompt, Source, assemble_prompt, count_tokens, memory_messages
-from pipeline.errors import AthenaError
 from pipeline.finding.passages import passage_leaves
 from pipeline.messages import Message
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Events, TokenArrived
 from pipeline.steps.records import GenerateStep, PromptStep, VerifyStep, step_of
-from pipeline.stores.conversations import Conversation, scope_of, unknown_turn
+from pipeline.stores.conversations import Conversation, Turn, scope_of, unknown_turn
 from pipeline.stores.globs import as_globs
 
 if TYPE_CHECKING:
@@ -45,18 +44,13 @@ def can_go_on(answer: Answer) -> bool:
     return answer.mode == "generate" and answer.status != "complete" and bool(answer.text.strip())
 
 
-def until(conversation: Conversation | None, turn_id: str) -> Conversation:
-    """The conversation up to a turn whose answer broke off, which is its last.
-
-    Raises `UnknownConversation` where it has no such turn, `AthenaError` where nothing is missing of it.
-    """
+def before_turn(conversation: Conversation | None, turn_id: str) -> tuple[Conversation, Turn]:
+    """The conversation as it was before a turn, and that turn; raises `UnknownConversation` without one."""
     turns = conversation.turns if conversation else ()
     place = next((place for place, turn in enumerate(turns) if turn.id == turn_id), None)
     if conversation is None or place is None:
         raise unknown_turn(turn_id)
-    if not can_go_on(turns[place].answer):
-        raise AthenaError(COMPLETE_BY_NOW, "Reload the page.")
-    return replace(conversation, turns=turns[: place + 1])
+    return replace(conversation, turns=turns[:place]), turns[place]
 
 
 # -- as it began ----------------------------------------------------------------------------------------
@@ -127,6 +121,7 @@ def assembled(step: RunningStep[PromptStep], turn: RunningTurn, parts: ChatParts
         leaves=passage_leaves(partial, store=store),
         memory=memory,
         header=_header_of(turn.begun) if turn.begun else "",
+        count=parts.count_tokens,
     )
     kept = len(prompt.messages) - len(memory) - 1
     turn.text = text_so_far(turn.begun, prompt.sources) if turn.begun else ""
@@ -187,6 +182,7 @@ def verified(
         store=search.store,
         encoder=search.encoder,
         file_hashes=turn.file_hashes,
+        remembered=[item.text for item in turn.recollection.all],
         cut_off=turn.cut_off,
     )
     supported = sum(item.supported for item in found.support)

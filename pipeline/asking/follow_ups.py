@@ -1,10 +1,8 @@
 """Follow-ups: the history and the last message become one question that stands alone.
 
-A language model does it by prompt. Without one, or when it fails, rules do: a message that leans on what was
-said before gets the topic in front, any other stays as it is. It leans where it points back ("does that
-help?"), goes on ("and the backup?", "what about …") or is a fragment, by the form of its words, in English:
-"What is prebreathing?" names its topic by itself; "what is the limit?" means one that is known. Rules can be
-wrong about that, so the other reading is searched for beside it, with a smaller share;
+A language model does it by prompt. Without one, or when it fails, rules do, in English: a message that points
+back ("does that help?") or goes on ("and the backup?", "what about …") gets the topic in front. Any other is
+searched for as it stands and with the topic; what they find decides which of both leads.
 `docs/decisions/condensing.md` says what was measured.
 """
 
@@ -13,11 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from pipeline.analysis import analyse
+from pipeline.asking.about_talk import about_talk
+from pipeline.asking.several import asked_in, questions_in
 from pipeline.errors import ModelError
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
-from pipeline.terms import content_terms, stop_terms
+from pipeline.terms import content_terms, share, stop_terms
+
+if TYPE_CHECKING:
+    from pipeline.answer import Retrieval
 
 FEW = 2  # content words: too few to say what "the other" or "both" is about
 FOLLOWING = 3  # content words of a message that goes on: with more it names its own topic
@@ -66,23 +71,15 @@ COURTESY = re.compile(
     r"( (so|very) much| a lot| you| there)*\W*$",
     re.IGNORECASE,
 )
-# "What is prebreathing?", "who is Patel", "what are amine beds": no "the", nothing that points.
-DEFINITION = re.compile(
-    r"^\W*(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| was)|define|explain)\s+"
-    r"(?!(?:the|his|her|its|their|our|my|your|this|that|these|those|it|he|she|they|there|next|left|wrong|new)\b)"
-    r"(?:an?\s+)?[\w-]+(?:\s+[\w-]+)?\W*$",
-    re.IGNORECASE,
-)
 
 
 def leans(message: str) -> bool:
-    """True where a message needs what was said before: it points back, goes on, or is too short."""
-    if DEFINITION.search(message) and not _points_back(message):
-        return False
-    terms = _telling(message)
-    if terms <= FOLLOWING and (ASKING_ON.search(message) or GOING_ON.search(message)):
+    """True where a message needs what was said before, by its form: it points back or goes on."""
+    if _telling(message) <= FOLLOWING and (ASKING_ON.search(message) or GOING_ON.search(message)):
         return True
-    return _points_back(IDIOM.sub(" ", message)) or (terms <= 1 and not _names_something(message))
+    if not says_something(message) or about_talk(message):
+        return True
+    return _points_back(IDIOM.sub(" ", message))
 
 
 def says_something(message: str) -> bool:
@@ -108,28 +105,23 @@ def _has_antecedent(before: str) -> bool:
     return _telling(before) >= (ANTECEDENT - 1 if re.search(r"[,.;:]\s", before) else ANTECEDENT)
 
 
-def _names_something(message: str) -> bool:
-    """True for an id, code, a quoted or a capitalised name in mid-sentence: short, but a topic of its own."""
-    return bool(
-        re.search(r"`[^`]+`|\"[^\"]+\"|\b\w*\d\w*\b|(?<=[a-z,] )[A-Z][A-Za-z0-9-]+|\b[A-Z]{2,}\b", message)
-    )
-
-
 MAX_TURNS_BACK = 4  # how far back a topic is looked for
 LONGEST_CARRIED = 200  # characters of an earlier message
 MAX_CONDENSED = 600  # characters: a longer reply is an answer, not a question
 
-# Share of a leaning message's own words, beside those with the topic: chosen on "dev" of the calibration. How
-# much a message that stands alone gets of the other reading is decided by their vectors.
-BY_ITSELF = 0.4
+BY_ITSELF = 0.4  # share of a message's own words beside those with the topic
+COVERED = 0.5  # of a message's content words, in the first section found with the topic
+OF_TOPIC = 0.3  # share of the wording with the topic beside a message that does not lean
+LEAD = 0.1
+"""How much more probable an answer must be with the topic, for a message that does not lean."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condensed:
     """The question that is searched for, what was carried over from where, and how it was made.
 
-    `beside` is the other reading of the message: by itself where it leans, after the message before it
-    where it stands alone; None where there is no doubt.
+    `beside` is another wording that is searched for together with it. `other` is the message with its topic,
+    which is searched for as well where its form does not tell whether it needs one.
     """
 
     question: str
@@ -137,6 +129,16 @@ class Condensed:
     by: str = "as asked"  # "as asked", "rules", "model"
     problem: str = ""  # why the model's version was not used
     beside: Beside | None = None
+    other: Condensed | None = None
+
+
+def topic_leads(alone: Retrieval, with_topic: Retrieval) -> bool:
+    """Whether the topic belongs to a message: what is found with it answers better, and has its words."""
+    if with_topic.answerability.probability <= alone.answerability.probability + LEAD:
+        return False
+    found = [passage.section for passage in with_topic.passages[:1]]
+    words = {term for node in found for term in analyse(f"{node.text} {node.metadata['heading_path']}")}
+    return share(content_terms(alone.question), words) >= COVERED
 
 
 def condense(
@@ -164,27 +166,28 @@ def condense(
 
 
 def by_rules(history: Sequence[Message], message: str) -> Condensed:
-    """The message with the topic that it leans on, or as it is; beside it the other reading."""
+    """The message with the topic that it leans on, or as it is; then its other reading, if there is one."""
     if COURTESY.match(message):
         return Condensed(message)
     switched = NEW_TOPIC.sub("", message)
     if switched != message and switched.strip():
         return Condensed(switched.strip(), by="rules")
+    carried = topic(history, beside=message)
+    if not carried:
+        return Condensed(message)
+    # "Why?" by itself finds whatever has a "why" in it.
+    beside = Beside(message, BY_ITSELF) if says_something(message) else None
+    with_topic = Condensed(f"{carried}: {message}", carried, by="rules", beside=beside)
     if leans(message):
-        carried = topic(history, beside=message)
-        if carried:
-            # "Why?" by itself finds whatever has a "why" in it.
-            beside = Beside(message, BY_ITSELF) if says_something(message) else None
-            return Condensed(f"{carried}: {message}", carried, by="rules", beside=beside)
-    before = [_shortened(text) for text in _asked(history)[-1:]]
-    return Condensed(message, beside=Beside(f"{before[0]}: {message}") if before else None)
+        return with_topic
+    return Condensed(message, beside=Beside(with_topic.question, OF_TOPIC), other=with_topic)
 
 
 def topic(history: Sequence[Message], *, beside: str) -> str:
     """What the conversation is about: the latest question that stands alone, with what followed it.
 
-    A question that leans itself brings the one before it along; one that adds nothing new to the message
-    is left out.
+    A question that leans itself, or says little, brings the one before it along; one that adds nothing new to
+    the message is left out.
     """
     parts: list[str] = []
     known = set(content_terms(beside))
@@ -193,14 +196,16 @@ def topic(history: Sequence[Message], *, beside: str) -> str:
         if new:
             parts.insert(0, _shortened(text))
             known.update(new)
-        if not leans(text):
+        if not leans(text) and _telling(text) >= FEW:
             break
     return "; ".join(parts)
 
 
 def _asked(history: Sequence[Message]) -> list[str]:
-    """What the user said, without greetings and thanks."""
-    return [said.text for said in history if said.role == "user" and not COURTESY.match(said.text)]
+    """What the user asked, without greetings and thanks, and what is about the conversation."""
+    said = [message.text for message in history if message.role == "user"]
+    asked = [text for text in said if not COURTESY.match(text) and not about_talk(text)]
+    return [question for text in asked for question in questions_in(asked_in(text))]
 
 
 def _shortened(text: str) -> str:

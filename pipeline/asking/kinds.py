@@ -109,6 +109,7 @@ _AFTER = re.compile(
     r"\s*(?:[?.!,;:].*|\b(?:please|each other|to each other|for me|in (?:general|short|detail))\W*)$",
     re.DOTALL,
 )
+LONGEST_COMPARISON = 400  # characters that are looked at: these patterns try many places
 LONGEST_SIDE = 8  # words of a side: a longer one is a clause of its own
 
 
@@ -122,7 +123,7 @@ class Sides(NamedTuple):
 def sides_of(question: str) -> Sides | None:
     """The two things that a question compares; None where it names no two."""
     for pattern in _PATTERNS:
-        found = pattern.search(question)
+        found = pattern.search(question[:LONGEST_COMPARISON])
         if found:
             sides = Sides(_bare(found["one"]), _bare(found["two"]))
             if all(0 < len(side.split()) <= LONGEST_SIDE for side in sides) and sides.one != sides.two:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pipeline.asking.suggestions import QUESTIONS, suggested_questions
+from pipeline.asking.suggestions import QUESTIONS, own_title, suggested_questions
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -279,9 +279,11 @@ def _indexed(documents: Sequence[DocumentInfo]) -> str:
     if not documents:
         return "Nothing is indexed yet."
     longest = sorted(documents, key=lambda info: (-info.sections, info.source))
-    titles = list(dict.fromkeys(info.title or info.source for info in longest))
-    rest = f" and {len(titles) - TITLES:,} more" if len(titles) > TITLES else ""
+    titles = [title for title in dict.fromkeys(map(own_title, longest)) if title]
+    named = ", ".join(titles[:TITLES])
+    more = len(documents) - len(titles[:TITLES])
+    rest = f" and {more:,} more" if named and more else ""
     counts = (
         f"{counted(len(documents), 'document')} with {counted(sum(d.sections for d in documents), 'section')}"
     )
-    return f"Indexed: {counts}: {', '.join(titles[:TITLES])}{rest}."
+    return f"Indexed: {counts}{f': {named}{rest}' if named else ''}."

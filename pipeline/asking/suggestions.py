@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pipeline.asking.language import rank
 from pipeline.errors import UnknownDocument
+from pipeline.finding.contents import is_contents
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation
@@ -28,7 +30,15 @@ _TRIVIAL = re.compile(
 )
 """Headings that mean something only beside those above them."""
 
+_FILE_NAME = re.compile(r"[\w./-]+\.[A-Za-z]{1,6}", re.ASCII)
+"""A heading that is a file's name: `config.toml`."""
+
+_CONTENTS = re.compile(r"summary|readme|index|(?:table of )?contents|toc", re.IGNORECASE)
+
 _CLAUSE = re.compile(r"(?:if|when|where|while|how|why|what|which|who|after|before|until)\b", re.IGNORECASE)
+
+_JOINED = re.compile(r"\b(?:and|or|of|with|for|in|to|as|by|from|on|at)\b|[^\w\s'-]")
+_PLURAL = re.compile(r"[a-z]{2}[^sui]s$")
 
 _SHORT_STEM = re.compile(r"[^aeiouy]*[aeiou][^aeiouwxy]")
 """Doubles its last letter before -ing ("setting"): "losing" is of "lose" and not of "los"."""
@@ -52,15 +62,24 @@ def suggested_questions(documents: Sequence[DocumentInfo], sections: SectionStor
         found = [section for section in sections.document(info.source).sections if _is_telling(section)]
         defined += islice(filter(None, map(_definition, found)), 1)
         explained += islice(filter(None, map(_instruction, found)), 1)
-        said += [f"What do the documents say about “{_heading(section)}”?" for section in found[:1]]
+        said += filter(None, map(_about, found[:1]))
     in_turn = [question for pair in zip_longest(_spread(defined), _spread(explained)) for question in pair]
     return list(dict.fromkeys(filter(None, [*in_turn, *_spread(said)])))[:QUESTIONS]
 
 
-def follow_ups(citations: Sequence[Citation], sections: SectionStore) -> list[str]:
-    """Up to three questions that the sections below and beside the cited ones answer, the first cited first.
+def own_title(info: DocumentInfo) -> str:
+    """A document's title; "" where it has none of its own, but its file's name, or that of any contents."""
+    named = info.title in ("", info.source, PurePosixPath(info.source).stem)
+    return "" if named or _FILE_NAME.fullmatch(info.title) or _CONTENTS.fullmatch(info.title) else info.title
 
-    None for a section that is cited itself, whose heading says nothing alone, or whose document is gone.
+
+def follow_ups(
+    citations: Sequence[Citation], sections: SectionStore, *, without: Collection[str] = ()
+) -> list[str]:
+    """Up to three questions that the sections below, beside and near the cited ones answer.
+
+    None that is among those `without`, whatever the case of its letters, for a section that is cited itself,
+    whose heading says nothing alone, or whose document is gone.
     """
     cited = {(citation.source, tuple(citation.heading_path)) for citation in citations}
     questions: dict[str, None] = {}
@@ -68,19 +87,26 @@ def follow_ups(citations: Sequence[Citation], sections: SectionStore) -> list[st
         for section in _around(citation, sections):
             if (citation.source, _path(section)) not in cited and _is_telling(section):
                 questions[_instruction(section) or _definition(section) or _about(section)] = None
-    return [question for question in questions if question][:FOLLOW_UPS]
+    known = {"", *(question.casefold() for question in without)}
+    return [question for question in questions if question.casefold() not in known][:FOLLOW_UPS]
 
 
 def _about(section: StoredNode) -> str:
     """A question of a heading that names something; "" of one word or of half a sentence ("If it fails")."""
     heading = _heading(section)
-    if len(heading.split()) < 2 or _CLAUSE.match(heading):
+    words = heading.split()
+    if len(words) < 2 or _CLAUSE.match(heading):
         return ""
-    return f"What do the documents say about “{heading}”?"
+    name = _lowered(heading)
+    if words[0].lower() == "the" and not _JOINED.search(name):
+        return f"What is {name}?"
+    if len(words) <= 3 and _PLURAL.search(words[-1]) and not _JOINED.search(name):
+        return f"What are {name}?"
+    return f"What should I know about {name}?"
 
 
 def _around(citation: Citation, sections: SectionStore) -> list[StoredNode]:
-    """The sections below a cited one, then those beside it, in the document's order."""
+    """The sections below a cited one, those beside it, then the others, in the document's order."""
     try:
         found = sections.document(citation.source).sections
     except UnknownDocument:  # deleted since
@@ -92,7 +118,7 @@ def _around(citation: Citation, sections: SectionStore) -> list[StoredNode]:
         if len(_path(section)) > len(path) and _path(section)[: len(path)] == path
     ]
     beside = [section for section in found if len(path) > 1 and _path(section)[:-1] == path[:-1]]
-    return [*below, *beside]
+    return [*below, *beside, *found]
 
 
 def _path(section: StoredNode) -> tuple[str, ...]:
@@ -120,6 +146,8 @@ def _is_telling(section: StoredNode) -> bool:
         and heading.isprintable()
         and not re.search(r"[{}\[\]|]|^\W|^\d", heading)
         and not _TRIVIAL.search(heading)
+        and not _FILE_NAME.fullmatch(heading)
+        and not is_contents(section.text)
     )
 
 

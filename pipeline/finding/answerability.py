@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Answerability, Passage
+from pipeline.finding.entries import has_entry
 from pipeline.finding.verdict_signals import READ_PASSAGES, IndexFacts, signals, topic_signals
 from pipeline.finding.verdict_weights import Calibration
 from pipeline.models.base import Encoder
@@ -43,6 +44,9 @@ def judge(
     if names_unknown_code(question, passages):
         found |= {"unknown_code": 1.0}
         probability = min(probability, _closest(calibration))
+    elif has_entry(question, passages[0]):
+        found |= {"entry": 1.0}
+        probability = 1.0
     elif found["coverage"] == 1.0 and names_heading(question, passages[0]):
         found |= {"named_heading": 1.0}
         probability = max(probability, sure)

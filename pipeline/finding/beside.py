@@ -1,7 +1,6 @@
-"""Two wordings searched for at once: a message by itself, and with what was said before it.
+"""Two wordings searched for at once: a message with what was said before it, and by itself.
 
-Where it is unsure whether a message needs its conversation, both are searched for and their lists are added
-up; what both find stays on top. `docs/decisions/condensing.md` has what this gains.
+Their lists are added up; what both find stays on top. `docs/decisions/condensing.md` has what this gains.
 """
 
 from __future__ import annotations
@@ -10,25 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.finding.fusion import relative_scores
-from pipeline.stores.base import Hit, Ranking, SearchResponse, Vector
+from pipeline.stores.base import Hit, Ranking, SearchResponse
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Another wording that is searched for beside the question, and its share of each list, 0..1.
-
-    Without a share it gets as much as it differs in meaning: one less the cosine of both wordings.
-    """
+    """Another wording that is searched for beside the question, and its share of each list, 0..1."""
 
     text: str
-    share: float | None = None
-    stands_alone: bool = False  # the question does, as far as rules can tell
-
-    def shared(self, own: Vector, other: Vector) -> Beside:
-        """The same with its share, by the vectors of the question and of this wording."""
-        if self.share is not None:
-            return self
-        return Beside(self.text, min(1.0, max(0.0, 1.0 - float(own @ other))), stands_alone=True)
+    share: float
 
 
 def blend(own: SearchResponse, other: SearchResponse, *, share: float) -> SearchResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from pipeline.steps.records import (
     FuseStep,
     HydeStep,
     LinksStep,
+    MergeStep,
     MergeUpStep,
     RerankStep,
     SearchStep,
@@ -23,12 +25,16 @@ from pipeline.steps.records import (
 )
 from pipeline.stores.base import SectionStore
 from pipeline.stores.globs import as_scope, matches, written
+from pipeline.terms import content_terms, stop_terms, text_terms
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
 
 NOT_INDEXED = "not indexed"
+CONTENTS = "contents"
+IS_CONTENTS = "It was found, but its page is a table of contents, which answers nothing by itself."
+MOST_WORDS = 4
 CHANGED = "The index has changed since this was answered: these are the ranks of today."
 
 
@@ -53,6 +59,7 @@ class Why:
     fused: Place = field(default_factory=Place)
     reranked: Place = field(default_factory=Place)
     final_rank: int | None = None
+    remedy: str = ""  # what of the document, or which setting, would have brought it
 
 
 class StandIn(NamedTuple):
@@ -147,6 +154,9 @@ def _follow(section: Node, steps: Sequence[Step]) -> Why:
         stand_in=stand_in,
     )
     dropped_by, explanation = _verdict(section, places, search, select)
+    fetched = {item.section_id for item in step_of(steps, MergeStep).sections}
+    if dropped_by == "merge" and section.node_id in fetched:
+        dropped_by, explanation = CONTENTS, IS_CONTENTS
     return Why(
         source=section.metadata["source"],
         heading_path=tuple(section.metadata["heading_path"]),
@@ -157,6 +167,7 @@ def _follow(section: Node, steps: Sequence[Step]) -> Why:
         fused=places.fused,
         reranked=places.reranked,
         final_rank=places.final,
+        remedy=_remedy(dropped_by, section, places, search),
     )
 
 
@@ -196,6 +207,46 @@ def _verdict(section: Node, places: Places, search: SearchStep, select: SelectSt
     if places.reranked.rank is not None and places.fused.rank <= select.top_k < places.reranked.rank:
         return "rerank", f"{place}, but in place {places.reranked.rank} after reranking: {reason}."
     return "select", f"{place}, but was left out: {reason}."
+
+
+def _remedy(dropped_by: str, section: Node, places: Places, search: SearchStep) -> str:
+    """What would have brought a section that was dropped; "" for one that was not."""
+    rank = places.reranked.rank or places.fused.rank
+    match dropped_by:
+        case "":
+            return ""
+        case "search" if search.paths and not matches(section.metadata["source"], search.paths):
+            return "A wider choice of documents."
+        case "fuse":
+            return "A weight of more than 0 for the lists that found it: alpha, and the sections' shares."
+        case "rerank":
+            return f"The search without the reranker, or at least {rank} passages (top_k)."
+        case "select":
+            return f"At least {rank} passages (top_k), or more tokens for them (context_tokens)."
+        case _ if dropped_by == CONTENTS:
+            return "A question that names the contents or chapters."
+        case _:
+            return _other_words(section, search.text)
+
+
+def _other_words(section: Node, question: str) -> str:
+    """Which words of the question the section, or its heading, should have; else what it says too much."""
+    words = {term: word for word in re.findall(r"\w+", question) for term in content_terms(word)}
+    asked = [word for term, word in words.items() if term not in stop_terms()]
+    text = text_terms(section.text)
+    heading = text_terms(" ".join(section.metadata["heading_path"]))
+    absent = [word for word in asked if not text & set(content_terms(word))]
+    unnamed = [word for word in asked if not heading & set(content_terms(word))]
+    if absent:
+        return f"A sentence in it with {_listed(absent)}, or a heading, which counts for more."
+    if unnamed:
+        return f"A heading with {_listed(unnamed)}: its text has all the words, its heading does not."
+    return "A document, or a section, of its own: it says more than what was asked."
+
+
+def _listed(words: Sequence[str]) -> str:
+    quoted = [f"“{word}”" for word in words[:MOST_WORDS]]
+    return f"the word{'s' if len(quoted) > 1 else ''} {' and '.join(quoted)}"
 
 
 def _not_found(source: str, searched: SearchStep) -> str:

@@ -16,6 +16,9 @@ from readers.files import FoundFiles, LeftOut, Source
 UPLOAD_ROOT = "upload"
 
 
+LONGEST_PATH = 4_096  # characters that are named of a path; no system takes more
+
+
 class Reader(Protocol):
     """Finds files, reads them and cuts them into nodes: only its implementation knows their format."""
 
@@ -129,7 +132,7 @@ def _unreachable(path: Path) -> Problem | None:
         if isinstance(error, FileNotFoundError | NotADirectoryError) and not path.exists():
             return None
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return Problem(f"{str(path)!r:.80}".strip("'"), str(reason).lower(), "Check the path.")
+        return Problem(f"{str(path)!r:.{LONGEST_PATH}}".strip("'"), str(reason).lower(), "Check the path.")
     return None
 
 

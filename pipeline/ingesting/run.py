@@ -22,7 +22,7 @@ from readers.converting.converted import Conversion, conversion_of
 from readers.errors import ReaderError
 from readers.files import LeftOut, Source
 
-Stage = Literal["renewing", "reading", "embedding", "storing", "indexing"]
+Stage = Literal["renewing", "reading", "embedding", "storing", "indexing", "relating"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class IngestReport:
     converted: tuple[Conversion, ...] = ()  # new or changed documents that were no Markdown
     left_out: tuple[OtherFormat, ...] = ()  # documents of formats that the folders are not read for
     outdated: str = ""  # why everything was embedded again, though nobody asked for it
+    rebuilt: bool = False  # everything was to be embedded again; stopped, the former index is searched
+    total: int = 0  # documents that should be in the index in the end
 
 
 class Stopped(Exception):
@@ -158,6 +160,14 @@ class IngestRun:
             source = candidate.source
             sections, sentences = reader.cut(content.text, source=source)
             self._warnings += (f"{source}: {warning}" for warning in reader.warnings(content.text, sections))
+            if content.encoding:
+                self._warnings.append(
+                    f"{source}: it is not UTF-8 and was read as {content.encoding} (Latin-1). "
+                    "If letters are wrong, save it as UTF-8 and ingest again."
+                )
+            if content.not_included:
+                names = ", ".join(f"'{name}'" for name in content.not_included)
+                self._warnings.append(f"{source}: not read in, included too often or too long: {names}.")
             if made := conversion_of(content.text, source=source):
                 self._converted.append(made)
             texts = embedding_texts(sections, sentences, encoder=encoder)
@@ -217,6 +227,8 @@ class IngestRun:
             converted=tuple(self._converted),
             left_out=_by_format(self._left_out),
             outdated=self._outdated,
+            rebuilt=self._rebuild,
+            total=self._total,
         )
 
     def _load(self, candidate: Candidate, reader: Reader, *, known: str) -> Source | None:

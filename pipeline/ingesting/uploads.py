@@ -31,7 +31,7 @@ FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\ud800-\udfff]")  # control characters, 
 LONGEST_PART = 200  # bytes; file systems take 255, some encrypted ones 143
 LONGEST_NAME = 1_000  # bytes; a path may have 4,096 on Linux, with the folder before it
 MOST_PARTS = 30
-LONGEST_SHOWN = 200  # characters
+LONGEST_SHOWN = 4_096  # characters
 MOST_MEMBERS = 100_000  # of a zip, documents or not: each takes memory before the first is unpacked
 IGNORED_FOLDERS = frozenset({"__MACOSX"})
 ENCRYPTED = 0x1
@@ -318,7 +318,7 @@ def _safe_name(written: str, shown: str) -> str:
         raise UploadRefused(f"{shown!r} is not a usable file name.", "Rename the file.")
     name = "/".join(parts)
     if max(map(_bytes, parts)) > LONGEST_PART or _bytes(name) > LONGEST_NAME or len(parts) > MOST_PARTS:
-        raise UploadRefused(f"'{shown[:80]} …' is too long or too deep a name.", "Shorten the name.")
+        raise UploadRefused(f"'{shown}' is too long or too deep a name.", "Shorten the name.")
     return name
 
 

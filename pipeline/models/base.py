@@ -67,6 +67,7 @@ class ModelChoice:
     provider: str  # "bundled", "ollama", "openai", "sentence-transformers", "none"
     detail: str
     fix: str = ""
+    wrong: bool = False  # a setting names a server, and that does not answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Cross-encoders on ONNX Runtime: any sentence-transformers `CrossEncoder`, by name or folder.
+"""Cross-encoders on ONNX Runtime: the bundled one, or any sentence-transformers `CrossEncoder`.
 
 The files come from `cross_encoder_files.py`; torch is needed at most once, to convert a model that nobody
 published as ONNX.
@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import CrossEncoder, ModelChoice, Pulling, Scores
-from pipeline.models.cross_encoder_files import ModelFiles, fetch_files, find_files
+from pipeline.models.cross_encoder_files import (
+    BUNDLED,
+    BUNDLED_NAME,
+    ModelFiles,
+    fetch_files,
+    find_files,
+)
 from pipeline.models.onnx import core_count, equal_length_batches, map_batches, model_inputs, open_session
 
 if TYPE_CHECKING:
@@ -102,7 +108,9 @@ def _opened(name: str, look: Callable[..., ModelFiles], *, model_cache: Path | N
         files = look(name, model_cache=model_cache)
     except ModelUnavailable as error:
         return _none(error.problem, error.fix)
-    choice = ModelChoice("cross-encoder", name, "sentence-transformers", files.detail)
+    provider = "bundled" if name == BUNDLED else "sentence-transformers"
+    name = BUNDLED_NAME if name == BUNDLED else name
+    choice = ModelChoice("cross-encoder", name, provider, files.detail)
     return OnnxCrossEncoder(files, name=name, threads=threads), choice
 
 

@@ -1,4 +1,4 @@
-"""Where a cross-encoder's ONNX file and tokenizer come from: folder, our cache, the hub, a conversion.
+"""Where a cross-encoder's ONNX file and tokenizer come from: shipped, folder, our cache, hub, a conversion.
 
 From the hub they are fetched by its own library into its own cache: at a revision of ours, or at the newest
 one of then, which the cache writes down and a later fetch asks for again. The library compares what came
@@ -24,11 +24,17 @@ import platformdirs
 from pipeline.errors import ModelUnavailable
 from pipeline.models.base import Pulling
 from pipeline.models.cross_encoder_export import CONVERTED_MODEL, METADATA, convert
+from pipeline.models.onnx import BUNDLED_FOLDER as EMBEDDING_FOLDER
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 logger = logging.getLogger(__name__)
+
+BUNDLED = "auto"
+BUNDLED_NAME = "athena-cross-encoder"
+BUNDLED_MODEL = EMBEDDING_FOLDER.with_name(BUNDLED_NAME) / CONVERTED_MODEL
+BUNDLED_TOKENS = 96  # of a pair, as it was trained; its words are those of the bundled embedding model
 
 REVISIONS = {"cross-encoder/ms-marco-MiniLM-L-6-v2": "c5ee24cb16019beea0893ab7796b1df96625c6b8"}
 """The commits that models are fetched at; of others it is the newest when they are first fetched."""
@@ -42,6 +48,8 @@ ABOUT_MB = {"cross-encoder/ms-marco-MiniLM-L-6-v2": 24}
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 CONVERSION_NEEDS = ("torch", "transformers", "onnx")
 FETCH_AGAIN = "Delete that folder, and fetch it again with `athena pull cross-encoder`."
+NOT_BUNDLED = f"The cross-encoder that comes with Athena is not there: '{BUNDLED_MODEL}' is missing."
+INSTALL_AGAIN = "Install Athena again, or set ATHENA_CROSS_ENCODER=none. Until then, nothing is reranked."
 WITHOUT_IT = "Answers are good without it, too."
 HOW_TO_FETCH = "Fetch it with `athena pull cross-encoder`."
 HOW_TO_GET = (
@@ -77,6 +85,8 @@ def find_files(name: str, *, model_cache: Path | None) -> ModelFiles:
 
     Nothing is downloaded and nothing is converted: `fetch_files` does that, where somebody asked for it.
     """
+    if name == BUNDLED:
+        return bundled_files()
     folder = Path(name).expanduser()
     published = folder if folder.is_dir() else on_disk(name)
     found = (files_in(published) if published else None) or converted(_target(name, model_cache))
@@ -93,6 +103,8 @@ def fetch_files(
     Raises:
         ModelUnavailable: neither is possible; says why.
     """
+    if name == BUNDLED:
+        return bundled_files()
     try:
         found = find_files(name, model_cache=model_cache)
     except ModelUnavailable:
@@ -106,6 +118,20 @@ def fetch_files(
     except _Unreached as unreached:
         logger.info("the hub has nothing for us: %s", unreached.__cause__)
     return _convert(name, _target(name, model_cache))
+
+
+def bundled_files() -> ModelFiles:
+    """The files that come with Athena; raises `ModelUnavailable` where they do not."""
+    if not BUNDLED_MODEL.is_file():
+        raise ModelUnavailable(NOT_BUNDLED, INSTALL_AGAIN)
+    return ModelFiles(
+        BUNDLED_MODEL, EMBEDDING_FOLDER / "tokenizer.json", BUNDLED_TOKENS, "comes with Athena, no download"
+    )
+
+
+def is_fetched(name: str) -> bool:
+    """Whether a cross-encoder of this name is one that can be fetched."""
+    return name not in ("", "none", BUNDLED)
 
 
 def _target(name: str, model_cache: Path | None) -> Path:

@@ -32,13 +32,13 @@ class _Advice:
 
 OLLAMA = _Advice(
     "Ollama",
-    "Start it with `ollama serve`, or set ATHENA_OLLAMA_URL.",
+    "Start it with `ollama serve`, or correct ATHENA_OLLAMA_URL.",
     "Get it with `ollama pull {model}`.",
     "Look at the server's log; `ollama ps` shows what is loaded and whether memory suffices.",
 )
 OTHER = _Advice(
     "the OpenAI-compatible server",
-    "Check the network and ATHENA_OPENAI_BASE_URL.",
+    "Start that server, or correct ATHENA_OPENAI_BASE_URL.",
     "Choose a model that this server lists, for example in ATHENA_LLM.",
     "Ask again in a moment; if it stays, look at the server's log.",
 )
@@ -118,6 +118,8 @@ def refused(server: Server, status: int, detail: str) -> ModelError:
     """The server answered with an HTTP error."""
     kind: type[ModelError] = ModelError
     match status:
+        case 404 if not server.model:
+            kind, what, fix = ModelUnavailable, "has no list of models", server.advice.start
         case 404:
             kind, what, fix = ModelUnavailable, "is not there", server.advice.get.format(model=server.model)
         case 401 | 403:

@@ -25,7 +25,7 @@ from pipeline.models.failures import (
     translate,
     unreachable,
 )
-from pipeline.options import OPENAI_URL, LanguageModelOptions
+from pipeline.options import OLLAMA_URL, OPENAI_URL, LanguageModelOptions
 from pipeline.redaction import without_password
 
 if TYPE_CHECKING:
@@ -95,6 +95,10 @@ def _auto(options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
     openai = _openai_models(options)
     if openai.models:
         return _openai(openai.models[0], options)
+    is_named = options.ollama_url != OLLAMA_URL, bool(options.openai_base_url)
+    wrong = [found.problem for found, named in zip((ollama, openai), is_named, strict=True) if named]
+    if named := [problem for problem in wrong if problem]:
+        return _unanswering(*named)
     problems = [str(listing.problem.problem) for listing in (ollama, openai) if listing.problem]
     return _none(
         " ".join(problems) or f"Ollama at {without_password(options.ollama_url)} has no chat model.",
@@ -103,9 +107,9 @@ def _auto(options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
 
 
 def _named_ollama(model: str, options: LanguageModelOptions) -> tuple[LLM | None, ModelChoice]:
-    listing = _ollama_models(options, wanted=model)
+    listing = _ollama_models(options)
     if listing.problem:
-        return _none(listing.problem.problem, listing.problem.fix)
+        return _unanswering(listing.problem)
     if not any(model in (listed, listed.removesuffix(":latest")) for listed in listing.models):
         return _none(
             f"Ollama at {without_password(options.ollama_url)} does not have the model '{model}'.",
@@ -122,12 +126,18 @@ def _named_openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None
         )
     listing = _openai_models(options, wanted=model)
     if listing.problem:
-        return _none(listing.problem.problem, listing.problem.fix)
+        return _unanswering(listing.problem)
     return _openai(model, options)
 
 
 def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
     return None, ModelChoice("language model", "", "none", detail, fix)
+
+
+def _unanswering(*problems: ModelError) -> tuple[None, ModelChoice]:
+    """No model, because a server that a setting names does not answer as it should."""
+    detail, fix = (" ".join(texts) for texts in zip(*((p.problem, p.fix) for p in problems), strict=True))
+    return None, ModelChoice("language model", "", "none", detail, fix, wrong=True)
 
 
 def _ollama(model: str, options: LanguageModelOptions) -> tuple[LLM, ModelChoice]:
@@ -145,9 +155,9 @@ def _openai(model: str, options: LanguageModelOptions) -> tuple[LLM | None, Mode
     return llm, ModelChoice("language model", f"openai/{model}", "openai", f"by {place}")
 
 
-def _ollama_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listing:
+def _ollama_models(options: LanguageModelOptions) -> _Listing:
     """Ollama's chat models, most recently changed first, as it lists them."""
-    server = Server("ollama", options.ollama_url, wanted, options.connect_timeout_s)
+    server = Server("ollama", options.ollama_url, "", options.connect_timeout_s)
     return _list(server, "/api/tags", key="models", name="name", api_key="")
 
 
@@ -155,7 +165,7 @@ def _openai_models(options: LanguageModelOptions, *, wanted: str = "") -> _Listi
     """What a compatible server lists; OpenAI itself lists too many, and only its default is offered."""
     if not options.openai_base_url:
         return _Listing((wanted or DEFAULT_OPENAI_MODEL,) if options.openai_api_key else ())
-    server = Server("openai", options.openai_url, wanted, options.connect_timeout_s)
+    server = Server("openai", options.openai_url, "", options.connect_timeout_s)
     return _list(server, "/models", key="data", name="id", api_key=options.openai_api_key)
 
 

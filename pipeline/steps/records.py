@@ -74,6 +74,9 @@ class Corrected(NamedTuple):
     right: str
 
 
+MemoryVerdict = Literal["remembered", "closest", "not remembered"]
+
+
 class RecalledId(NamedTuple):
     """One recalled memory by its id, with what its score is made of; no importance = it has none."""
 
@@ -359,6 +362,9 @@ class RecallStep(Step):
     static: tuple[str, ...] = ()  # ids, of what the persona brings
     recalled: tuple[RecalledId, ...] = ()  # best first
     graph: tuple[str, ...] = ()  # ids of relations and entities
+    turns: tuple[RecalledId, ...] = ()  # what was said, best first: turns; "-answer" is the assistant's
+    verdict: MemoryVerdict | None = None  # whether what was said and kept answers the message
+    probability: float = 0.0  # that it does
     tokens: int = 0
     WORKING: ClassVar[str] = "Remembering"
     INPUTS: ClassVar[tuple[str, ...]] = ("preset", "threshold")

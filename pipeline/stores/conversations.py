@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Protocol
@@ -13,15 +13,20 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from pipeline.answer import Answer
-from pipeline.answering.citations import renamed_markers
+from pipeline.answering.citations import renamed_markers, without_markers
+from pipeline.answering.recollection import looked_up
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
-from pipeline.steps.records import KINDS
+from pipeline.steps.records import KINDS, RememberStep, step_of
 from pipeline.stores.globs import as_scope, written
+from pipeline.stores.versions import Tree
 from pipeline.words import well_formed
 
 TITLE_CHARACTERS = 60
+TOLD_CHARACTERS = 2000  # of an answer, that it is found again by
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading an answer raises that is not as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +59,36 @@ class Turn:
     feedback: int | None = None
     feedback_text: str = ""
     remembered: bool = False  # it was looked at for what is to be remembered of it
+    left_out: bool = False  # it is not found again
+    after: str | None = None  # id of the turn that it follows, "" for none; None: it is not known yet
+    aside: bool = False  # another version is in its place, or in that of a turn that it follows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallableTurn:
+    """A turn as it can be found again: what was asked and answered, without steps and citations."""
+
+    id: str
+    conversation_id: str
+    question: str  # "" where it is not to be found again
+    answer: str  # the answer's text without citation markers; "" where it is not to be found again
+    at: float
+    embedding: bytes = b""  # float32 rows, one after the other; how many and of what is the memory's business
+    embedded_by: str = ""  # name of the embedding model; "" where it was not embedded
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation whole, turns in order."""
+    """One conversation whole, turns in order; `aside` are those that another version is in the place of."""
 
     info: ConversationInfo
     turns: tuple[Turn, ...]
+    aside: tuple[Turn, ...] = ()
+
+    def versions(self, turn: Turn) -> tuple[str, ...]:
+        """The ids of the versions that a turn has, itself among them, the oldest first."""
+        found = [other for other in (*self.turns, *self.aside) if other.after == turn.after]
+        return tuple(other.id for other in sorted(found, key=lambda other: other.created_at))
 
     def as_markdown(self) -> str:
         """All of it as Markdown, citations as footnotes."""
@@ -75,11 +102,14 @@ class Conversations(Protocol):
     """All conversations of one store; safe to use from several threads.
 
     A store says how a conversation and a turn are read, written and changed; what that is for is said here.
+    `clock` tells what time it is, in seconds since the epoch; an evaluation sets another.
     """
+
+    clock: Callable[[], float] = staticmethod(time.time)
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
-        now = time.time()
+        now = self.clock()
         info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0, user, assistant)
         made = Conversation(info, ())
         self.restore(made)
@@ -110,6 +140,21 @@ class Conversations(Protocol):
         A turn that is being answered at this moment is among them; `MemoryChanges.remembered` takes them out.
         """
 
+    def revisions(self, user: str) -> Mapping[str, int]:
+        """The ids of a user's conversations, each with a number that rises with every change of its turns.
+
+        Cheap. Whoever reads turns reads the number before them: what was read is then never older than that.
+        """
+
+    def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
+        """The turns of these conversations of a user, conversation by conversation, in their order."""
+
+    def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
+        """Store the embeddings of those whose question and answer are still these; no revision rises."""
+
+    def leave_out(self, user: str, turn_ids: Sequence[str]) -> None:
+        """Let these turns of a user not be found again; they stay in their conversations."""
+
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
 
@@ -137,20 +182,26 @@ class Conversations(Protocol):
     def delete(self, conversation_id: str) -> None:
         """Remove it with all its turns; raises `UnknownConversation`."""
 
-    def save_turn(self, conversation_id: str, answer: Answer, *, remembered: bool = False) -> str:
+    def save_turn(
+        self, conversation_id: str, answer: Answer, *, remembered: bool = False, instead_of: str = ""
+    ) -> str:
         """Write a turn, new or in the place of the one that `answer.turn_id` names; returns its id.
 
-        One that is `remembered` need not be looked at for what is to be remembered, now or later.
-        Raises `UnknownConversation`, also where it was deleted while the answer was being written, and
-        `TurnChanged` where the question that is stored is another: words of it were forgotten meanwhile.
+        A new one follows the last, or is another version of the turn that it is `instead_of`. One that is
+        `remembered` need not be looked at for what is to be remembered, now or later. Raises
+        `UnknownConversation`, also where it was deleted while the answer was being written, and `TurnChanged`
+        where the question that is stored is another: words of it were forgotten meanwhile.
         """
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
-        turn = Turn(answer.turn_id, answer.question, answer, time.time(), remembered=remembered)
-        self.write(conversation_id, turn)
+        turn = Turn(answer.turn_id, answer.question, answer, self.clock(), remembered=remembered)
+        self.write(conversation_id, turn, instead_of=instead_of)
         return turn.id
 
-    def write(self, conversation_id: str, turn: Turn) -> None:
+    def write(self, conversation_id: str, turn: Turn, *, instead_of: str = "") -> None:
         """Write a new turn, or its answer where it is there; raises as `save_turn` does."""
+
+    def choose(self, turn_id: str) -> None:
+        """Go through this version of a turn, and what followed it; raises `UnknownConversation`."""
 
     def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
         """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone.
@@ -179,13 +230,24 @@ def record_of(turn: Turn) -> dict[str, Any]:
     """A turn as it is stored: its answer as JSON, and what it is found by."""
     return {
         "id": turn.id,
-        "said": said_in(turn.question, turn.answer.text),
         "question": turn.question,
         "created_at": turn.created_at,
         "feedback": turn.feedback,
         "feedback_text": turn.feedback_text,
         "remembered": turn.remembered,
-        "answer": answer_json(turn.answer),
+        "left_out": turn.left_out,
+        "after": turn.after,
+        "aside": turn.aside,
+        **written_of(turn.question, turn.answer),
+    }
+
+
+def written_of(question: str, answer: Answer) -> dict[str, str | None]:
+    """What is stored of an answer, and goes where that is written again."""
+    return {
+        "answer": answer_json(answer),
+        "said": said_in(question, answer.text),
+        "told": told_in(answer),
     }
 
 
@@ -201,7 +263,18 @@ def turn_from(stored: Mapping[str, Any]) -> Turn:
         feedback=stored["feedback"],
         feedback_text=str(stored["feedback_text"]),
         remembered=bool(stored["remembered"]),
+        left_out=bool(stored["left_out"]),
+        after=stored.get("after"),
+        aside=bool(stored.get("aside")),
     )
+
+
+def conversation_from(info: ConversationInfo, turns: Sequence[Turn]) -> Conversation:
+    """A conversation of all its turns in the order in which they were begun."""
+    after = Tree((turn.id, turn.after, turn.aside) for turn in turns).after
+    placed = [replace(turn, after=after[turn.id]) for turn in turns]
+    chosen = tuple(turn for turn in placed if not turn.aside)
+    return Conversation(replace(info, turns=len(chosen)), chosen, tuple(t for t in placed if t.aside))
 
 
 def info_from(stored: Mapping[str, Any]) -> ConversationInfo:
@@ -210,9 +283,41 @@ def info_from(stored: Mapping[str, Any]) -> ConversationInfo:
     return info
 
 
+def new_revision() -> int:
+    """What a conversation that is written whole begins at: higher than one of the same id ever was."""
+    return time.time_ns() // 1000
+
+
 def said_in(question: str, text: str) -> str:
     """What a turn is found by: its question and its answer's text, as a search folds them."""
     return f"{question}\n{text}".casefold()
+
+
+def told_in(answer: Answer) -> str | None:
+    """What a turn is found again by beside its question; None where that is not to be found, either.
+
+    A question or a command to the memory that left nothing there is nothing that was said; what could not be
+    answered was not told; and what was quoted is found in its document.
+    """
+    if answer.mode == "memory":
+        step = step_of(answer.steps, RememberStep)
+        kept = any((step.added, step.known, step.touched, step.replaced))
+        return "" if kept or looked_up(answer) else None  # what is no request may tell something, too
+    is_told = answer.status == "complete" and answer.verdict == "answered" and not answer.abstained
+    return told_as(answer.text) if is_told and answer.mode == "generate" else ""
+
+
+def told_as(text: str) -> str:
+    """An answer's text as it is found again."""
+    return redacted(without_markers(text))[:TOLD_CHARACTERS]
+
+
+def told_in_json(stored: str) -> str | None:
+    """As `told_in`, of an answer as it is stored; None where it cannot be read."""
+    try:
+        return told_in(answer_from(json.loads(stored)))
+    except UNREADABLE:
+        return None
 
 
 def title_of(question: str) -> str:
@@ -221,6 +326,11 @@ def title_of(question: str) -> str:
     if len(text) <= TITLE_CHARACTERS:
         return text
     return text[:TITLE_CHARACTERS].rsplit(" ", 1)[0] + " …"
+
+
+def title_without(title: str, deleted: Iterable[str], first: str) -> str:
+    """A conversation's title once turns are deleted, by their questions; `first` is the first one left."""
+    return title_of(first) if title in map(title_of, deleted) else title
 
 
 def answer_json(answer: Answer) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.answering.recollection import NAMED
-from pipeline.stores.conversations import said_in, title_of
+from pipeline.stores.conversations import said_in, title_of, told_as
 
 BLOCK = "█"
 CUT = re.compile(r"\W*(?:…|\.\.\.)\s*\Z")
@@ -28,7 +28,8 @@ MOST_CUT_WORDS = 40  # of a text that ends in "…": a title has fewer
 MADE = frozenset(
     {
         *("name", "status", "mode", "verdict", "model", "by", "role", "kind", "finish_reason", "persona"),
-        *("id", "turn_id", "conversation_id", "section_id", "node_id", "memory_id", "ids", "recalled"),
+        *("id", "turn_id", "conversation_id", "section_id", "node_id", "memory_id", "ids"),
+        *("recalled", "related"),
         *("static", "graph", "added", "touched", "known", "replaced", "disputed", "untrusted", "secrets"),
         *("source", "heading_path", "file_hash", "quote_hash", "section_text", "quote", "paths", "preset"),
         *(
@@ -161,15 +162,19 @@ class Erasing:
         )
         return json.dumps(few._value(value), ensure_ascii=False)
 
-    def turn(self, *, question: str, answer: str, feedback_text: str) -> dict[str, str]:
+    def turn(
+        self, *, question: str, answer: str, feedback_text: str, told: str | None
+    ) -> dict[str, str | None]:
         """The texts of a turn as it is stored, with the words overwritten; and what it is found by then."""
         answer = self.answer(answer)
         question = self.text(question)
+        text = json.loads(answer)["text"]
         return {
             "question": question,
             "answer": answer,
             "feedback_text": self.text(feedback_text),
-            "said": said_in(question, json.loads(answer)["text"]),
+            "said": said_in(question, text),
+            "told": told and told_as(text),
         }
 
     def _value(self, value: Any, *, in_step: bool = False, derived: bool = False) -> Any:

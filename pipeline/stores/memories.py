@@ -23,6 +23,9 @@ Action = Literal[
     "ADD", "UPDATE", "TOUCH", "INVALIDATE", "DISPUTE", "RESOLVE", "MIGRATE", "EVICT", "PIN", "STALE", "DELETE"
 ]
 
+TOLD_BY = "Told by: "
+"""How the reason of a memory begins that a program brought, before where that says that it has it from."""
+
 Text = Annotated[str, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -87,6 +90,11 @@ class Memory:
     def live(self) -> bool:
         """Whether it is believed now."""
         return self.expired_at is None and self.invalid_at is None
+
+    @property
+    def told_by(self) -> str:
+        """Where a program that brought it says that it has it from; "" for all others."""
+        return self.why.removeprefix(TOLD_BY) if self.why.startswith(TOLD_BY) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,14 +251,22 @@ class Memories(Protocol):
         """What was done, oldest first; of one memory, or of all."""
 
     def forget(
-        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+        self,
+        user: str,
+        changes: MemoryChanges,
+        *,
+        words: Sequence[str] = (),
+        turns: Collection[str] = (),
+        expected: int | None = None,
     ) -> None:
         """As `apply`, and then no file of the store holds a byte of what was removed.
 
         `words` are overwritten in place in all turns (messages, answers, steps, prompts) and titles of this
-        user's conversations; what an answer in progress writes later is not. Raises `ErasureIncomplete` where
-        all of it is done, but bytes may be left in a file that another process reads: the next `forget`, or
-        whoever opens the store next, goes on with it.
+        user's conversations; what an answer in progress writes later is not. These `turns` of the user are
+        deleted, and conversations that have no other; what other turns repeat of them is for `words`.
+
+        Raises `ErasureIncomplete` where all of it is done, but bytes may be left in a file that another
+        process reads: the next `forget`, or whoever opens the store next, goes on with it.
         """
 
     def close(self) -> None:

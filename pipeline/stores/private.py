@@ -38,9 +38,9 @@ class PrivateConversations(EmbeddedConversations):
         self._used[conversation_id] = self._clock()
         return found
 
-    def write(self, conversation_id: str, turn: Turn) -> None:
+    def write(self, conversation_id: str, turn: Turn, *, instead_of: str = "") -> None:
         """Write a new turn, or its answer where it is there; raises as `save_turn` does."""
-        super().write(conversation_id, turn)
+        super().write(conversation_id, turn, instead_of=instead_of)
         self._used[conversation_id] = self._clock()
 
     def restore(self, conversation: Conversation) -> None:

@@ -22,7 +22,7 @@ from pipeline.answering.prompts import count_tokens
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import FinishedTurn
 from pipeline.answering.written_answers import GO_ON, MESSAGE_CUT
-from pipeline.chat import NOT_KEPT, SEARCHED_CUT, ChatRecipe
+from pipeline.chat import NOT_KEPT, PASTED, ChatRecipe
 from pipeline.errors import (
     AthenaError,
     ModelTimeout,
@@ -33,7 +33,7 @@ from pipeline.errors import (
 from pipeline.finding.hyde import Hypothesis
 from pipeline.messages import Message, Role
 from pipeline.models.generation import complete
-from pipeline.retrieve import LONGEST, RetrievalOptions
+from pipeline.retrieve import RetrievalOptions
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -48,7 +48,6 @@ from pipeline.steps.records import (
     HydeStep,
     PromptStep,
     RememberStep,
-    SearchStep,
     SelectStep,
     step_of,
 )
@@ -142,7 +141,7 @@ def test_a_new_topic_is_not_searched_for_with_the_old_one(new_chat: NewChat) -> 
     assert answer.condensed_question == "What are batteries?"
     assert answer.citations[0].quote.startswith("Batteries carry the ship")
     assert "LN2" not in answer.text
-    assert step_of(answer.steps, SearchStep).beside.startswith("W-103")
+    assert answer.carried == ""
 
 
 def test_the_events_of_a_run_without_a_model(new_chat: NewChat) -> None:
@@ -325,7 +324,7 @@ def test_nothing_is_longer_than_the_models_context(new_chat: NewChat) -> None:
     llm = FakeLLM([QUESTION, REPLY])
     chat = new_chat(llm=llm, context_window=1500, max_answer_tokens=300)
     history = [Message("user", "word " * 3000)]
-    answer = chat.answer(QUESTION + " please" * 4000, history=history)
+    answer = chat.answer(QUESTION + " please" * 2800, history=history)
     assert sum(count_tokens(str(message.content)) for message in llm.messages[-1]) <= 1200
     assert the_step(answer, PromptStep).tokens <= 1200
     assert MESSAGE_CUT in answer.notices
@@ -431,12 +430,32 @@ def test_where_nothing_is_kept_that_is_said_once(new_chat: NewChat) -> None:
     assert NOT_KEPT not in chat.answer("And the tank?").notices
 
 
-def test_a_long_message_is_searched_for_by_its_beginning(new_chat: NewChat) -> None:
-    answer = new_chat().answer(f"{QUESTION} {'word ' * 3000}")
-    assert SEARCHED_CUT in answer.notices
-    assert len(answer.condensed_question) == LONGEST
+def test_a_paste_is_searched_for_by_its_questions_and_its_last_sentences(new_chat: NewChat) -> None:
+    answer = new_chat().answer(f"{'A line of a log. ' * 200}{QUESTION} The tank is full.")
+    assert PASTED in answer.notices
+    assert answer.condensed_question == f"{QUESTION} The tank is full"
     assert answer.citations
-    assert SEARCHED_CUT not in new_chat().answer(QUESTION).notices
+    assert PASTED not in new_chat().answer(QUESTION).notices
+
+
+def test_a_message_that_is_too_long_is_refused_with_its_length(new_chat: NewChat) -> None:
+    with pytest.raises(AthenaError, match="20,001 characters; at most 20,000"):
+        new_chat().ask("a" * 20_001)
+
+
+def test_each_question_of_a_message_is_answered_under_its_words(new_chat: NewChat) -> None:
+    chat = new_chat()
+    answer = chat.answer(f"{QUESTION} Also, what are batteries? Who wrote Faust?")
+    assert [part.question for part in answer.parts] == [
+        QUESTION,
+        "what are batteries?",
+        "Who wrote Faust?",
+    ]
+    assert [cited.marker for cited in answer.citations] == [*range(1, len(answer.citations) + 1)]
+    first, second, _ = answer.each
+    assert second.citations[0].quote.startswith("Batteries carry the ship")
+    assert not {cited.marker for cited in first.citations} & {cited.marker for cited in second.citations}
+    assert chat.turns[0].answer.parts == answer.parts
 
 
 def test_a_fault_of_ours_is_raised_in_the_callers_thread(new_chat: NewChat, manual: EmbeddedStore) -> None:
@@ -832,3 +851,44 @@ def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: 
     assert kept().answer.text.startswith("It hums at 4000 rpm [1]. word")
     assert [step.name for step in kept().answer.steps] == ["condense", *RETRIEVING, "prompt"]
     conversations.close()
+
+
+def test_a_question_in_the_place_of_another_sees_what_was_before_that(new_chat: NewChat) -> None:
+    llm = FakeLLM(replies=["It is off [1].", "Seven hours [1].", "It is still off [1]."])
+    chat = new_chat(llm=llm)
+    chat.answer(QUESTION)
+    replaced = chat.answer("How long does the crew sleep?")
+    again = chat.answer(QUESTION, instead_of=chat.turns[0].id)
+    assert [turn.id for turn in chat.turns] == [again.turn_id]
+    assert [message.text for message in chat.recipe.history.said()] == [QUESTION, "It is still off."]
+    assert "Seven hours" not in llm.prompts[-1]
+    assert replaced.turn_id in {turn.id for turn in chat.conversations.get(again.conversation_id).aside}
+    assert isinstance(chat.ask(QUESTION, instead_of=again.turn_id)[-1], AnswerFinished)
+    with pytest.raises(UnknownConversation):
+        chat.ask(QUESTION, instead_of="none")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("what did I ask before?", f"1. {QUESTION}"),
+        ("can you explain that more simply", "To say the same in simpler words takes a language model"),
+        ("in German please", "To say the same in another language takes a language model"),
+    ],
+)
+def test_talk_about_the_conversation_is_answered_by_rule(new_chat: NewChat, message: str, said: str) -> None:
+    chat = new_chat()
+    chat.answer(QUESTION)
+    answer = chat.answer(message)
+    assert answer.mode == "reply"
+    assert said in answer.text
+
+
+def test_if_that_fails_shows_nothing_that_was_shown(new_chat: NewChat) -> None:
+    chat = new_chat()
+    first = chat.answer(QUESTION)
+    folded = {unit.marker for unit in first.units if unit.folded}
+    seen = {cited.quote for cited in first.citations if cited.marker not in folded}
+    then = chat.answer("and if that fails?")
+    assert then.carried == QUESTION.rstrip("?")
+    assert not seen & {cited.quote for cited in then.citations}

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 
 from pipeline.analysis import analyse
 from pipeline.answering.citations import renamed_markers, sentences_of
 from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
-from pipeline.answering.leaf_chances import FIT, SIGNALS, Candidate, leaf_signals, wants_fix
+from pipeline.answering.leaf_chances import defines, wants_fix
 from pipeline.answering.overviews import topic_of
 from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import escaped_markers, number_sources
@@ -64,14 +63,11 @@ def condensed(message: str) -> str:
     return found.by if (found.question, found.carried) == (message, "") else repr(found)
 
 
-def fit(question: str, markdown: str) -> str:
-    """What the last leaf of a section has against what is asked for."""
+def defined(question: str, markdown: str) -> str:
+    """How well the last leaf of a section defines what is asked for."""
     section = read_sections(markdown, source="file.md")[-1]
     leaf = SentenceCutter(lambda text: len(text.split()), max_tokens=60).cut(section)[-1]
-    candidates = [Candidate(leaf, make_passage("s"), 0)]
-    (values,) = leaf_signals(question, candidates, {}, np.zeros(3, dtype=np.float32))
-    found = {name: values[SIGNALS.index(name)] for name in FIT}
-    return ", ".join(f"{name} {value}" for name, value in found.items() if value)
+    return str(defines(leaf.text, asked_for(question), frozenset(content_terms(question))) or "")
 
 
 def resolved(text: str) -> str:
@@ -157,7 +153,7 @@ RULES: Mapping[str, Callable[..., str]] = {
     "wants a fix": lambda question: yes(wants_fix(question, asked_for(question))),
     "escaped": escaped_markers,
     "small talk": lambda message: small_talk(message) or "",
-    "fit": fit,
+    "defines": defined,
     "terms": lambda text: " ".join(analyse(text)),
     "lacks a fact": lambda question, *texts: yes(lacks_fact(question, texts)),
     "focus": lambda question: " ".join(focus_terms(question)),

@@ -45,6 +45,8 @@ FORMS = {
     "in JSON": json.dumps({"key": KEY}),
     "in a URL within a URL": quote(quote(KEY, safe=""), safe=""),
     "in Python": repr({"key": KEY}),
+    "in hexadecimal digits": KEY.encode().hex(),
+    "in bytes, as a dump has them": KEY.encode().hex(" ").upper(),
     "in base64": b64(KEY),
     "as user and key in base64": b64(f"anyone:{KEY}"),
     "in base64, a place later": b64(f"x{KEY}yz"),
@@ -53,7 +55,15 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+BUT_ONE = {
+    "without its last character": KEY[:-1],
+    "without its first character": KEY[1:],
+    "without one within": KEY[:20] + KEY[21:],
+    "with one wrong character": KEY[:5] + "*" + KEY[6:],
+}
+
+
+@pytest.mark.parametrize("text", [*FORMS.values(), *BUT_ONE.values()], ids=[*FORMS, *BUT_ONE])
 def test_every_form_of_a_secret_is_taken_out(text: str) -> None:
     shown = Redactor([KEY]).redacted(f"before {text} after")
     assert MARK in shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
@@ -12,40 +12,65 @@ from typing import Any, Protocol
 
 from pipeline.answer import Answer
 from pipeline.stores.conversations import (
+    UNREADABLE,
     Conversation,
     ConversationInfo,
     Conversations,
+    RecallableTurn,
     Turn,
-    answer_json,
+    conversation_from,
     info_from,
+    new_revision,
     record_of,
-    said_in,
     title_of,
     turn_from,
     unknown_conversation,
     unknown_turn,
+    written_of,
 )
-from pipeline.stores.embedded.checksums import Damaged
-from pipeline.stores.embedded.database import ConnectionPool, transaction
+from pipeline.stores.embedded.checksums import Damaged, checksum, is_sound
+from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
 from pipeline.stores.embedded.memories import leave_turns
+from pipeline.stores.embedded.turn_tree import go_through, tree_of, with_versions
 from pipeline.stores.memories import turn_changed
 
 _INFO = [field.name for field in fields(ConversationInfo)]
 _TURN = [field.name for field in fields(Turn)]
 _INFOS = f"SELECT {', '.join(_INFO)} FROM conversation"
 _TURNS = f"SELECT {', '.join(f'turn.{name}' for name in _TURN)} FROM turn"
-_INSERT = f"INSERT INTO conversation ({', '.join(_INFO)}) VALUES ({', '.join(f':{name}' for name in _INFO)})"
+_INSERT = f"""
+    INSERT INTO conversation ({", ".join(_INFO)}, revision)
+    VALUES ({", ".join(f":{name}" for name in _INFO)}, :revision)
+"""
 _WRITE = """
     INSERT INTO turn (id, conversation_id, said, question, created_at, feedback, feedback_text, remembered,
-                      answer)
+                      left_out, after, aside, told, answer)
     VALUES (:id, :conversation_id, :said, :question, :created_at, :feedback, :feedback_text, :remembered,
-            :answer)
-    ON CONFLICT (id) DO UPDATE SET answer = :answer, said = :said, remembered = max(remembered, :remembered)
+            :left_out, :after, :aside, :told, :answer)
+    ON CONFLICT (id) DO UPDATE SET answer = :answer, said = :said, told = :told,
+        remembered = max(remembered, :remembered)
     WHERE question = :question
 """
-_COUNT_TURNS = (
-    "UPDATE conversation SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id)"
-)
+_REWRITE = "UPDATE turn SET answer = :answer, said = :said, told = :told WHERE id = :id"
+_RECALLABLE = """
+    SELECT turn.id, iif(left_out OR aside OR told IS NULL, '', question),
+           iif(left_out OR aside OR told IS NULL, '', told), turn.created_at, vectors, model, checksum
+    FROM turn JOIN conversation ON conversation.id = conversation_id
+    LEFT JOIN turn_embedding ON turn = number
+    WHERE conversation_id = ? AND user = ? ORDER BY number
+"""
+_KEEP_EMBEDDING = """
+    INSERT OR REPLACE INTO turn_embedding (turn, vectors, model, checksum)
+    SELECT number, ?, ?, ? FROM turn WHERE id = ? AND question = ? AND told = ? AND left_out = 0
+"""
+_LEAVE_OUT = """
+    UPDATE turn SET left_out = 1
+    WHERE id = ? AND conversation_id IN (SELECT id FROM conversation WHERE user = ?)
+"""
+_COUNT_TURNS = """
+    UPDATE conversation
+    SET turns = (SELECT count(*) FROM turn WHERE conversation_id = conversation.id AND aside = 0)
+"""
 _HAS_WORD = """
     (instr(casefold(title), ?) OR EXISTS (
         SELECT 1 FROM turn WHERE conversation_id = conversation.id AND instr(said, ?)
@@ -109,6 +134,35 @@ class EmbeddedConversations(Conversations):
         with self._pool.borrow() as connection:
             return [_turn(row) for row in connection.execute(query, (user,)).fetchall()]
 
+    def revisions(self, user: str) -> Mapping[str, int]:
+        """The ids of a user's conversations, each with a number that rises with every change of its turns."""
+        with self._pool.borrow() as connection:
+            return dict(connection.execute("SELECT id, revision FROM conversation WHERE user = ?", (user,)))
+
+    def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
+        """The turns of these conversations of a user, conversation by conversation, in their order."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            return [
+                _recallable(id_, row)
+                for id_ in conversation_ids
+                for row in connection.execute(_RECALLABLE, (id_, user))
+            ]
+
+    def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
+        """Store the embeddings of those whose question and answer are still these; no revision rises."""
+        rows = [
+            (*kept, checksum(*kept), turn.id, turn.question, turn.answer)
+            for turn in turns
+            for kept in [(turn.embedding, turn.embedded_by)]
+        ]
+        with self._pool.borrow() as connection, transaction(connection):
+            connection.executemany(_KEEP_EMBEDDING, rows)
+
+    def leave_out(self, user: str, turn_ids: Sequence[str]) -> None:
+        """Let these turns of a user not be found again; they stay in their conversations."""
+        with self._pool.borrow() as connection, transaction(connection):
+            connection.executemany(_LEAVE_OUT, [(id_, user) for id_ in with_versions(connection, turn_ids)])
+
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         with self._pool.borrow() as connection:
@@ -117,7 +171,7 @@ class EmbeddedConversations(Conversations):
                 raise unknown_conversation(conversation_id)
             turns = f"{_TURNS} WHERE conversation_id = ? ORDER BY number"
             found = connection.execute(turns, (conversation_id,)).fetchall()
-            return Conversation(_info(row), tuple(map(_turn, found)))
+            return conversation_from(_info(row), [*map(_turn, found)])
 
     def change(self, conversation_id: str, **fields: object) -> None:
         """Store other values of some fields; raises `UnknownConversation`."""
@@ -135,7 +189,7 @@ class EmbeddedConversations(Conversations):
             if done.rowcount == 0:
                 raise unknown_conversation(conversation_id)
 
-    def write(self, conversation_id: str, turn: Turn) -> None:
+    def write(self, conversation_id: str, turn: Turn, *, instead_of: str = "") -> None:
         """Write a new turn, or its answer where it is there; raises as `save_turn` does."""
         with self._pool.borrow() as connection, transaction(connection):
             title = connection.execute("SELECT title FROM conversation WHERE id = ?", (conversation_id,))
@@ -143,13 +197,30 @@ class EmbeddedConversations(Conversations):
             if row is None:
                 raise unknown_conversation(conversation_id)
             record = record_of(turn) | {"conversation_id": conversation_id}
+            tree = tree_of(connection, conversation_id)
+            if instead_of and instead_of not in tree.after:
+                raise unknown_turn(instead_of)
+            if turn.id not in tree.after:
+                record["after"] = tree.after[instead_of] if instead_of else tree.last
             if connection.execute(_WRITE, record).rowcount == 0:
                 raise turn_changed()
+            if instead_of and turn.id not in tree.after:
+                go_through(connection, conversation_id, [turn.id, *tree.way_to(record["after"])])
             connection.execute(f"{_COUNT_TURNS} WHERE id = ?", (conversation_id,))
             connection.execute(
                 "UPDATE conversation SET updated_at = ?, title = ? WHERE id = ?",
                 (turn.created_at, row[0] or title_of(turn.question), conversation_id),
             )
+
+    def choose(self, turn_id: str) -> None:
+        """Go through this version of a turn, and what followed it; raises `UnknownConversation`."""
+        conversation_id = self.conversation_of(turn_id)
+        with self._pool.borrow() as connection, transaction(connection):
+            way = tree_of(connection, conversation_id).way_through(turn_id)
+            if not way:  # deleted meanwhile
+                raise unknown_turn(turn_id)
+            go_through(connection, conversation_id, way)
+            connection.execute(f"{_COUNT_TURNS} WHERE id = ?", (conversation_id,))
 
     def turn(self, turn_id: str) -> Turn:
         """One turn; raises `UnknownConversation`."""
@@ -173,11 +244,8 @@ class EmbeddedConversations(Conversations):
             row = connection.execute(f"{_TURNS} WHERE id = ?", (turn_id,)).fetchone()
             if row is not None:
                 turn = _turn(row)
-                changed = change(turn.answer)
-                connection.execute(
-                    "UPDATE turn SET answer = ?, said = ? WHERE id = ?",
-                    (answer_json(changed), said_in(turn.question, changed.text), turn_id),
-                )
+                written = written_of(turn.question, change(turn.answer))
+                connection.execute(_REWRITE, {**written, "id": turn_id})
 
     def change_turn(self, turn_id: str, **fields: object) -> None:
         """Store other values of some fields of a turn; raises `UnknownConversation`."""
@@ -187,10 +255,11 @@ class EmbeddedConversations(Conversations):
     def restore(self, conversation: Conversation) -> None:
         """Write a conversation whole, with its ids and times, in the place of one of the same id."""
         info = conversation.info
-        turns = [record_of(turn) | {"conversation_id": info.id} for turn in conversation.turns]
+        whole = (*conversation.turns, *conversation.aside)
+        turns = [record_of(turn) | {"conversation_id": info.id} for turn in whole]
         with self._pool.borrow() as connection, transaction(connection):
             connection.execute("DELETE FROM conversation WHERE id = ?", (info.id,))
-            connection.execute(_INSERT, _row_of(info) | {"turns": len(turns)})
+            connection.execute(_INSERT, _row_of(info) | {"turns": len(conversation.turns)})
             connection.executemany(_WRITE, turns)
 
     def close(self) -> None:
@@ -213,8 +282,8 @@ def drop_damaged_turns(connection: sqlite3.Connection) -> None:
         except Damaged:
             connection.execute("DELETE FROM turn WHERE id IS ?", (row[0],))
         else:
-            said = said_in(turn.question, turn.answer.text)
-            connection.execute("UPDATE turn SET said = ? WHERE id = ?", (said, turn.id))
+            found = written_of(turn.question, turn.answer) | {"id": turn.id}
+            connection.execute("UPDATE turn SET said = :said, told = :told WHERE id = :id", found)
     connection.execute(_COUNT_TURNS)
 
 
@@ -229,7 +298,7 @@ def reset_damaged_scopes(connection: sqlite3.Connection) -> None:
 
 def _row_of(info: ConversationInfo) -> dict[str, Any]:
     row = {name: getattr(info, name) for name in _INFO}
-    return row | {"scope": json.dumps(info.scope, ensure_ascii=False)}
+    return row | {"scope": json.dumps(info.scope, ensure_ascii=False), "revision": new_revision()}
 
 
 def _info(row: Sequence[Any]) -> ConversationInfo:
@@ -250,9 +319,26 @@ def _scope_from(stored: Any) -> tuple[str, ...]:
     return tuple(scope)
 
 
+def _recallable(conversation_id: str, row: Sequence[Any]) -> RecallableTurn:
+    """A turn of a conversation; one whose embedding is damaged has none: it is made again of the text."""
+    id_, question, answer, at, *embedded, sound = row
+    if [*map(type, (id_, question, answer, at))] != [str, str, str, float]:
+        raise Damaged(f"turn '{id_}' is not as it was written")
+    vectors, model = embedded if is_sound((*embedded,), sound) else (b"", "")
+    return RecallableTurn(
+        id=id_,
+        conversation_id=conversation_id,
+        question=question,
+        answer=answer,
+        at=at,
+        embedding=vectors,
+        embedded_by=model,
+    )
+
+
 def _turn(row: Sequence[Any]) -> Turn:
     stored = dict(zip(_TURN, row, strict=True))
     try:
         return turn_from(stored)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise Damaged(f"turn '{stored['id']}' is not as it was written") from error

@@ -255,11 +255,18 @@ def unwritable(path: Path, error: OSError) -> StoreError:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring a new file, or one of an older format, to that of today, in one transaction."""
     if _format(connection) in MIGRATIONS:
+        connection.create_function("told_in", 1, _told_in)
         with transaction(connection):
             for statement in MIGRATIONS.get(_format(connection), ()):  # again: now nobody else can change it
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
     _check_format(connection, path)
+
+
+def _told_in(answer: str) -> str | None:
+    from pipeline.stores.conversations import told_in_json  # opening a file of today does not wait for it
+
+    return told_in_json(answer)
 
 
 def _format(connection: sqlite3.Connection) -> int:
@@ -272,6 +279,11 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreError(
             f"Cannot read '{path}': it has format {found}, this program knows up to {FORMAT}.",
             "Update Athena, or name another folder with --data-dir.",
+        )
+    if found in MIGRATIONS:  # and only read: it would have been done
+        raise StoreError(
+            f"Cannot read '{path}': it was made by an earlier version of Athena, and may not be written.",
+            f"Let its owner run `athena doctor` once. {COPY}",
         )
     if found < FORMAT:
         raise StoreError(

@@ -40,6 +40,8 @@ LOCK = "erasing.lock"
 WAIT_S = 10.0  # for others to end reading an older version of the file
 MOST_SEARCHED = 50  # texts; for more than that the file is written anew without looking
 SHORTEST_SEARCHED = 4  # bytes; shorter ones are somewhere in any file
+PIECE, PIECE_EVERY = 32, 512  # bytes
+PAGE = 4096  # bytes; what is longer has other pages for the rest, which are overwritten when they are freed
 
 
 def begin(connection: sqlite3.Connection) -> None:
@@ -48,14 +50,20 @@ def begin(connection: sqlite3.Connection) -> None:
 
 
 def finish(
-    connection: sqlite3.Connection, path: Path, texts: Sequence[str], *, wait_s: float = WAIT_S
+    connection: sqlite3.Connection, path: Path, texts: Sequence[str | bytes], *, wait_s: float = WAIT_S
 ) -> None:
-    """Remove what is left of deleted `texts`; raises `ErasureIncomplete` where others read too long."""
+    """Remove what is left of deleted `texts` or pieces; raises `ErasureIncomplete` where others read on."""
     with _alone(path, wait_s), _waiting(connection, wait_s):
         _truncate_log(connection, path)
         if len(texts) > MOST_SEARCHED or _left(connection, path, texts):
             _write_anew(connection, path)
         connection.execute("UPDATE erasure SET pending = 0")
+
+
+def pieces(value: bytes) -> list[bytes]:
+    """By what a long value of a row is found in the file, also where only a part of it is left."""
+    starts = range(0, min(len(value), PAGE), PIECE_EVERY)
+    return [value[-PIECE:], *(value[at : at + PIECE] for at in starts)]
 
 
 def go_on(connection: sqlite3.Connection, path: Path) -> None:
@@ -106,9 +114,9 @@ def _write_anew(connection: sqlite3.Connection, path: Path) -> None:
     _truncate_log(connection, path)
 
 
-def _left(connection: sqlite3.Connection, path: Path, texts: Sequence[str]) -> bool:
+def _left(connection: sqlite3.Connection, path: Path, texts: Sequence[str | bytes]) -> bool:
     """Whether the file has one of the texts where no row has it."""
-    words = {text.encode("utf-8", "surrogatepass") for text in texts}
+    words = {text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass") for text in texts}
     wanted = [word for word in words if len(word) >= SHORTEST_SEARCHED]
     return any(not _in_a_row(connection, word) for word in _found(path, wanted))
 

@@ -13,9 +13,11 @@ from typing import Any
 
 from pipeline.errors import StoreDamaged
 from pipeline.notices import notices
+from pipeline.stores.conversations import title_without
 from pipeline.stores.embedded import erasing
 from pipeline.stores.embedded.checksums import Damaged, check_row, checksum, is_sound
 from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
+from pipeline.stores.embedded.turn_tree import delete_turns, with_versions
 from pipeline.stores.erasing import Erasing, written_forms
 from pipeline.stores.memories import (
     Memory,
@@ -46,6 +48,15 @@ _NAMING = """
     WHERE name.value IN (SELECT value FROM json_each(?))
 """
 """The rows that name a turn or a document."""
+_TURNS = """
+    SELECT turn.id, conversation_id, title, question, CAST(said AS BLOB), CAST(coalesce(told, '') AS BLOB),
+           CAST(answer AS BLOB), coalesce(vectors, x'')
+    FROM turn JOIN conversation ON conversation.id = conversation_id
+    LEFT JOIN turn_embedding ON turn = number
+    WHERE user = ? AND turn.id IN (SELECT value FROM json_each(?))
+"""
+
+Texts = tuple[str | None, ...]
 
 
 class EmbeddedMemories:
@@ -110,7 +121,13 @@ class EmbeddedMemories:
             return sorted((_read_event(row) for (row,) in rows), key=lambda event: event.at)
 
     def forget(
-        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+        self,
+        user: str,
+        changes: MemoryChanges,
+        *,
+        words: Sequence[str] = (),
+        turns: Collection[str] = (),
+        expected: int | None = None,
     ) -> None:
         """As `apply`, and then no file of the store holds a byte of it; raises `ErasureIncomplete`."""
         check_user(user, changes)
@@ -118,9 +135,10 @@ class EmbeddedMemories:
         with self._pool.borrow() as connection:
             overwriting.look(connection)
             with _writing(connection, user, changes):
-                gone = written_forms([*_texts(connection, user, changes), *words])
+                texts = [*_texts(connection, user, changes), *words]
                 _write(connection, user, changes, expected=expected)
-                overwriting.overwrite(connection)
+                gone = [*written_forms(texts), *_delete_turns(connection, user, turns)]
+                gone += overwriting.overwrite(connection)
                 erasing.begin(connection)
             erasing.finish(connection, self._path, gone, wait_s=self._erasing_wait_s)
 
@@ -136,47 +154,53 @@ class Overwriting:
         self._user = user
         self._words = Erasing.of(words)
         self._have: dict[bytes, bool] = {}  # by a hash of the texts
-        self._done: dict[bytes, tuple[str, ...]] = {}
+        self._done: dict[bytes, Texts] = {}
 
     def look(self, connection: sqlite3.Connection) -> None:
         """Look at all that is stored now, so that `overwrite` has to look only at what comes after."""
         if self._words:
             self._changes(connection)
 
-    def overwrite(self, connection: sqlite3.Connection) -> None:
-        """Overwrite the words, within a transaction."""
-        if self._words:
-            titles, turns = self._changes(connection)
-            connection.executemany("UPDATE conversation SET title = ? WHERE id = ?", titles)
-            connection.executemany(
-                "UPDATE turn SET question = ?, answer = ?, feedback_text = ?, said = ? WHERE id = ?", turns
-            )
+    def overwrite(self, connection: sqlite3.Connection) -> list[bytes]:
+        """Overwrite the words, within a transaction; pieces of the embeddings that go with them."""
+        if not self._words:
+            return []
+        titles, turns = self._changes(connection)
+        ids = [str(id_) for *_, id_ in turns]
+        before = _embeddings(connection, ids)
+        connection.executemany("UPDATE conversation SET title = ? WHERE id = ?", titles)
+        connection.executemany(
+            "UPDATE turn SET question = ?, answer = ?, feedback_text = ?, said = ?, told = ? WHERE id = ?",
+            turns,
+        )
+        gone = before.keys() - _embeddings(connection, ids)
+        return [piece for id_ in gone for piece in erasing.pieces(before[id_])]
 
-    def _changes(self, connection: sqlite3.Connection) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    def _changes(self, connection: sqlite3.Connection) -> tuple[list[Texts], list[Texts]]:
         """New titles and texts of turns, each with its id behind it."""
-        titles: list[tuple[str, ...]] = []
-        changed: list[tuple[str, ...]] = []
-        query = "SELECT id, question, answer, feedback_text FROM turn WHERE conversation_id = ?"
+        titles: list[Texts] = []
+        changed: list[Texts] = []
+        query = "SELECT id, question, answer, feedback_text, told FROM turn WHERE conversation_id = ?"
         conversations = "SELECT id, title FROM conversation WHERE user = ?"
         for id_, title in connection.execute(conversations, (self._user,)).fetchall():
             turns = connection.execute(query, (id_,)).fetchall()
-            if self._is_in((title,)) or any(self._is_in(texts) for _, *texts in turns):
+            if self._is_in((title,)) or any(self._is_in((*texts,)) for _, *texts in turns):
                 asked = [question for _, question, *_ in turns]
                 titles.append((self._words.title(title, asked), id_))
                 changed += [(*self._overwritten(texts), turn_id) for turn_id, *texts in turns]
         return titles, changed
 
-    def _is_in(self, texts: Sequence[str]) -> bool:
+    def _is_in(self, texts: Texts) -> bool:
         key = _hash(texts)
         if key not in self._have:
-            self._have[key] = self._words.is_in("\n".join(texts))
+            self._have[key] = self._words.is_in("\n".join(filter(None, texts)))
         return self._have[key]
 
-    def _overwritten(self, texts: Sequence[str]) -> tuple[str, ...]:
+    def _overwritten(self, texts: Sequence[Any]) -> Texts:
         key = _hash(texts)
         if key not in self._done:
-            question, answer, feedback = texts
-            written = self._words.turn(question=question, answer=answer, feedback_text=feedback)
+            question, answer, feedback, told = texts
+            written = self._words.turn(question=question, answer=answer, feedback_text=feedback, told=told)
             self._done[key] = tuple(written.values())
         return self._done[key]
 
@@ -191,6 +215,48 @@ def leave_turns(connection: sqlite3.Connection, turns: Collection[str]) -> None:
                 rows[stored[0]].append(_read(stored))
     for user, named in rows.items():
         _write(connection, user, without_turns(named, turns), expected=None)
+
+
+def _delete_turns(connection: sqlite3.Connection, user: str, turns: Collection[str]) -> list[str | bytes]:
+    """Delete turns of a user, and conversations that have no other; what the file is searched for then."""
+    if not turns:
+        return []
+    gone: list[str | bytes] = []
+    asked: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by conversation and its title
+    with damaged_text(connection):
+        found = connection.execute(_TURNS, (user, _json(with_versions(connection, turns)))).fetchall()
+    for id_, conversation_id, title, question, *stored in found:
+        asked[conversation_id, title][id_] = question
+        gone += [id_, title, question, *(piece for value in stored for piece in erasing.pieces(value))]
+    leave_turns(connection, [row[0] for row in found])
+    for (conversation_id, title), questions in asked.items():
+        delete_turns(connection, conversation_id, questions.keys())
+        _retitle(connection, conversation_id, title, [*questions.values()])
+    return gone
+
+
+def _retitle(connection: sqlite3.Connection, conversation_id: str, title: str, deleted: list[str]) -> None:
+    """Count the turns that a conversation has left, without `deleted` questions; delete one without any."""
+    left = connection.execute(
+        "SELECT question FROM turn WHERE conversation_id = ? AND aside = 0 ORDER BY number",
+        (conversation_id,),
+    ).fetchall()
+    if left:
+        connection.execute(
+            "UPDATE conversation SET title = ?, turns = ? WHERE id = ?",
+            (title_without(title, deleted, left[0][0]), len(left), conversation_id),
+        )
+    else:
+        connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))
+
+
+def _embeddings(connection: sqlite3.Connection, turns: Collection[str]) -> dict[str, bytes]:
+    """The embeddings of some turns, by id."""
+    query = """
+        SELECT id, vectors FROM turn JOIN turn_embedding ON turn = number
+        WHERE id IN (SELECT value FROM json_each(?))
+    """
+    return dict(connection.execute(query, (_json(turns),)).fetchall())
 
 
 def drop_damaged_memories(connection: sqlite3.Connection) -> None:
@@ -341,7 +407,7 @@ def _said(stored: Any) -> Iterable[object]:
         return [stored]
 
 
-def _hash(texts: Sequence[str]) -> bytes:
+def _hash(texts: Sequence[str | None]) -> bytes:
     return hashlib.sha256(json.dumps([*texts]).encode()).digest()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-FORMAT = 12
+FORMAT = 15
 """Rises with each change of the tables; the file has it as its `user_version`."""
 
 INDEX_TABLES = (
@@ -115,12 +115,16 @@ CONVERSATION_TABLES = (
         user TEXT NOT NULL DEFAULT 'local', -- what salvage gives conversations of files without the column
         assistant TEXT NOT NULL DEFAULT '',
         scope TEXT NOT NULL DEFAULT '[]', -- JSON: the globs of the documents that it asks, none for all
-        pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))
+        pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
+        revision INTEGER NOT NULL DEFAULT 0 -- rises with every change of its turns
     )
     """,
     "CREATE INDEX conversation_used ON conversation (updated_at, id)",
     "CREATE INDEX conversation_user ON conversation (user, updated_at, id)",
     "CREATE INDEX conversation_pinned ON conversation (user, updated_at, id) WHERE pinned = 1",
+)
+
+TURN_TABLES = (
     """
     CREATE TABLE turn (
         number INTEGER PRIMARY KEY,  -- in the order in which they were begun
@@ -132,11 +136,41 @@ CONVERSATION_TABLES = (
         feedback INTEGER CHECK (feedback IN (1, -1)),
         feedback_text TEXT NOT NULL DEFAULT '',
         remembered INTEGER NOT NULL DEFAULT 0 CHECK (remembered IN (0, 1)),
+        left_out INTEGER NOT NULL DEFAULT 0 CHECK (left_out IN (0, 1)), -- of what is found again
+        after TEXT,                  -- id of the turn that it follows, '' for none; NULL: the one before it
+        aside INTEGER NOT NULL DEFAULT 0 CHECK (aside IN (0, 1)), -- another version is in its place
+        told TEXT,                   -- what it is found again by beside its question; NULL: by neither
         answer TEXT NOT NULL         -- JSON of pipeline.answer.Answer
     )
     """,
     "CREATE INDEX turn_conversation ON turn (conversation_id)",
     "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
+    # Apart from the turn: who reads its answer does not read this, who writes this does not write the answer.
+    """
+    CREATE TABLE turn_embedding (
+        turn INTEGER PRIMARY KEY REFERENCES turn (number) ON DELETE CASCADE,
+        model TEXT NOT NULL,
+        vectors BLOB NOT NULL,       -- float32
+        checksum INTEGER NOT NULL
+    )
+    """,
+    """
+    CREATE TRIGGER turn_begun AFTER INSERT ON turn BEGIN
+        UPDATE conversation SET revision = revision + 1 WHERE id = new.conversation_id;
+    END
+    """,
+    """
+    CREATE TRIGGER turn_changed AFTER UPDATE OF question, answer, told, left_out, aside ON turn BEGIN
+        UPDATE conversation SET revision = revision + 1 WHERE id = new.conversation_id;
+        DELETE FROM turn_embedding WHERE turn = new.number
+            AND (new.question, new.told, new.left_out) IS NOT (old.question, old.told, old.left_out);
+    END
+    """,
+    """
+    CREATE TRIGGER turn_removed AFTER DELETE ON turn BEGIN
+        UPDATE conversation SET revision = revision + 1 WHERE id = old.conversation_id;
+    END
+    """,
 )
 
 MEMORY_TABLES = (
@@ -173,8 +207,57 @@ MEMORY_TABLES = (
 )
 """What is remembered of each user; a user's `version` rises with each change of their rows."""
 
-MIGRATIONS: Mapping[int, Sequence[str]] = {0: (*INDEX_TABLES, *CONVERSATION_TABLES, *MEMORY_TABLES)}
-"""By the format that a file has, 0 for a new one: what brings it to `FORMAT`. Files of others are refused."""
+KEY_TABLES = (
+    """
+    CREATE TABLE access_key (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        user TEXT NOT NULL,
+        rights TEXT NOT NULL,        -- words with blanks between them
+        salt TEXT NOT NULL,
+        hash TEXT NOT NULL,          -- of the salt and the secret, which is kept nowhere
+        created_at REAL NOT NULL,
+        expires_at REAL              -- NULL: never
+    )
+    """,
+)
+
+_TURN_12 = (
+    "number, id, conversation_id, said, question, created_at, feedback, feedback_text, remembered, answer"
+)
+_TURN_14 = f"{_TURN_12}, left_out, told"
+_TURNS_ANEW = (
+    *(f"DROP TRIGGER turn_{name}" for name in ("begun", "changed", "removed")),
+    "ALTER TABLE turn_embedding RENAME TO turn_embedding_14",
+    "ALTER TABLE turn RENAME TO turn_14",
+    "DROP INDEX turn_conversation",
+    "DROP INDEX turn_unremembered",
+    *TURN_TABLES,
+    f"INSERT INTO turn ({_TURN_14}) SELECT {_TURN_14} FROM turn_14",
+    "INSERT INTO turn_embedding SELECT * FROM turn_embedding_14",
+    "DROP TABLE turn_embedding_14",
+    "DROP TABLE turn_14",
+)
+MIGRATIONS: Mapping[int, Sequence[str]] = {
+    0: (*INDEX_TABLES, *CONVERSATION_TABLES, *TURN_TABLES, *MEMORY_TABLES, *KEY_TABLES),
+    12: (
+        "ALTER TABLE conversation ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
+        # Copied, since an added column would come after the answer, and be read through all of that.
+        "ALTER TABLE turn RENAME TO turn_12",
+        "DROP INDEX turn_conversation",
+        "DROP INDEX turn_unremembered",
+        *TURN_TABLES,
+        f"INSERT INTO turn ({_TURN_12}, told) SELECT {_TURN_12}, told_in(answer) FROM turn_12",
+        "DROP TABLE turn_12",
+        *KEY_TABLES,
+    ),
+    13: (*KEY_TABLES, *_TURNS_ANEW),
+    14: _TURNS_ANEW,
+}
+"""By the format that a file has, 0 for a new one: what brings it to `FORMAT`. Files of others are refused.
+
+`told_in` is that of `pipeline/stores/conversations.py`.
+"""
 
 DOCUMENT_CHECKED = "number, build, id, source, root, title, hash, sections, sentences, characters, indexed_at"
 SECTION_CHECKED = "number, build, document, id, start, end, metadata, text"

@@ -99,7 +99,13 @@ class MemoriesWithGraph:
         return self._memories.events(user, memory_id)
 
     def forget(
-        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+        self,
+        user: str,
+        changes: MemoryChanges,
+        *,
+        words: Sequence[str] = (),
+        turns: Collection[str] = (),
+        expected: int | None = None,
     ) -> None:
         """As `apply`, but Neo4j first: killed at any moment, it has nothing that the store has forgotten."""
         check_user(user, changes)
@@ -108,7 +114,7 @@ class MemoriesWithGraph:
         self._heal()
         self._withdraw(user, changes)
         try:
-            self._memories.forget(user, changes, words=words, expected=expected)
+            self._memories.forget(user, changes, words=words, turns=turns, expected=expected)
         except (ErasureIncomplete, MemoriesChanged):
             self._catch_up(user)
             raise

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from pydantic import model_validator
 
 from pipeline.errors import ConfigurationError
-from pipeline.options import ServerOptions
+from pipeline.options import ServerOptions, is_server_address
 from pipeline.redaction import without_password
 
 MONGODB_SETTING = "ATHENA_MONGODB_URL"
@@ -34,7 +34,7 @@ class ServerAddresses(ServerOptions):
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
-        if not _is_address(self.weaviate_url):
+        if not is_server_address(self.weaviate_url):
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
                 "Give it with its scheme and port: http://localhost:8080 is one.",
@@ -97,11 +97,3 @@ class ServerAddresses(ServerOptions):
         pieces = [piece for found in passwords for piece in _CUTS.split(found) if len(piece) >= MIN_PIECE]
         written = [self.weaviate_api_key, *passwords, *pieces]
         return tuple(sorted({*written, *map(unquote, written)} - {""}, key=len, reverse=True))
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half a bracket, a port that is not a number, or too large
-        return False

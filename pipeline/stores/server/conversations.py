@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pymongo import ReturnDocument
@@ -13,26 +13,49 @@ from pipeline.stores.conversations import (
     Conversation,
     ConversationInfo,
     Conversations,
+    RecallableTurn,
     Turn,
-    answer_json,
+    conversation_from,
     info_from,
+    new_revision,
     record_of,
-    said_in,
     title_of,
     turn_from,
     unknown_conversation,
     unknown_turn,
+    written_of,
 )
 from pipeline.stores.memories import turn_changed
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import TRIES, having
+from pipeline.stores.server.turns import (
+    NOT_EMBEDDED,
+    ORDER,
+    TRIES,
+    change_turns,
+    go_through,
+    having,
+    own_conversations,
+    own_turns,
+    raise_revisions,
+    tree_of,
+    with_versions,
+)
 
-# Turns in the order in which they were begun; FerretDB 1.24 gives two now and then the same number.
-_ORDER = [("position", 1), ("created_at", 1)]
 _LATEST = [("updated_at", -1), ("_id", -1)]
+_WHOLE = {"embedding": 0}  # all fields of a turn but that one
+_RECALLABLE = (
+    "conversation",
+    "question",
+    "told",
+    "left_out",
+    "aside",
+    "created_at",
+    "embedding",
+    "embedded_by",
+)
 
 
 class ServerConversations(Conversations):
@@ -80,9 +103,43 @@ class ServerConversations(Conversations):
                 where = {"_id": {"$in": some}, "user": user}
                 own = [record["_id"] for record in database["conversations"].find(where, {"_id": 1})]
                 if own:
-                    turns += database["turns"].find({**unread, "conversation": {"$in": own}})
+                    turns += database["turns"].find({**unread, "conversation": {"$in": own}}, _WHOLE)
         turns.sort(key=lambda turn: (turn["created_at"], turn["position"]))
         return [_turn(turn) for turn in turns]
+
+    def revisions(self, user: str) -> Mapping[str, int]:
+        """The ids of a user's conversations, each with a number that rises with every change of its turns."""
+        with self._servers.mongo.collection("conversations") as conversations:
+            return {
+                record["_id"]: record["revision"]
+                for record in conversations.find({"user": user}, {"revision": 1})
+            }
+
+    def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
+        """The turns of these conversations of a user, conversation by conversation, in their order."""
+        found: list[Document] = []
+        with self._servers.mongo.database() as database:
+            for some in chunks(own_conversations(database, user, conversation_ids)):
+                where = {"conversation": {"$in": some}}
+                found += database["turns"].find(where, dict.fromkeys((*_RECALLABLE, "position"), 1))
+        place = {id_: number for number, id_ in enumerate(conversation_ids)}
+        found.sort(key=lambda turn: (place[turn["conversation"]], turn["position"], turn["created_at"]))
+        return [_recallable(turn) for turn in found]
+
+    def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
+        """Store the embeddings of those whose question and answer are still these; no revision rises."""
+        with self._servers.mongo.collection("turns") as stored:
+            for turn in turns:
+                here = {"_id": turn.id, "question": turn.question, "told": turn.answer, "left_out": False}
+                embedded = {"embedding": turn.embedding, "embedded_by": turn.embedded_by}
+                stored.update_one(here, {"$set": embedded})
+
+    def leave_out(self, user: str, turn_ids: Sequence[str]) -> None:
+        """Let these turns of a user not be found again; they stay in their conversations."""
+        with self._servers.mongo.database() as database:
+            own = [*own_turns(database, user, with_versions(database, turn_ids))]
+            change_turns(database, [turn["_id"] for turn in own], {"left_out": True, **NOT_EMBEDDED})
+            raise_revisions(database, [turn["conversation"] for turn in own])
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
@@ -90,8 +147,8 @@ class ServerConversations(Conversations):
             record = database["conversations"].find_one({"_id": conversation_id})
             if record is None:
                 raise unknown_conversation(conversation_id)
-            turns = [*database["turns"].find({"conversation": conversation_id}).sort(_ORDER)]
-        return Conversation(_info(record | {"turns": len(turns)}), tuple(map(_turn, turns)))
+            turns = [*database["turns"].find({"conversation": conversation_id}, _WHOLE).sort(ORDER)]
+        return conversation_from(_info(record), [*map(_turn, turns)])
 
     def change(self, conversation_id: str, **fields: object) -> None:
         """Store other values of some fields; raises `UnknownConversation`."""
@@ -120,10 +177,10 @@ class ServerConversations(Conversations):
             # Somebody may be reading one, to remember it.
             self._memories.leave_turns(record["user"], unread, gone=True)
 
-    def write(self, conversation_id: str, turn: Turn) -> None:
+    def write(self, conversation_id: str, turn: Turn, *, instead_of: str = "") -> None:
         """Write a new turn, or its answer where it is there; raises as `save_turn` does."""
         record = record_of(turn)
-        written = {name: record[name] for name in ("answer", "said")}
+        written: Document = {**written_of(turn.question, turn.answer), **NOT_EMBEDDED}
         written |= {"remembered": True} if turn.remembered else {}
         here = {"_id": record.pop("id"), "question": turn.question}
         with self._servers.mongo.collection("turns") as turns:
@@ -136,11 +193,28 @@ class ServerConversations(Conversations):
                 return
             if turns.find_one({"_id": turn.id}, {"_id": 1}) is not None:
                 raise turn_changed()
+            tree = tree_of(turns, conversation_id)
+            if instead_of and instead_of not in tree.after:
+                raise unknown_turn(instead_of)
+            record["after"] = tree.after[instead_of] if instead_of else tree.last
             position = self._use(conversation_id, turn, begun=1)
-            turns.insert_one({**record, **here, "conversation": conversation_id, "position": position})
-            if not self._count_turns(conversation_id):
+            where = {"conversation": conversation_id, "position": position}
+            turns.insert_one({**record, **here, **where, **NOT_EMBEDDED})
+            if instead_of:
+                go_through(turns, conversation_id, [turn.id, *tree.way_to(record["after"])])
+            if not self._count_turns(conversation_id, fewer=bool(instead_of)):
                 turns.delete_one({"_id": turn.id})
                 raise unknown_conversation(conversation_id)
+
+    def choose(self, turn_id: str) -> None:
+        """Go through this version of a turn, and what followed it; raises `UnknownConversation`."""
+        conversation_id = self.conversation_of(turn_id)
+        with self._servers.mongo.collection("turns") as turns:
+            way = tree_of(turns, conversation_id).way_through(turn_id)
+            if not way:  # deleted meanwhile
+                raise unknown_turn(turn_id)
+            go_through(turns, conversation_id, way)
+        self._count_turns(conversation_id, fewer=True)
 
     def turn(self, turn_id: str) -> Turn:
         """One turn; raises `UnknownConversation`."""
@@ -152,15 +226,16 @@ class ServerConversations(Conversations):
 
     def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
         """Store what `change` makes of a turn's answer as it is at that moment; nothing where it is gone."""
-        with self._servers.mongo.collection("turns") as turns:
+        with self._servers.mongo.database() as database:
             for _ in range(TRIES):
-                record = turns.find_one({"_id": turn_id})
+                record = database["turns"].find_one({"_id": turn_id}, _WHOLE)
                 if record is None:
                     return
-                changed = change(_turn(record).answer)
-                written = {"answer": answer_json(changed), "said": said_in(record["question"], changed.text)}
+                written: Document = {**written_of(record["question"], change(_turn(record).answer))}
+                written |= NOT_EMBEDDED if written["told"] != record["told"] else {}
                 unchanged = {"_id": turn_id, "answer": record["answer"], "question": record["question"]}
-                if turns.update_one(unchanged, {"$set": written}).matched_count:
+                if database["turns"].update_one(unchanged, {"$set": written}).matched_count:
+                    raise_revisions(database, [record["conversation"]])
                     return
         raise StoreError("Other processes keep writing this answer.", "Try again.")
 
@@ -175,10 +250,10 @@ class ServerConversations(Conversations):
         self._servers.mongo.ensure_indexes()
         id_ = conversation.info.id
         turns = [
-            {**record_of(turn), "_id": turn.id, "conversation": id_, "position": position}
-            for position, turn in enumerate(conversation.turns, start=1)
+            {**record_of(turn), **NOT_EMBEDDED, "_id": turn.id, "conversation": id_, "position": position}
+            for position, turn in enumerate((*conversation.turns, *conversation.aside), start=1)
         ]
-        whole = {**_stored_info(conversation.info), "begun": len(turns), "turns": len(turns)}
+        whole = {**_stored_info(conversation.info), "begun": len(turns), "turns": len(conversation.turns)}
         with self._servers.mongo.database() as database:
             database["turns"].delete_many({"conversation": id_})
             if turns:
@@ -191,7 +266,7 @@ class ServerConversations(Conversations):
         self._memories.close()
         self._servers.close()
 
-    def _stored(self, turn_id: str, fields: Document | None = None) -> Document:
+    def _stored(self, turn_id: str, fields: Document = _WHOLE) -> Document:
         with self._servers.mongo.collection("turns") as turns:
             found = turns.find_one({"_id": turn_id}, fields)
         if found is None:
@@ -199,14 +274,14 @@ class ServerConversations(Conversations):
         return found
 
     def _use(self, conversation_id: str, turn: Turn, *, begun: int = 0) -> int:
-        """Note that a conversation is used and that `begun` turns begin now; returns how many ever began.
+        """Note that a turn is written and that `begun` of them begin now; returns how many ever began.
 
         Raises `UnknownConversation`.
         """
         with self._servers.mongo.collection("conversations") as conversations:
             record = conversations.find_one_and_update(
                 {"_id": conversation_id},
-                {"$set": {"updated_at": turn.created_at}, "$inc": {"begun": begun}},
+                {"$set": {"updated_at": turn.created_at}, "$inc": {"begun": begun, "revision": 1}},
                 return_document=ReturnDocument.AFTER,
             )
             if record is None:
@@ -216,14 +291,17 @@ class ServerConversations(Conversations):
                 conversations.update_one(untitled, {"$set": {"title": title_of(turn.question)}})
         return int(record["begun"])
 
-    def _count_turns(self, conversation_id: str) -> bool:
+    def _count_turns(self, conversation_id: str, *, fewer: bool = False) -> bool:
         """Count the turns of a conversation, and keep their number; False where it is gone.
 
-        The largest number stays: of two that are written at once, either may be counted last.
+        The largest number stays, unless there may be `fewer`: of two that are written at once, either may be
+        counted last.
         """
         with self._servers.mongo.database() as database:
-            number = database["turns"].count_documents({"conversation": conversation_id})
-            done = database["conversations"].update_one({"_id": conversation_id}, {"$max": {"turns": number}})
+            here = {"conversation": conversation_id, "aside": {"$ne": True}}
+            number = database["turns"].count_documents(here)
+            counted = {"$set" if fewer else "$max": {"turns": number}, "$inc": {"revision": 1}}
+            done = database["conversations"].update_one({"_id": conversation_id}, counted)
         return done.matched_count > 0
 
 
@@ -237,11 +315,24 @@ def _used_before(last: ConversationInfo | None) -> Document:
 
 def _stored_info(info: ConversationInfo) -> Document:
     fields = {name: getattr(info, name) for name in info.__slots__ if name != "id"}
-    return {"_id": info.id, **fields}
+    return {"_id": info.id, "revision": new_revision(), **fields}
 
 
 def _info(record: Document) -> ConversationInfo:
     return info_from({**record, "id": record["_id"]})
+
+
+def _recallable(record: Document) -> RecallableTurn:
+    found = record["told"] is not None and not (record["left_out"] or record.get("aside"))
+    return RecallableTurn(
+        id=record["_id"],
+        conversation_id=record["conversation"],
+        question=record["question"] if found else "",
+        answer=record["told"] if found else "",
+        at=record["created_at"],
+        embedding=record["embedding"],
+        embedded_by=record["embedded_by"],
+    )
 
 
 def _turn(record: dict[str, Any]) -> Turn:

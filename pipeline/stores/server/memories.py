@@ -23,7 +23,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memory_changes import check_live, commit, settle, settle_all, version_of
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import check_turns, mark_remembered
+from pipeline.stores.server.turns import check_turns, mark_remembered, own_turns, with_versions
 
 TRIES = 50  # of a write or a read that others' changes get in the way of
 
@@ -91,10 +91,17 @@ class ServerMemories:
         return sorted(events, key=lambda event: event.at)
 
     def forget(
-        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+        self,
+        user: str,
+        changes: MemoryChanges,
+        *,
+        words: Sequence[str] = (),
+        turns: Collection[str] = (),
+        expected: int | None = None,
     ) -> None:
         """As `apply`, and then no record has a byte of it; what MongoDB's journal keeps is its own affair."""
-        self._write(user, changes, expected=expected, words=words)
+        self._write(user, changes, expected=expected, words=words, turns=turns)
+        self.leave_turns(user, [*turns], gone=True)
 
     def leave_turns(self, user: str, turns: Sequence[str], *, gone: bool = False) -> None:
         """Let no row name these turns: their conversation is about to be deleted.
@@ -130,6 +137,7 @@ class ServerMemories:
         *,
         expected: int | None = None,
         words: Sequence[str] = (),
+        turns: Collection[str] = (),
         always: bool = False,
     ) -> int:
         check_user(user, changes)
@@ -140,11 +148,12 @@ class ServerMemories:
                 if expected not in (None, version):
                     raise changed_meanwhile(user)
                 check_turns(database, user, changes.rests_on)
-                if not (changes.changes_rows or words or always):
+                if not (changes.changes_rows or words or turns or always):
                     mark_remembered(database, user, [*changes.remembered])
                     return version
                 check_live(database, user, changes)
-                if commit(database, user, version + 1, changes, words):
+                own = [*own_turns(database, user, with_versions(database, turns))]
+                if commit(database, user, version + 1, changes, words=words, turns=own):
                     settle(database, user)
                     return version + 1
         raise _too_busy(user)

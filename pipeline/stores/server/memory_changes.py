@@ -28,7 +28,7 @@ from pipeline.stores.memories import Memory, MemoryChanges, changed_meanwhile
 from pipeline.stores.memory_records import live_key, record_of, row_json
 from pipeline.stores.server.mongo import Document, chunks, in_groups
 from pipeline.stores.server.records import DUPLICATE, ROWS_AN_INSERT
-from pipeline.stores.server.turns import mark_remembered, overwrite
+from pipeline.stores.server.turns import delete_turns, mark_remembered, overwrite
 
 KEPT_CHANGES = 1000  # emptied ones: a writer that is further behind could take a number twice
 PART_BYTES = 4_000_000  # of rows in a record; MongoDB takes none of more than 16 MB
@@ -47,7 +47,15 @@ def version_of(database: Db, user: str) -> int:
     return version
 
 
-def commit(database: Db, user: str, version: int, changes: MemoryChanges, words: Sequence[str]) -> bool:
+def commit(
+    database: Db,
+    user: str,
+    version: int,
+    changes: MemoryChanges,
+    *,
+    words: Sequence[str] = (),
+    turns: Sequence[Document] = (),
+) -> bool:
     """Make a version, all of it by one insert; False where somebody else has made it."""
     records: list[Document] = [
         {"_id": key(user, row.id), "version": version, "gone": False, **record_of(row)}
@@ -83,6 +91,7 @@ def commit(database: Db, user: str, version: int, changes: MemoryChanges, words:
         ],
         "remembered": [*changes.remembered],
         "words": [*words],
+        "turns": [*turns],
     }
     try:
         database["memory_changes"].insert_one(change)
@@ -156,6 +165,7 @@ def _settle(database: Db, change: Document) -> None:
     for some in chunks(events, ROWS_AN_INSERT):
         database["memory_events"].bulk_write(some)
     mark_remembered(database, user, change["remembered"])
+    delete_turns(database, change["turns"])
     overwrite(database, user, Erasing.of(change["words"]))
     # From here on it is done: what is emptied now is not needed any more.
     emptied = {"user": user, "version": version, "settled": True}

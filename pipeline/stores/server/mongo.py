@@ -36,7 +36,7 @@ SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection fo
 CLOSE_S = 1.0  # closing ends the sessions there, and would wait for a dead server to come back
 IDS_A_QUERY = 1000
 
-LAYOUT = 2
+LAYOUT = 3
 """Of all records; rises when an older program could not read them, or this one not those of an older one."""
 
 INDEXES: Mapping[str, Sequence[Sequence[str]]] = {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pipeline.answer import Citation
 from pipeline.answering.persona import Persona
 from pipeline.asking.small_talk import SmallTalk, reply_to
-from pipeline.asking.suggestions import suggested_questions
+from pipeline.asking.suggestions import follow_ups, own_title, suggested_questions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.chat_runs import NewChat
 from tests.pipeline.searching import make_store
+from tests.ui.conftest import VALVES, quoted
 
 LONG = (
     "There is more to be said about it, and here it is said at some length, for the sake of the test, "
@@ -40,6 +43,36 @@ def test_questions_are_made_of_headings(store: EmbeddedStore) -> None:
     }
     assert asked == suggested_questions(store.sections.documents(), store.sections)
     assert len(asked) == 4 and not any("Example" in question for question in asked)
+
+
+def test_what_follows_an_answer_is_what_a_person_would_ask_and_new(tmp_path: Path) -> None:
+    heads = ("The tuple type", "String slices", "Array element access", "Scope and moves", "If it fails")
+    text = "# Types\n\n## Cited\n\nThis.\n\n" + "".join(f"## {head}\n\nIt. {LONG * 2}\n\n" for head in heads)
+    store = make_store(tmp_path, {"types.md": text})
+    cited = citation_of("types.md", ("Types", "Cited"))
+    first = follow_ups([cited], store.sections)
+    assert first == [
+        "What is the tuple type?",
+        "What are string slices?",
+        "What should I know about array element access?",
+    ]
+    assert follow_ups([cited], store.sections, without=first) == ["What should I know about scope and moves?"]
+
+
+def citation_of(source: str, path: tuple[str, ...]) -> Citation:
+    return replace(quoted(VALVES, "Close CB-4 first.", path=path), source=source)
+
+
+def test_files_names_and_contents_are_no_topics(tmp_path: Path) -> None:
+    files = {
+        "SUMMARY.md": "# Summary\n\n" + "- [The fan](fan.md)\n" * 9,
+        "ch01-02.md": f"Plain text. {LONG}\n",
+        "conf.md": f"# Settings\n\n## Cargo.toml\n\nThe file. {LONG}\n",
+    }
+    store = make_store(tmp_path, files)
+    documents = store.sections.documents()
+    assert suggested_questions(documents, store.sections) == []
+    assert [own_title(info) for info in documents] == ["", "", "Settings"]
 
 
 def test_a_verb_is_the_one_that_its_gerund_is_of(tmp_path: Path) -> None:

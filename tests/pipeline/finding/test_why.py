@@ -10,7 +10,7 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis
-from pipeline.finding.why import CHANGED, Place, Why, why, why_answered
+from pipeline.finding.why import CHANGED, CONTENTS, IS_CONTENTS, Place, Why, why, why_answered
 from pipeline.steps.records import FuseStep, RerankStep, SearchStep
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
@@ -108,6 +108,26 @@ def test_what_dropped_it(manual: EmbeddedStore, options: dict[str, Any], dropped
     assert (set(reason.lists.values()) == {Place()}) is (dropped_by == "search")
 
 
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"candidates": 1, "alpha": 0.0}, "A sentence in it with the words “LN2” and “tank”"),
+        ({"paths": "systems/*"}, "A wider choice of documents."),
+        ({"top_k": 1}, "passages (top_k), or more tokens for them"),
+        ({}, ""),
+    ],
+)
+def test_what_would_have_brought_it(manual: EmbeddedStore, options: dict[str, Any], remedy: str) -> None:
+    assert remedy in ask(manual, "comms.md", "Radio", **options).remedy
+
+
+def test_a_table_of_contents_says_that_it_is_one(tmp_path: Path) -> None:
+    links = "# Book\n\n" + "- [The LN2 tank](a.md)\n" * 5
+    store = make_store(tmp_path, {"SUMMARY.md": links, "a.md": "# Tank\n\nThe LN2 tank is cold.\n"})
+    reason = ask(store, "SUMMARY.md", "Book")
+    assert (reason.dropped_by, reason.explanation) == (CONTENTS, IS_CONTENTS)
+
+
 def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
     # Both sections have a sentence with the word, only one is the best section.
     asked = {"question": "ground", "candidates": 1, "alpha": 0.0, "bm25_section_share": 1.0}
@@ -137,17 +157,18 @@ def test_too_far_down_to_be_fetched(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_reranker_pushed_it_out(manual: EmbeddedStore) -> None:
+def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.finding.reranking.SURE", 2.0)  # so that it has all of its weight
     cross_encoder = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(
-        manual, "systems/ecs.md", "LN2 tank", cross_encoder=cross_encoder, rerank_weight=1.0, top_k=2
+        manual, "systems/ecs.md", "LN2 tank", cross_encoder=cross_encoder, rerank_weight=1.0, top_k=1
     )
     assert reason.fused.rank == 1
-    assert (reason.reranked.rank or 0) > 2
+    assert (reason.reranked.rank or 0) > 1
     assert reason.dropped_by == "rerank"
     assert reason.explanation == (
         f"It was in place 1 of the fusion, but in place {reason.reranked.rank} after reranking: "
-        "beyond the first 2."
+        "beyond the first 1."
     )
 
 

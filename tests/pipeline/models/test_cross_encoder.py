@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from athena.settings import Settings
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models import cross_encoder_export, cross_encoder_files
 from pipeline.models.base import CrossEncoder, Pulling
@@ -85,6 +84,20 @@ class TestScores:
 
 class TestFiles:
     """Where the files come from."""
+
+    def test_the_bundled_one_is_neither_fetched_nor_named_by_its_setting(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cross_encoder_files, "BUNDLED_MODEL", tmp_path / "model-int8.onnx")
+        monkeypatch.setattr(cross_encoder_files, "EMBEDDING_FOLDER", tmp_path)
+        for look in (find_cross_encoder, fetch_cross_encoder):
+            assert look("auto")[1].fix.startswith("Install Athena again")
+        make_cross_encoder(tmp_path, file="model-int8.onnx")
+        for look in (find_cross_encoder, fetch_cross_encoder):
+            encoder, choice = look("auto")
+            assert encoder is not None
+            assert encoder.score("valve", ["tank"]).shape == (1,)
+            assert (choice.name, choice.provider) == ("athena-cross-encoder", "bundled")
 
     @pytest.mark.parametrize("file", ["model.onnx", "onnx/model.onnx", "onnx/model_other.onnx"])
     def test_a_folder_with_an_onnx_file(self, tmp_path: Path, file: str) -> None:
@@ -293,11 +306,10 @@ class TestHub:
         with pytest.raises(ModelUnavailable, match=r"SHA-256 is another.*Delete that folder"):
             encoder.score("valve", ["tank"])
 
-    def test_the_default_model_is_fetched_at_one_revision(
+    def test_a_model_that_we_know_is_fetched_at_one_revision(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (name,) = REVISIONS
-        assert name == Settings.model_fields["cross_encoder"].default
         (tmp_path / "published").mkdir()
         with _hub_serving(tmp_path / "published") as hub:
             _at(monkeypatch, hub.url, tmp_path / "hub")

@@ -73,13 +73,32 @@ def test_auto_takes_the_compatible_servers_first_chat_model(openai: OpenAIServer
     assert llm.complete("hello").text == "fine"
 
 
-def test_auto_without_anything_says_how_to_connect() -> None:
+def test_auto_without_anything_says_how_to_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.models.llm.OLLAMA_URL", NOWHERE)  # as where no setting names one
     llm, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=NOWHERE))
     assert llm is None
     assert (choice.name, choice.provider) == ("", "none")
     assert f"Cannot reach Ollama at {NOWHERE}" in choice.detail
     assert "ollama pull" in choice.fix
     assert "ATHENA_OPENAI_API_KEY" in choice.fix
+    assert not choice.wrong
+
+
+@pytest.mark.parametrize("name", ["auto", "openai/m"])
+def test_a_server_that_a_setting_names_is_said_to_be_wrong_or_down(name: str) -> None:
+    options = LanguageModelOptions(openai_base_url=NOWHERE)
+    llm, choice = choose_language_model(name, options=options)
+    assert llm is None
+    assert f"Cannot reach the OpenAI-compatible server at {NOWHERE}" in choice.detail
+    assert choice.fix == "Start that server, or correct ATHENA_OPENAI_BASE_URL."
+    assert choice.wrong
+
+
+def test_an_address_without_a_list_of_models_is_wrong(openai: OpenAIServer) -> None:
+    options = LanguageModelOptions(openai_base_url=f"{openai.base_url}/nowhere", openai_api_key="sk-right")
+    _, choice = choose_language_model("auto", options=options)
+    assert "has no list of models (HTTP 404)" in choice.detail
+    assert "correct ATHENA_OPENAI_BASE_URL" in choice.fix
 
 
 def test_none_is_none(ollama: OllamaServer) -> None:
@@ -107,7 +126,7 @@ def test_a_named_model(ollama: OllamaServer, openai: OpenAIServer, name: str) ->
         (
             "ollama/mistral",
             {"ollama_url": NOWHERE},
-            f"Cannot reach ollama/mistral at {NOWHERE}",
+            f"Cannot reach Ollama at {NOWHERE}",
             "ollama serve",
         ),
         ("openai/gpt-x", {"openai_base_url": ""}, "needs a key", "ATHENA_OPENAI_API_KEY"),

@@ -373,7 +373,7 @@ def test_a_turn_that_could_not_be_stored_is_traced_as_it_was_shown(
 
 
 def test_no_value_is_longer_than_the_limit(new_chat: NewChat) -> None:
-    received = one_turn(new_chat, "The cabin fan moves the air. é " * 5000, llm=FakeLLM([REPLY]))
+    received = one_turn(new_chat, "The cabin fan moves the air. " + "é " * 9_900, llm=FakeLLM([REPLY]))
     texts = [item for span in received.spans for item in span.attributes.values() if isinstance(item, str)]
     assert max(len(text.encode()) for text in texts) <= LIMIT
     asked = received.root.attributes["input.value"]

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import StoreError
+from pipeline.stores.conversations import answer_json
 from pipeline.stores.embedded import database
+from pipeline.stores.embedded.checksums import checksum
+from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import (
     ConnectionPool,
     describe,
@@ -19,12 +24,55 @@ from pipeline.stores.embedded.database import (
     store_errors,
     transaction,
 )
-from pipeline.stores.embedded.schema import FORMAT
+from pipeline.stores.embedded.schema import (
+    CONVERSATION_TABLES,
+    FORMAT,
+    INDEX_TABLES,
+    MEMORY_TABLES,
+    TURN_TABLES,
+)
+from tests.contracts.test_conversations import answer
 
 INSERT = """
     INSERT INTO conversation (user, assistant, scope, pinned, created_at, updated_at, id, title)
     SELECT 'local', '', '[]', 0, 1, 1, ?, ?
 """
+TABLES_12 = (
+    """
+    CREATE TABLE conversation (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        turns INTEGER NOT NULL DEFAULT 0,
+        user TEXT NOT NULL DEFAULT 'local',
+        assistant TEXT NOT NULL DEFAULT '',
+        scope TEXT NOT NULL DEFAULT '[]',
+        pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))
+    )
+    """,
+    "CREATE INDEX conversation_used ON conversation (updated_at, id)",
+    "CREATE INDEX conversation_user ON conversation (user, updated_at, id)",
+    "CREATE INDEX conversation_pinned ON conversation (user, updated_at, id) WHERE pinned = 1",
+    """
+    CREATE TABLE turn (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        conversation_id TEXT NOT NULL REFERENCES conversation (id) ON DELETE CASCADE,
+        said TEXT NOT NULL DEFAULT '',
+        question TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        feedback INTEGER CHECK (feedback IN (1, -1)),
+        feedback_text TEXT NOT NULL DEFAULT '',
+        remembered INTEGER NOT NULL DEFAULT 0 CHECK (remembered IN (0, 1)),
+        answer TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX turn_conversation ON turn (conversation_id)",
+    "CREATE INDEX turn_unremembered ON turn (conversation_id) WHERE remembered = 0",
+)
+"""Conversations in a file of format 12; the other tables were those of today."""
+
 OPEN_MANY_TIMES = """
 import sys
 from pathlib import Path
@@ -66,7 +114,7 @@ def test_several_processes_may_make_the_file_at_once(path: Path) -> None:
     ("number", "said"),
     [
         (FORMAT + 1, r"knows up to \d+\. Update Athena"),
-        (FORMAT - 1, r"earlier version of Athena, as format \d+\. Index again .*memory export.*--salvage"),
+        (11, r"earlier version of Athena, as format \d+\. Index again .*memory export.*--salvage"),
     ],
 )
 def test_a_file_of_another_format_is_refused(
@@ -78,16 +126,49 @@ def test_a_file_of_another_format_is_refused(
 
 
 def test_a_file_of_a_format_that_can_be_brought_to_the_newest_is(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path,
 ) -> None:
-    open_database(path).close()
-    monkeypatch.setattr(database, "FORMAT", FORMAT + 1)
-    monkeypatch.setattr(database, "MIGRATIONS", {FORMAT: ("CREATE TABLE later (number INTEGER)",)})
+    path.parent.mkdir()
+    quoted = answer("Why?", "So [1].", verdict="answered")
+    with closing(sqlite3.connect(path)) as old, old:
+        for statement in (*INDEX_TABLES, *TABLES_12, *MEMORY_TABLES, "PRAGMA user_version = 12"):
+            old.execute(statement)
+        old.execute("INSERT INTO conversation VALUES ('c', 'Old', 1, 2, 3, 'ann', '', '[]', 1)")
+        old.executemany(
+            "INSERT INTO turn VALUES (?, ?, 'c', 'said', ?, 1, NULL, '', 1, ?)",
+            [
+                (2, "first", "Why?", answer_json(quoted)),
+                (5, "asked", "What do you know?", answer_json(replace(quoted, mode="memory"))),
+                (9, "damaged", "And?", "[" * 100_000),
+            ],
+        )
     for _ in range(2):
-        connection = open_database(path)
-        assert connection.execute("SELECT count(*) FROM later").fetchone() == (0,)
-        assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT + 1,)
-        connection.close()
+        with closing(EmbeddedConversations(path)) as conversations:
+            assert conversations.list()[0].title == "Old"
+            assert conversations.turn("first").answer == quoted
+            found = conversations.recallable("ann", [*conversations.revisions("ann")])
+            assert [(turn.id, turn.question, turn.answer) for turn in found] == [
+                ("first", "Why?", "So."),
+                ("asked", "", ""),
+                ("damaged", "", ""),
+            ]
+    with closing(open_database(path)) as connection, closing(open_database(path.with_name("new"))) as new:
+        assert described(connection) == described(new)
+
+
+def test_a_file_of_such_a_format_that_is_only_read_says_whose_turn_it_is(
+    path: Path, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.execute("PRAGMA user_version = 12")
+    monkeypatch.setattr(database, "is_read_only", lambda _: True)
+    with pytest.raises(StoreError, match=r"earlier version.*may not be written.*Let its owner run"):
+        open_database(path)
+
+
+def described(connection: sqlite3.Connection) -> dict[str, str]:
+    """The tables, indexes and triggers by name; a column that was added has no comment."""
+    found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+    return {name: " ".join(sql.split()) for name, sql in found.items() if name != "conversation"}
 
 
 @pytest.mark.parametrize(
@@ -177,3 +258,33 @@ def test_a_pool_lends_a_connection_to_one_at_a_time_and_takes_it_back(path: Path
         third.execute("SELECT 1")
     with pytest.raises(StoreError, match="closed"), pool.borrow():
         pass
+
+
+TABLES_13 = tuple(
+    re.sub(r"\n *(after|aside) .*", "", statement).replace(", aside ON turn", " ON turn")
+    for statement in (*CONVERSATION_TABLES, *TURN_TABLES)
+)
+"""Conversations in a file of format 13."""
+
+
+def test_turns_of_format_13_follow_each_other_and_keep_their_embeddings(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as old, old:
+        for statement in (*INDEX_TABLES, *TABLES_13, *MEMORY_TABLES, "PRAGMA user_version = 13"):
+            old.execute(statement)
+        old.execute("INSERT INTO conversation (id, title, created_at, updated_at) VALUES ('c', 'Old', 1, 2)")
+        for id_ in ("first", "second"):
+            told = answer_json(answer("Why?", "So.", verdict="answered"))
+            old.execute(
+                "INSERT INTO turn (id, conversation_id, question, created_at, told, answer)"
+                " VALUES (?, 'c', 'Why?', 1.0, 'So.', ?)", (id_, told),
+            )  # fmt: skip
+        vectors = (b"1234", "m")
+        old.execute("INSERT INTO turn_embedding VALUES (1, 'm', ?, ?)", (b"1234", checksum(*vectors)))
+    with closing(EmbeddedConversations(path)) as conversations:
+        assert [turn.embedding for turn in conversations.recallable("local", ["c"])] == [b"1234", b""]
+        third = conversations.save_turn("c", answer("Why not?"), instead_of="second")
+        assert [turn.id for turn in conversations.get("c").turns] == ["first", third]
+        assert [turn.after for turn in conversations.get("c").aside] == ["first"]
+    with closing(open_database(path)) as connection, closing(open_database(path.with_name("new"))) as new:
+        assert described(connection) == described(new)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from pipeline.stores.memories import MemoryChanges
 from tests.contracts.documents import MANIFEST, make_document
 from tests.contracts.memories import adding, found_in_files, memory, texts
 from tests.contracts.test_conversations import answer
-from tests.pipeline.stores.forgotten import FORGETTING, FORMS, SECRET, USER, fill
+from tests.pipeline.stores.forgotten import FORGETTING, FORMS, PLAIN, SECRET, USER, fill
 
 
 @pytest.fixture
@@ -53,6 +54,30 @@ def test_no_file_has_a_byte_of_it_while_others_have_the_folder_open(folder: Path
         assert [found.source for found in store.sections.documents()] == ["fan.md"]
 
 
+def test_no_file_has_a_byte_of_a_turn_that_is_deleted_or_of_an_embedding(folder: Path) -> None:
+    with (
+        closing(EmbeddedConversations(folder / FILE_NAME)) as conversations,
+        closing(EmbeddedMemories(folder / FILE_NAME)) as memories,
+    ):
+        (mine,) = conversations.revisions(USER)
+        other = conversations.create(user=USER).info.id
+        deleted = conversations.save_turn(other, answer("Who is Xanthippe?", "Nobody.", verdict="answered"))
+        marks = {turn.id: f"MARK{number}" for number, turn in enumerate(conversations.get(mine).turns)}
+        marks[deleted] = "MARK OF DELETED"
+        found = conversations.recallable(USER, [mine, other])
+        conversations.keep_embeddings(
+            [replace(turn, embedding=marks[turn.id].encode() * 500, embedded_by="m") for turn in found]
+        )
+        gone = [*PLAIN, "xanthippe", "Xanthippe", "Nobody", "MARK0", "MARK OF", deleted]
+        assert {word for word in gone if found_in_files(folder, [word])} == {*gone}
+        memories.forget(USER, FORGETTING, words=[SECRET], turns=[deleted])
+        assert found_in_files(folder, gone) == []
+        assert [turn.embedding[:5] for turn in conversations.recallable(USER, [mine, other])] == [
+            b"",
+            *(b"MARK%d" % number for number in range(1, 4)),
+        ]
+
+
 @pytest.mark.slow
 def test_copies_that_sqlite_left_in_gaps_of_pages_go_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -69,9 +94,13 @@ def test_copies_that_sqlite_left_in_gaps_of_pages_go_too(
             for question in chooser.sample(questions * 4, 1600):
                 text = "y" * chooser.randint(0, 900)
                 asked.save_turn(id_, answer(question, text, turn_id=turns[question]))
+            for turn in chooser.sample(asked.recallable(USER, [id_]) * 3, 1200):
+                mark = turn.question[3:12].replace("MARK", "VECTOR").encode()
+                asked.keep_embeddings([replace(turn, embedding=mark * chooser.randint(50, 200))])
             words = [question[3:12] for question in chooser.sample(questions, 300)]
             memories.forget(USER, MemoryChanges(), words=words)
-            return found_in_files(path.parent, words)
+            vectors = [word.replace("MARK", "VECTOR") for word in words]
+            return found_in_files(path.parent, [*words, *vectors])
 
     assert left(tmp_path / "searched" / FILE_NAME) == []
     monkeypatch.setattr(erasing, "_left", lambda *_: False)

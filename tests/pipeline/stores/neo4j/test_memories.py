@@ -228,7 +228,7 @@ def test_bytes_that_are_left_in_a_file_are_said_and_the_graph_is_done(
 ) -> None:
     both.apply("ann", SAID)
 
-    def forget(user: str, changes: MemoryChanges, *, words: object, expected: int | None) -> None:
+    def forget(user: str, changes: MemoryChanges, **_: object) -> None:
         store.apply(user, changes)
         raise ErasureIncomplete("Bytes are left.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from pipeline.stores.server.memory_changes import key
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
 from tests.contracts.memories import adding, many, memory, texts
+from tests.contracts.test_conversations import answer
 from tests.pipeline.stores.forgotten import FORGETTING, PLAIN, SECRET, USER, fill
 
 pytestmark = pytest.mark.server
@@ -52,12 +53,47 @@ def everything(addresses: ServerAddresses) -> str:
 
 
 def test_nothing_of_what_is_forgotten_is_in_any_record(addresses: ServerAddresses, filled: Filled) -> None:
-    assert "48151623" in everything(addresses)
-    filled.memories.forget(USER, FORGETTING, words=[SECRET])
+    conversations, id_ = filled.conversations, filled.conversation_id
+    other = conversations.create(user=USER).info.id
+    deleted = conversations.save_turn(other, answer("Who is Xanthippe?", "Nobody."))
+    found = conversations.recallable(USER, [id_, other])
+    conversations.keep_embeddings(
+        [replace(turn, embedding=b"MARK%d" % number) for number, turn in enumerate(found)]
+    )
+    gone = [*PLAIN, "Xanthippe", "Nobody", "MARK0", "MARK4", deleted]
+    assert {word for word in gone if word in everything(addresses)} == {*gone}
+    filled.memories.forget(USER, FORGETTING, words=[SECRET], turns=[deleted])
     left = everything(addresses)
-    assert [word for word in PLAIN if word in left] == []
+    assert [word for word in gone if word in left] == []
     assert len(filled.memories.load(USER).memories) == 12
-    assert len(filled.conversations.get(filled.conversation_id).turns) == 4
+    embeddings = [turn.embedding for turn in conversations.recallable(USER, [id_, other])]
+    assert embeddings == [b"", b"MARK1", b"MARK2", b"MARK3"]
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_whoever_comes_next_deletes_the_turns_that_a_killed_process_left(
+    filled: Filled, monkeypatch: pytest.MonkeyPatch, *, done: bool
+) -> None:
+    conversations, id_ = filled.conversations, filled.conversation_id
+    other = conversations.create(user=USER).info.id
+    last = conversations.get(id_).turns[-1]
+    turns = [last.id, conversations.save_turn(other, answer())]
+    before = conversations.revisions(USER)[id_]
+    delete_turns = memory_changes.delete_turns
+
+    def killed(database: Database[Document], turns: Sequence[Document]) -> None:
+        if done:
+            delete_turns(database, turns)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory_changes, "delete_turns", killed)
+        with pytest.raises(KeyboardInterrupt):
+            filled.memories.forget(USER, MemoryChanges(), turns=turns)
+    assert filled.memories.load(USER).version > 1
+    assert conversations.revisions(USER).keys() == {id_}
+    assert conversations.revisions(USER)[id_] > before
+    assert (conversations.get(id_).info.turns, len(conversations.get(id_).turns)) == (3, 3)
 
 
 def test_a_change_too_large_for_a_record_is_one_change(
@@ -77,9 +113,8 @@ def test_whoever_is_late_writes_nothing_over(addresses: ServerAddresses) -> None
     with closing(ServerMemories(addresses)) as memories, closing(Servers(addresses)) as servers:
         late: list[dict[str, Any]] = []
         with servers.mongo.database() as database:
-            assert memory_changes.commit(
-                database, "ann", 1, adding(memory("A.", id="a"), memory("B.", id="b")), []
-            )
+            rows = (memory("A.", id="a"), memory("B.", id="b"))
+            assert memory_changes.commit(database, "ann", 1, adding(*rows))
             late += database["memory_changes"].find({"settled": False})
             memories.apply("ann", adding(memory("A, changed.", id="a")))
             memories.forget("ann", MemoryChanges(removed=("b",)))
@@ -95,7 +130,7 @@ def test_a_change_that_lost_a_part_is_named(addresses: ServerAddresses) -> None:
     with closing(ServerMemories(addresses)) as memories, closing(Servers(addresses)) as servers:
         memories.apply("ann", adding(memory()))
         with servers.mongo.database() as database:
-            memory_changes.commit(database, "ann", 2, adding(memory("B.")), [])
+            memory_changes.commit(database, "ann", 2, adding(memory("B.")))
             database["memory_changes"].update_one({"_id": key("ann", 2)}, {"$set": {"parts": ["gone"]}})
         with pytest.raises(StoreError, match="'ann' in MongoDB are damaged"):
             memories.load("ann")

@@ -1,0 +1,55 @@
+"""Sections that a question calls by name: by title ("show me the table of slots"), or by words in quotes.
+
+They go before all others. Codes have entries of their own (`entries.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from pipeline.asking.kinds import Asked, asked_for
+from pipeline.nodes import Node
+from pipeline.terms import content_terms
+
+AS_TITLES = (Asked.DEFINE, Asked.LIST, Asked.OTHER)  # kinds of question that may be nothing but a title
+LONGEST_TITLE = 60  # characters of such a question
+EXTRA = 1  # content words that a title of several may have more than the question
+LOOKED_AT = 100  # sections of the ranking
+
+_QUOTED = re.compile(r"\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”|«([^»\n]{3,200})»")
+
+Item = TypeVar("Item")
+
+
+def calls(question: str) -> Callable[[Node], bool] | None:
+    """Tells the sections that a question calls by name; None where it calls none."""
+    quoted = [_flat("".join(found)) for found in _QUOTED.findall(question)]
+    if quoted:
+        return lambda section: all(text in _flat(section.text) for text in quoted)
+    asked = frozenset(content_terms(question))
+    if len(question) > LONGEST_TITLE or not asked or asked_for(question) not in AS_TITLES:
+        return None
+    return lambda section: _is_title("".join(section.metadata["heading_path"][-1:]), asked)
+
+
+def called_first(items: Sequence[Item], sections: Sequence[Node | None], question: str) -> list[Item]:
+    """The items, those whose section is called by name before all others."""
+    called = calls(question)
+    if called is None:
+        return list(items)
+    first = [section is not None and called(section) for section in sections]
+    return [item for item, is_first in zip(items, first, strict=True) if is_first] + [
+        item for item, is_first in zip(items, first, strict=True) if not is_first
+    ]
+
+
+def _is_title(heading: str, asked: frozenset[str]) -> bool:
+    """Whether a heading says what was asked and nothing else; a longer one may say a word more."""
+    words = frozenset(content_terms(heading))
+    return words == asked or (len(asked) > 1 and asked < words and len(words - asked) <= EXTRA)
+
+
+def _flat(text: str) -> str:
+    return " ".join(re.sub(r"[`*]", "", text).casefold().split())

@@ -1,0 +1,99 @@
+"""Keys of other programs: whose they are and what they may do. The secret itself is stored nowhere."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipeline.errors import ConfigurationError
+from pipeline.options import DEFAULT_USER
+
+PREFIX = "athena"
+RIGHTS = ("read", "remember", "write")
+"""Search and ask; keep conversations and memories; change the documents."""
+DAY_S = 86_400.0
+ID_BYTES = 6
+SECRET_BYTES = 24
+SALT_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: it is one user's. Times in seconds since the epoch; None never expires."""
+
+    id: str
+    name: str
+    user: str
+    rights: tuple[str, ...]
+    salt: str
+    hash: str
+    created_at: float
+    expires_at: float | None = None
+
+    def opens(self, secret: str) -> bool:
+        """Whether this is its secret, and it has not expired."""
+        expired = self.expires_at is not None and time.time() >= self.expires_at
+        return hmac.compare_digest(self.hash, _hashed(self.salt, secret)) and not expired
+
+
+class Keys(Protocol):
+    """All keys of one store; safe to use from several threads."""
+
+    def add(self, key: Key) -> None:
+        """Store a new key; raises `ConfigurationError` where one of that name is there."""
+
+    def get(self, key_id: str) -> Key | None:
+        """The key of an id, if it is stored."""
+
+    def list(self) -> Sequence[Key]:
+        """All keys, by name."""
+
+    def revoke(self, name: str) -> bool:
+        """Remove the key of a name or id; False where there is none."""
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+def new_key(
+    name: str, *, user: str = DEFAULT_USER, rights: Sequence[str] = RIGHTS, days: float | None = None
+) -> tuple[Key, str]:
+    """A new key and what its owner sends; that is shown once, as nobody can read it again."""
+    if unknown := sorted(set(rights) - set(RIGHTS)):
+        raise ConfigurationError(
+            f"A key cannot have the right '{unknown[0]}'.", f"Rights are {', '.join(RIGHTS)}."
+        )
+    id_, secret, salt = (
+        secrets.token_hex(ID_BYTES),
+        secrets.token_urlsafe(SECRET_BYTES),
+        secrets.token_hex(SALT_BYTES),
+    )
+    now = time.time()
+    expires = None if days is None else now + days * DAY_S
+    known = tuple(right for right in RIGHTS if right in rights)
+    return Key(id_, name, user, known, salt, _hashed(salt, secret), now, expires), f"{PREFIX}_{id_}_{secret}"
+
+
+def found(keys: Keys, sent: str) -> Key | None:
+    """The key that was sent, if it is stored and holds."""
+    prefix, _, rest = sent.partition("_")
+    id_, _, secret = rest.partition("_")
+    key = keys.get(id_) if prefix == PREFIX and id_ and secret else None
+    return key if key is not None and key.opens(secret) else None
+
+
+def name_taken(name: str) -> ConfigurationError:
+    """The error for a second key of one name."""
+    return ConfigurationError(
+        f"There is a key '{name}' already.", "Choose another name, or revoke that one first."
+    )
+
+
+def _hashed(salt: str, secret: str) -> str:
+    """One round is enough: a secret of 192 random bits cannot be guessed, however fast one guesses."""
+    return hashlib.sha256(f"{salt}{secret}".encode()).hexdigest()

@@ -1,0 +1,216 @@
+"""The network of all-MiniLM-L6-v2 as an ONNX graph: float32 as published, or with int8 products by row.
+
+With a head it is a cross-encoder: two texts in, of two kinds of token, and one logit a pair out.
+
+In the int8 graph every row (a token) is quantised by its own largest value, so that no other token, of the
+same text or of another, has a part in its rounding; integer products are exact, and everything else works
+on a row or, as attention does, on a text. ONNX's own `DynamicQuantizeLinear` takes one range of the whole
+batch instead, and then the vector of a text depends on its neighbours. `docs/decisions/vectors.md` has
+what was measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights: TypeAlias = dict[str, NDArray[np.float32]]
+
+LAYERS, HEADS, WIDTH = 6, 12, 384
+NORM_EPSILON = 1e-12
+OPSET, IR_VERSION = 18, 8
+RUNTIME = "com.microsoft"  # the domain of ONNX Runtime's own operators
+INPUT, TYPES = "input_ids", "token_type_ids"
+OUTPUT, LOGITS = "last_hidden_state", "logits"
+FLOAT = 1  # ONNX's number of float32
+LARGEST = 127  # of a signed 8-bit integer
+ZERO = 128  # what stands for 0 in an activation, an unsigned 8-bit integer
+
+
+def read_weights(path: Path) -> Weights:
+    """The float32 tensors of a safetensors file: a length, a header in JSON, then the bytes."""
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    weights = {}
+    for name, entry in json.loads(content[8:start]).items():
+        if entry.get("dtype") == "F32":
+            begin, end = (start + offset for offset in entry["data_offsets"])
+            weights[name] = np.frombuffer(content[begin:end], np.float32).reshape(entry["shape"])
+    return weights
+
+
+def quantize_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """A weight of shape (in, out) as signed 8-bit integers, and a scale a column.
+
+    Two neighbours in a column add up to 128 at most: CPUs with AVX2 and without VNNI add two products in 16
+    bits, and 255 · 128 still fits there. So no CPU saturates, and all compute the same sums.
+    """
+    pairs = weight[0::2] + weight[1::2]
+    largest = np.maximum(np.abs(weight).max(axis=0), np.abs(pairs).max(axis=0))
+    scale = (largest / LARGEST).astype(np.float32)
+    return np.rint(weight / scale).astype(np.int8), scale
+
+
+class Graph:
+    """Nodes and constants, as they are added; all values of the network have the shape (tokens, width).
+
+    With `head` the weights have a pooler and a classifier, too, and token types are an input.
+    """
+
+    def __init__(self, weights: Weights, *, quantized: bool, head: bool = False) -> None:
+        self._weights = weights
+        self._quantized = quantized
+        self._head = head
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def model(self) -> Any:
+        """The whole network as an ONNX model: ids (batch, length) → (batch, length, width), or (batch, 1)."""
+        from onnx import TensorProto, helper
+
+        self._shape = self._add("Shape", INPUT)
+        self._one = self._constant(np.array([1], np.int64))
+        self._hidden_shape = self._add(
+            "Concat", self._shape, self._constant(np.array([WIDTH], np.int64)), axis=0
+        )
+        rows = self._embed()
+        if self._quantized:
+            tokens = self._add("ReduceProd", self._shape, keepdims=1)
+            self._zeros = self._add("Expand", self._constant(np.array([ZERO], np.uint8)), tokens)
+        for layer in range(LAYERS):
+            rows = self._layer(rows, f"encoder.layer.{layer}")
+        if self._head:
+            output = LOGITS
+            shape: list[str | int | None] = ["batch", 1]
+            self._classify(rows)
+        else:
+            output, shape = OUTPUT, ["batch", "length", WIDTH]
+            self._node("Reshape", [rows, self._hidden_shape], [OUTPUT], name=OUTPUT)
+        inputs = [INPUT, TYPES] if self._head else [INPUT]
+        graph = helper.make_graph(
+            self._nodes,
+            "athena-cross-encoder" if self._head else "all-MiniLM-L6-v2",
+            [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in inputs],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
+            self._constants,
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+
+    def _embed(self) -> str:
+        """Word, position and type; where the type is 0 in all texts, it is added to the positions here."""
+        prefix = "embeddings.{}_embeddings.weight"
+        words, positions, types = (
+            self._weights[prefix.format(name)] for name in ("word", "position", "token_type")
+        )
+        length = self._add("Slice", self._shape, self._one, self._constant(np.array([2], np.int64)))
+        start = self._constant(np.array([0], np.int64))
+        places = self._add("Slice", self._constant(positions + types[0]), start, length)
+        rows = self._add("Add", self._look_up(words), places)
+        if self._head:
+            kinds = self._constant(types - types[0])
+            rows = self._add("Add", rows, self._add("Gather", kinds, TYPES))
+        return self._normalize(self._flatten(rows), "embeddings.LayerNorm")
+
+    def _look_up(self, words: NDArray[np.float32]) -> str:
+        if not self._quantized:
+            return self._add("Gather", self._constant(words), INPUT)
+        scale = (np.abs(words).max(axis=1, keepdims=True) / LARGEST).astype(np.float32)
+        integers = self._add("Gather", self._constant(np.rint(words / scale).astype(np.int8)), INPUT)
+        floats = self._add("Cast", integers, to=FLOAT)
+        return self._add("Mul", floats, self._add("Gather", self._constant(scale), INPUT))
+
+    def _classify(self, rows: str) -> None:
+        """One logit a text, of its first token, in float32."""
+        hidden = self._add("Reshape", rows, self._hidden_shape)
+        first = self._add("Gather", hidden, self._constant(np.array(0, np.int64)), axis=1)
+        pooled = self._add("MatMul", first, self._constant(self._transposed("pooler.dense")))
+        pooled = self._add("Tanh", self._add("Add", pooled, self._bias("pooler.dense")))
+        logit = self._add("MatMul", pooled, self._constant(self._transposed("classifier")))
+        self._node("Add", [logit, self._bias("classifier")], [LOGITS], name=LOGITS)
+
+    def _layer(self, rows: str, name: str) -> str:
+        attended = self._linear(
+            self._attend(rows, f"{name}.attention.self"), f"{name}.attention.output.dense"
+        )
+        rows = self._normalize(self._add("Add", attended, rows), f"{name}.attention.output.LayerNorm")
+        inner = self._product(rows, self._transposed(f"{name}.intermediate.dense"))
+        curve = "FastGelu" if self._quantized else "BiasGelu"  # by tanh, a twentieth faster, and by erf
+        inner = self._add(curve, inner, self._bias(f"{name}.intermediate.dense"), domain=RUNTIME)
+        outer = self._linear(inner, f"{name}.output.dense")
+        return self._normalize(self._add("Add", outer, rows), f"{name}.output.LayerNorm")
+
+    def _attend(self, rows: str, name: str) -> str:
+        """Attention within each text; one product makes query, key and value."""
+        parts = [f"{name}.{part}" for part in ("query", "key", "value")]
+        weight = np.concatenate([self._transposed(part) for part in parts], axis=1)
+        bias = np.concatenate([self._weights[f"{part}.bias"] for part in parts])
+        values = self._add_many("Split", 3, self._product(rows, weight), axis=-1, num_outputs=3)
+        values = [self._add("Reshape", value, self._hidden_shape) for value in values]
+        attention = self._add(
+            "MultiHeadAttention", *values, self._constant(bias), domain=RUNTIME, num_heads=HEADS
+        )
+        return self._flatten(attention)
+
+    def _linear(self, rows: str, name: str) -> str:
+        return self._add("Add", self._product(rows, self._transposed(name)), self._bias(name))
+
+    def _product(self, rows: str, weight: NDArray[np.float32]) -> str:
+        """Rows times a weight of shape (in, out); in integers, where the graph is quantised."""
+        if not self._quantized:
+            return self._add("MatMul", rows, self._constant(weight))
+        columns, column_scale = quantize_columns(weight)
+        last = self._constant(np.array([-1], np.int64))
+        largest = self._add("ReduceMax", self._add("Abs", rows), last, keepdims=1)
+        row_scale = self._add("Mul", largest, self._constant(np.array(1 / LARGEST, np.float32)))
+        scales = self._add("Squeeze", row_scale, self._one)
+        integers = self._add("QuantizeLinear", rows, scales, self._zeros, axis=0)
+        product = self._add(
+            "MatMulIntegerToFloat",
+            integers,
+            self._constant(columns),
+            self._constant(np.array(1, np.float32)),
+            self._constant(column_scale),
+            self._constant(np.array(ZERO, np.uint8)),
+            domain=RUNTIME,
+        )
+        return self._add("Mul", product, row_scale)
+
+    def _normalize(self, rows: str, name: str) -> str:
+        weight, bias = (self._constant(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return self._add("LayerNormalization", rows, weight, bias, axis=-1, epsilon=NORM_EPSILON)
+
+    def _flatten(self, values: str) -> str:
+        return self._add("Reshape", values, self._constant(np.array([-1, WIDTH], np.int64)))
+
+    def _transposed(self, name: str) -> NDArray[np.float32]:
+        return self._weights[f"{name}.weight"].T
+
+    def _bias(self, name: str) -> str:
+        return self._constant(self._weights[f"{name}.bias"])
+
+    def _constant(self, value: NDArray[Any]) -> str:
+        from onnx import numpy_helper
+
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(np.array(value, order="C"), name))
+        return name
+
+    def _add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        return self._add_many(operator, 1, *inputs, **attributes)[0]
+
+    def _add_many(self, operator: str, count: int, *inputs: str, **attributes: Any) -> list[str]:
+        name = f"{operator}_{len(self._nodes)}"
+        outputs = [f"{name}_{number}" for number in range(count)]
+        self._node(operator, inputs, outputs, name=name, **attributes)
+        return outputs
+
+    def _node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
+        from onnx import helper
+
+        self._nodes.append(helper.make_node(operator, inputs, outputs, **attributes))
