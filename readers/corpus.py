@@ -7,8 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from readers.errors import ReaderError
 from readers.files import FileLimits, FoundFiles, Source, find_files, read_source
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
+from readers.includes import WORK, IncludeBudget
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
     from readers.converting.converter import FileConverter
@@ -17,6 +19,7 @@ if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no M
 
 CONVERTED_BYTES = 50_000_000
 CONVERT_SECONDS = 60.0
+BEING_WRITTEN = "it is being written"
 
 
 class MarkdownCorpus:
@@ -24,6 +27,7 @@ class MarkdownCorpus:
 
     Of folders, files of these `formats` are read; in `whole_folder`, all that can be. What cuts sections is
     made when the first file is cut, what converts when the first is converted; `close` ends that.
+    Files at `unfinished` real paths are being written: they are problems, and stay as they are indexed.
     """
 
     def __init__(
@@ -35,18 +39,30 @@ class MarkdownCorpus:
         convert_seconds: float = CONVERT_SECONDS,
         formats: frozenset[str] = MARKDOWN_ONLY,
         whole_folder: Path | None = None,
+        unfinished: frozenset[str] = frozenset(),
     ) -> None:
         self._make_cutter = make_cutter
         self._limits = FileLimits(max_bytes, max_converted_bytes)
         self._convert_seconds = convert_seconds
         self._formats = formats
         self._whole_folder = whole_folder
+        self._unfinished = unfinished
+        self._real: dict[Path, str] = {}
         self._own_lines: dict[str, tuple[int, Sequence[int]]] = {}
+        self._budget = IncludeBudget(WORK * max_bytes)
 
     def find(self, path: Path) -> FoundFiles:
         """The files at and below `path`."""
         whole = self._whole_folder is not None and path.resolve() == self._whole_folder.resolve()
-        return find_files([path], limits=self._limits, formats=EVERY if whole else self._formats)
+        found = find_files([path], limits=self._limits, formats=EVERY if whole else self._formats)
+        waiting = [file for file in found.files if file.real in self._unfinished]
+        if waiting:
+            found.files = [file for file in found.files if file.real not in self._unfinished]
+            found.problems += [
+                ReaderError(file.source, reason=BEING_WRITTEN, fix="Ingest again.") for file in waiting
+            ]
+        self._real |= {file.path: file.real for file in found.files}
+        return found
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """The text of a file, with what it includes or as Markdown; raises `ReaderError`.
@@ -54,10 +70,12 @@ class MarkdownCorpus:
         None where it has the hash `known` and would have to be converted to get what is known already.
         Which of its own lines an included one belongs to is kept until the text is cut.
         """
-        kind = format_of(path.name)
+        kind, real = format_of(path.name), self._real.get(path, "")
         if kind is not None and kind is not MARKDOWN:
-            return self._converter.read(path, kind, source=source, known=known)
-        content = read_source(path, max_bytes=self._limits.text, source=source)
+            return self._converter.read(path, kind, source=source, known=known, real=real)
+        content = read_source(
+            path, max_bytes=self._limits.text, source=source, real=real, budget=self._budget
+        )
         if content.lines:
             self._own_lines[source] = hash(content.text), content.lines
         return content
@@ -95,7 +113,9 @@ class MarkdownCorpus:
         return found
 
     def close(self) -> None:
-        """End what converts."""
+        """End what converts; the next ingest may include as much as this one."""
+        self._budget = IncludeBudget(WORK * self._limits.text)
+        self._real.clear()
         if "_converter" in self.__dict__:
             self._converter.close()
 

@@ -8,20 +8,28 @@ whatever its format (`readers/formats.py`).
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from readers.errors import ReaderError
 from readers.formats import EVERY, MARKDOWN_ONLY, format_of, how_to_read, is_text
 from readers.ignore import IgnoreRules, load_rules
-from readers.includes import Expanded, expand
+from readers.includes import Expanded, IncludeBudget, expand
 
 BOM = "\ufeff"
+WESTERN = "cp1252"
+"""Windows' code page of Western Europe, which has all letters of Latin-1 where that has them."""
+MOST_WESTERN = 1 / 3  # of a text's bytes are above 127: in an alphabet of another script, most are
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")  # how one of UTF-8 begins: a damaged text of it has such
 
 _logger = logging.getLogger(__name__)
 
@@ -33,6 +41,8 @@ class FoundFile:
     path: Path
     source: str
     """The path relative to the corpus root, with slashes; for a file named explicitly, its name."""
+    real: str = ""
+    """Its path without links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,10 @@ class Source:
     hash: str
     lines: Sequence[int] = ()
     """Where files are included: the own line (from 1) of each line of the text."""
+    not_included: Sequence[str] = ()
+    """Files that it includes and that were left out, because it would be too much."""
+    encoding: str = ""
+    """What it is written in where that is not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +119,27 @@ def find_files(
     return search.found
 
 
-def read_source(path: Path, *, max_bytes: int, source: str = "") -> Source:
+def read_source(
+    path: Path, *, max_bytes: int, source: str = "", real: str = "", budget: IncludeBudget | None = None
+) -> Source:
     """The text of the file at `path`, called `source` (by default its name) in errors.
+
+    `real` is its path without links, as it was found: what is a link by now is not read. What it includes
+    counts towards the `budget`, which the documents of an ingest share.
 
     Raises:
         ReaderError: missing, unreadable, too large, binary, not UTF-8 or empty.
     """
     source = source or path.name
-    data = read_bytes(path, max_bytes=max_bytes, source=source)
-    text = decoded(data, source=source)
+    data = read_bytes(path, max_bytes=max_bytes, source=source, real=real)
+    encoding = WESTERN if _is_western(data) else ""
+    text = decoded(data.decode(encoding).encode() if encoding else data, source=source)
     digest = hashlib.sha256(data)
-    expanded = _expand(text, path, root=_root(path, source), max_bytes=max_bytes)
+    expanded = _expand(text, path, root=_root(path, source), max_bytes=max_bytes, budget=budget)
     if expanded is None:
-        return Source(text=text, hash=digest.hexdigest())
+        return Source(text, digest.hexdigest(), encoding=encoding)
     digest.update("\0".join(["", *expanded.included]).encode())
-    return Source(text=expanded.text, hash=digest.hexdigest(), lines=expanded.lines)
+    return Source(expanded.text, digest.hexdigest(), expanded.lines, expanded.left_out, encoding)
 
 
 def _root(path: Path, source: str) -> Path:
@@ -129,32 +149,58 @@ def _root(path: Path, source: str) -> Path:
     return absolute.parents[depth]
 
 
-def _expand(text: str, path: Path, *, root: Path, max_bytes: int) -> Expanded | None:
+def _expand(
+    text: str, path: Path, *, root: Path, max_bytes: int, budget: IncludeBudget | None
+) -> Expanded | None:
     """The text with what it includes from `root`, the folder that sources are relative to."""
 
     def read(included: Path) -> str:
         try:
-            data = read_bytes(included, max_bytes=max_bytes, source=included.name)
+            data = read_bytes(included, max_bytes=max_bytes, source=included.name, real=str(included))
             return _decode(data, source=included.name).removeprefix(BOM)
         except ReaderError as error:
             raise ValueError(str(error)) from error
 
-    return expand(text, path=path, root=root, read=read, max_characters=max_bytes)
+    return expand(text, path=path, root=root, read=read, max_characters=max_bytes, budget=budget)
 
 
-def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
-    """The bytes of a file of at most `max_bytes`; raises `ReaderError`."""
+def read_bytes(path: Path, *, max_bytes: int, source: str, real: str = "") -> bytes:
+    """The bytes of a file of at most `max_bytes`; raises `ReaderError`.
+
+    `real` is its path without links: where a part of it has become one, it is not read.
+    """
     try:
         _check_file(path.stat(), max_bytes=max_bytes, source=source)
-        with path.open("rb") as file:
+        with _opened(path, real) as file:
+            _check_file(os.fstat(file.fileno()), max_bytes=max_bytes, source=source)
             data = file.read(max_bytes + 1)
     except FileNotFoundError as error:
         raise _missing(source) from error
     except OSError as error:
+        if real and error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise ReaderError(source, reason="it has become a link", fix="Ingest again.") from error
         raise _unreadable(source, error) from error
     if len(data) > max_bytes:  # it grew between the two calls
         raise _too_large(source, len(data), max_bytes)
     return data
+
+
+def _opened(path: Path, real: str) -> IO[bytes]:
+    """A file, opened; one with a real path from folder to folder, none of which may be a link."""
+    if not real or not hasattr(os, "O_NOFOLLOW") or os.open not in os.supports_dir_fd:
+        return path.open("rb")
+    entering = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
+    top, *folders, name = Path(real).parts
+    folder = os.open(top, entering)
+    try:
+        for part in folders:
+            inner = os.open(part, entering, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # without waiting: a pipe would let nobody in before somebody writes
+        return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder), "rb")
+    finally:
+        os.close(folder)
 
 
 def _check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
@@ -172,6 +218,17 @@ def decoded(data: bytes, *, source: str) -> str:
     if not text.strip():
         raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
     return text
+
+
+def _is_western(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8 read as text of Western Europe, and not as anything else."""
+    high = sum(byte > 127 for byte in data) if not data.isascii() else 0
+    if not high or high > MOST_WESTERN * len(data) or data.startswith(UTF_16) or CHARACTER.search(data):
+        return False
+    try:
+        return data.decode(WESTERN).replace("\t", "").replace("\r", "").replace("\n", "").isprintable()
+    except UnicodeDecodeError:
+        return False
 
 
 def _decode(data: bytes, *, source: str) -> str:
@@ -324,7 +381,7 @@ class _Search:
             self.found.problems.append(error)
         else:
             self._check_collision(source, real)
-            self.found.files.append(FoundFile(path=path, source=source))
+            self.found.files.append(FoundFile(path=path, source=source, real=real))
 
     def _check_collision(self, source: str, real: str) -> None:
         other = self._real_paths.setdefault(source, real)

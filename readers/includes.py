@@ -22,11 +22,11 @@ from readers.ignore import IgnoreRules, load_rules
 MAX_DEPTH = 4
 """How deep files include files."""
 WORK = 20
-"""How many times the largest size of a file is read through for one document, at most."""
+"""How many times the largest size of a file, and each document's own, is read through for includes."""
 COST = 1_000
 """What reading a file at all counts for, in characters."""
 REPEATED = 100_000
-"""Characters that a document may include once more: a file that it includes counts as a part of it once."""
+"""Characters that an ingest may include once more, beside as many as its documents have themselves."""
 
 _HAS_INCLUDES = re.compile(r"\{\{#|8<-")
 _INCLUDE = re.compile(
@@ -48,6 +48,31 @@ ReadText = Callable[[Path], str]
 
 
 @dataclass(slots=True)
+class IncludeBudget:
+    """What the documents of one ingest may still include: ten small ones index a large one once."""
+
+    work: int
+    repeats: int = REPEATED
+    once: dict[str, int] = field(default_factory=dict)
+    """Of each included file, how many characters were not yet included: these count as its own."""
+
+    def add(self, text: str) -> None:
+        """One more document, with this text of its own."""
+        self.work += WORK * len(text)
+        self.repeats += len(text)
+
+    def pay(self, target: str, characters: int, *, of: int) -> bool:
+        """Whether so many characters of a file may be read in: its size, then what is left for repeats."""
+        once = self.once.setdefault(target, of)
+        again = max(0, characters - once)
+        if again > self.repeats:
+            return False
+        self.once[target] = max(0, once - characters)
+        self.repeats -= again
+        return True
+
+
+@dataclass(slots=True)
 class Expanded:
     """A text with its included files read in."""
 
@@ -56,17 +81,33 @@ class Expanded:
     """For each of its lines, the file's own line (from 1): an included one has that of its directive."""
     included: list[str] = field(default_factory=list)
     """The parts that were read in, in order."""
+    left_out: list[str] = field(default_factory=list)
+    """The files that were not, because it would be too much."""
 
 
-def expand(text: str, *, path: Path, root: Path, read: ReadText, max_characters: int) -> Expanded | None:
-    """The text of the file at `path` with what it includes from `root`; None where it includes nothing."""
+def expand(
+    text: str,
+    *,
+    path: Path,
+    root: Path,
+    read: ReadText,
+    max_characters: int,
+    budget: IncludeBudget | None = None,
+) -> Expanded | None:
+    """The text of the file at `path` with what it includes from `root`; None where it includes nothing.
+
+    Documents of one ingest share a `budget`; without one, a document has its own.
+    """
+    budget = budget or IncludeBudget(WORK * max_characters)
+    budget.add(text)
     if not _HAS_INCLUDES.search(text):
         return None
-    expansion = _Expansion(root, read, left=max_characters - len(text), work=WORK * max_characters)
+    expansion = _Expansion(root, read, budget, left=max_characters - len(text))
     pieces = list(expansion.pieces(text, path, ()))
-    if not expansion.included:
+    if not (expansion.included or expansion.left_out):
         return None
-    return Expanded("".join(piece for piece, _ in pieces), _own_lines(pieces), expansion.included)
+    whole = "".join(piece for piece, _ in pieces)
+    return Expanded(whole, _own_lines(pieces), expansion.included, list(expansion.left_out))
 
 
 def _own_lines(pieces: Sequence[tuple[str, bool]]) -> Sequence[int]:
@@ -82,15 +123,14 @@ def _own_lines(pieces: Sequence[tuple[str, bool]]) -> Sequence[int]:
 class _Expansion:
     """One reading of a file and of what it includes, up to a number of characters in all."""
 
-    def __init__(self, root: Path, read: ReadText, *, left: int, work: int) -> None:
+    def __init__(self, root: Path, read: ReadText, budget: IncludeBudget, *, left: int) -> None:
         self.included: list[str] = []
+        self.left_out: dict[str, None] = {}
         self._root = os.path.realpath(root)
         self._read = read
         self._left = left
-        self._work = work
+        self._budget = budget
         self._rules: dict[str, IgnoreRules] = {}
-        self._repeats = REPEATED
-        self._allowed_once: dict[str, int] = {}
 
     def pieces(self, text: str, path: Path, above: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         """The text in pieces, those of the text itself (True) and those included in it."""
@@ -120,31 +160,24 @@ class _Expansion:
         return None
 
     def _text(self, target: str, selection: Sequence[str], indent: str, above: tuple[str, ...]) -> str | None:
-        if self._work < 0:
+        name = Path(target).relative_to(self._root).as_posix()
+        if self._budget.work < 0:
+            self.left_out[name] = None
             return None
         try:
             whole = self._read(Path(target))
         except (OSError, ValueError):
             return None
-        self._work -= len(whole) + COST
+        self._budget.work -= len(whole) + COST
         part = indent + select(whole, selection).rstrip("\r\n")
         if indent:
             part = NEWLINE.sub(lambda newline: newline[0] + indent, part)
-        if len(part) > self._left or not self._pay_repeats(target, len(part), of=len(whole)):
+        if len(part) > self._left or not self._budget.pay(target, len(part), of=len(whole)):
+            self.left_out[name] = None
             return None
         self._left -= len(part)
         self.included.append(part)
         return "".join(piece for piece, _ in self.pieces(part, Path(target), above))
-
-    def _pay_repeats(self, target: str, characters: int, *, of: int) -> bool:
-        """Whether so many characters of a file may be read in: its size, then what is left for repeats."""
-        once = self._allowed_once.setdefault(target, of)
-        again = max(0, characters - once)
-        if again > self._repeats:
-            return False
-        self._allowed_once[target] = max(0, once - characters)
-        self._repeats -= again
-        return True
 
     def _allowed(self, base: Path, name: str) -> str | None:
         """The real path of a file that may be read in: in the root, no link on the way, not left out."""

@@ -17,7 +17,7 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
-from llama_index.core.utils import get_tqdm_iterable
+from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.errors import ReaderError
@@ -40,31 +40,47 @@ class MarkdownReader(BaseReader):
         """A node per section of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text."""
         return [SectionNode.of(section) for section in read_sections(text, source=source)]
 
+    def load_data(
+        self,
+        paths: Path | str | Iterable[Path | str],
+        extra_info: dict[str, Any] | None = None,
+        *,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        on_problem: Callable[[ReaderError], None] | None = None,
+    ) -> list[Document]:
+        """The documents of `lazy_load_data`, as `SimpleDirectoryReader` asks for them, too."""
+        return list(self.lazy_load_data(paths, extra_info, max_bytes=max_bytes, on_problem=on_problem))
+
     def lazy_load_data(
         self,
-        paths: Iterable[Path | str],
+        paths: Path | str | Iterable[Path | str],
+        extra_info: dict[str, Any] | None = None,
         *,
         max_bytes: int = DEFAULT_MAX_BYTES,
         on_problem: Callable[[ReaderError], None] | None = None,
     ) -> Iterator[Document]:
-        """A document per section of the Markdown files at and below `paths`.
+        """A document per section of the Markdown files at and below a path, or several.
 
-        Id and metadata are the section's; the offsets are in the metadata too. A file that cannot be
-        read goes to `on_problem`, and the others are read.
+        Id and metadata are the section's, and the metadata has the offsets and `extra_info` too. Where that
+        has a `file_path`, a file is called so, as files of many folders may have one name. A file that cannot
+        be read goes to `on_problem`, and the others are read.
 
         Raises:
             ReaderError: without `on_problem`, at the first file that cannot be read.
         """
+        paths = [paths] if isinstance(paths, str | Path) else paths
+        known = dict(extra_info or {})
         found = find_files(paths, limits=FileLimits(max_bytes, max_bytes), named=MARKDOWN_ONLY)
         for problem in found.problems:
             _report(problem, on_problem)
         for file in found.files:
+            source = _relative(str(known.get("file_path") or file.source))
             try:
-                text = read_source(file.path, max_bytes=max_bytes, source=file.source).text
+                text = read_source(file.path, max_bytes=max_bytes, source=source).text
             except ReaderError as error:
                 _report(error, on_problem)
             else:
-                yield from map(_document, self.read(text, source=file.source))
+                yield from (_document(section, known) for section in self.read(text, source=source))
 
 
 class PunktSentenceParser(NodeParser):
@@ -74,8 +90,9 @@ class PunktSentenceParser(NodeParser):
     """
 
     count_tokens: Callable[[str], int] = Field(
+        default_factory=lambda: _count_tokens,
         exclude=True,
-        description="Counts a text's tokens, special ones left out, as the embedding model does.",
+        description="Counts a text's tokens, special ones left out, best as the embedding model does.",
     )
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, description="The most tokens in a leaf.")
     abbreviations: frozenset[str] = Field(
@@ -200,12 +217,23 @@ def _offset(node: BaseNode) -> int:
     return offset if isinstance(offset, int) else 0
 
 
-def _document(section: TextNode) -> Document:
+def _count_tokens(text: str) -> int:
+    """Tokens as LlamaIndex's own splitters count them."""
+    return len(get_tokenizer()(text))
+
+
+def _relative(path: str) -> str:
+    """A path as it is seen from the working folder, with slashes."""
+    whole, here = Path(path), Path.cwd()
+    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
+
+
+def _document(section: TextNode, known: dict[str, Any]) -> Document:
     offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
     return Document(
         id_=section.node_id,
         text=section.text,
-        metadata={**section.metadata, **offsets},
+        metadata={**known, **section.metadata, **offsets},
         excluded_embed_metadata_keys=[*section.excluded_embed_metadata_keys, *offsets],
         excluded_llm_metadata_keys=[*section.excluded_llm_metadata_keys, *offsets],
         relationships=section.relationships,

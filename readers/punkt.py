@@ -13,7 +13,7 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from pathlib import Path
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
@@ -156,7 +156,7 @@ class _Tokenizer(PunktSentenceTokenizer):  # type: ignore[misc]
 
 
 def _load_model() -> PunktParameters:
-    trained = json.loads((files("readers") / "punkt.json").read_text(encoding="utf-8"))
+    trained = json.loads(Path(__file__).with_name("punkt.json").read_text(encoding="utf-8"))
     model = PunktParameters()
     model.abbrev_types = set(trained["abbrev_types"])
     model.sent_starters = set(trained["sent_starters"])

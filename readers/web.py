@@ -61,6 +61,8 @@ MOST_FOLDERS = 20
 _BY_NAME = {known.name: known for known in FORMATS}
 _UNUSUAL = re.compile(r"[^\w.+-]+")
 _PAGE = re.compile(r"\.md$")
+_NO_ADDRESS = (httpx.InvalidURL, ValueError)
+"""What httpx raises for an address that cannot be one: a host's name is decoded when it is read."""
 
 
 class PageFetcher:
@@ -138,6 +140,8 @@ class PageFetcher:
                     url = _redirected(url, response, address)
                 finally:
                     response.close()
+            except _NO_ADDRESS as error:  # httpx reads a redirect's, too, though it does not follow it
+                raise _no_target(address) from error
             except httpx.HTTPError as error:
                 hang_up.check()
                 reason = f"it cannot be fetched: {str(error) or type(error).__name__}"
@@ -249,9 +253,10 @@ def file_name(url: httpx.URL) -> str:
 def _parsed(text: str, address: str) -> httpx.URL:
     try:
         url = httpx.URL(text.strip())
-    except httpx.InvalidURL as error:
+        host = url.host
+    except _NO_ADDRESS as error:
         raise ReaderError(address, reason=f"no web address: {error}", fix="Check the address.") from error
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not host:
         raise ReaderError(
             address, reason="no web address", fix="Begin it with https:// or http:// and a host."
         )
@@ -264,11 +269,15 @@ def _redirected(url: httpx.URL, response: httpx.Response, address: str) -> httpx
     """Where a page has moved to; from an encrypted one to an encrypted one only."""
     try:
         target = url.join(response.headers["location"])
-    except httpx.InvalidURL as error:
-        raise ReaderError(address, reason="it redirects to no address", fix="Check the address.") from error
+    except _NO_ADDRESS as error:
+        raise _no_target(address) from error
     if url.scheme == "https" and target.scheme != "https":
         raise ReaderError(address, reason="it redirects to a page without encryption", fix="Name that page.")
     return _parsed(str(target), address)
+
+
+def _no_target(address: str) -> ReaderError:
+    return ReaderError(address, reason="it redirects to no address", fix="Check the address.")
 
 
 def _checked(url: httpx.URL, address: str, *, local: bool) -> list[str]:

@@ -22,7 +22,7 @@ from readers.converting.converted import Converted
 from readers.errors import ReaderError
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-MOST_MEMORY = 2_000_000_000  # bytes of addresses
+MOST_MEMORY = 1_000_000_000  # bytes of addresses
 DEEPEST_CALLS = 6_000
 FORBIDDEN = (
     "socket.",
@@ -76,7 +76,7 @@ def _done(convert: Callable[..., Converted], data: bytes, order: dict[str, Any])
 
 def _converter(name: str) -> Callable[..., Converted]:
     """What converts a format, given its bytes, `source` and more."""
-    module = importlib.import_module(f"readers.converting.{name}")
+    module = importlib.import_module(f"{__package__}.{name}")
     convert: Callable[..., Converted] = getattr(module, f"convert_{name}")
     if name == "rst":
         return lambda data, **given: convert(data.decode("utf-8-sig", "replace"), **given)
@@ -124,9 +124,10 @@ class Forbidden(Exception):
 
 def _forbid() -> None:
     """From now on: no network, no processes, no files but Python's own, and none written."""
-    root = Path(__file__).parents[2]  # which may have much beside our own packages
+    rooms = Path(__file__).parents[2]
+    root = Path(__file__).parents[len(str(__package__).split("."))]  # which may have much beside our packages
     folders = {Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix, *sys.path) if folder}
-    folders = {*(folders - {root}), root / "readers", root / "pipeline"}
+    folders = {*(folders - {root}), rooms / "readers", rooms / "pipeline"}
     own = tuple(f"{folder}{os.sep}" for folder in folders)
 
     def look(event: str, arguments: tuple[Any, ...]) -> None:

@@ -24,8 +24,8 @@ from readers.errors import ReaderError
 from readers.files import FileLimits, Source, decoded, read_bytes
 from readers.formats import INSTALL, Format
 
-COMMAND = ("-P", "-m", "readers.converting.child")
-ROOT = Path(__file__).parents[2]
+COMMAND = ("-P", "-m", f"{__package__}.child")
+ROOT = Path(__file__).parents[len(__name__.split(".")) - 1]
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 """What of the environment it gets: no keys and no passwords."""
 BYTES_A_CHARACTER = 12
@@ -39,13 +39,15 @@ class FileConverter:
         self._limits = limits
         self._process = ConverterProcess(seconds=seconds)
 
-    def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
-        """The text of a file as it is indexed; None where its hash is `known`.
+    def read(
+        self, path: Path, kind: Format, *, source: str, known: str = "", real: str = ""
+    ) -> Source | None:
+        """The text of a file as it is indexed; None where its hash is `known`. `real` as in `read_bytes`.
 
         Raises:
             ReaderError: it cannot be read or converted.
         """
-        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source)
+        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source, real=real)
         digest = recipe_hash(data, kind)
         if digest == known:
             return None

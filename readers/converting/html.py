@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
 
@@ -88,7 +89,8 @@ def _mend_link(link: Tag, address: str) -> None:
         link.decompose() if "headerlink" in (link.get("class") or ()) else link.unwrap()
         return
     if address and not target.startswith("#"):
-        target = urljoin(address, target)
+        with suppress(ValueError):  # it is none, and stays as it is written
+            target = urljoin(address, target)
     if target.startswith(("http://", "https://", "mailto:")):
         link.attrs = {"href": target}
     else:

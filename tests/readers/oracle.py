@@ -115,11 +115,12 @@ def prose_positions(text: str) -> set[int]:
     fence, ordered items' numbers, and outside of code whatever might be a mark.
     """
     start = read_front_matter(text, source="oracle").end
-    body = re.sub(r"\r\n?|\n", "\n", text[start:]).replace("\0", "\ufffd")
-    body = _LISTS_ALONE.sub("", body)  # the parser sees a blank line
+    whole = re.sub(r"\r\n?|\n", "\n", text[start:]).replace("\0", "\ufffd")
+    body = _LISTS_ALONE.sub("", whole)  # the parser sees a blank line
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text[start:])
     env: dict[str, Any] = {}
-    tokens = MarkdownIt("commonmark", {"maxNesting": 300}).enable("table").parse(body, env)
+    parse = MarkdownIt("commonmark", {"maxNesting": 300}).enable("table").parse
+    tokens = parse(body, env)
     skipped = _markup_lines(tokens, env)
     fences = {token.map[0] for token in tokens if token.type == "fence" and token.map}
     positions: set[int] = set()
@@ -130,17 +131,29 @@ def prose_positions(text: str) -> set[int]:
             first = len(line) if found and number in fences else found.end() if found else 0
             positions.update(start + i for i in range(first, len(line)) if line[i].isalnum())
         start += len(line)
-    return positions - _may_be_marks(text, tokens, lines)
+    # A blank line goes on with the code of a list's item, which an attribute list that stands there ends.
+    code = _code_lines(tokens) & _code_lines(parse(whole))
+    return positions - _may_be_marks(text, code, lines)
 
 
-def _may_be_marks(text: str, tokens: Sequence[Any], lines: Sequence[str]) -> set[int]:
+def _code_lines(tokens: Sequence[Any]) -> set[int]:
+    """The lines of code, fences included."""
+    return {
+        line
+        for token in tokens
+        if token.type in ("fence", "code_block") and token.map
+        for line in range(*token.map)
+    }
+
+
+def _may_be_marks(text: str, code_lines: set[int], lines: Sequence[str]) -> set[int]:
     """What looks like a tag, a comment or a directive to a cruder eye than the reader's."""
     starts = list(accumulate(map(len, lines), initial=len(text) - sum(map(len, lines))))
     code = {
         position
-        for token in tokens
-        if token.type in ("fence", "code_block") and token.map
-        for position in range(starts[token.map[0]], starts[min(token.map[1], len(lines))])
+        for line in code_lines
+        if line < len(lines)
+        for position in range(starts[line], starts[line + 1])
     }
     return {
         position

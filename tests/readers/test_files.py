@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 
+from readers.corpus import MarkdownCorpus
 from readers.errors import ReaderError
 from readers.files import FileLimits, FoundFiles, find_files, read_source
 from readers.formats import MARKDOWN_ONLY
@@ -315,8 +316,13 @@ EMPTY = "the file is empty. Write something into it, or remove it."
     [
         (b"", EMPTY),
         (b"\xef\xbb\xbf \r\n\t", EMPTY),
-        (b"x" * 1204 + b"\x96", "not UTF-8 (byte 0x96 at 1,204). Save it as UTF-8 and ingest again."),
+        (b"x" * 1204 + b"\x81", "not UTF-8 (byte 0x81 at 1,204). Save it as UTF-8 and ingest again."),
         ("x".encode("utf-16"), "not UTF-8 (byte 0xFF at 0). Save it as UTF-8 and ingest again."),
+        (
+            "\u043d\u0430\u0441\u043e\u0441".encode("koi8-r"),
+            "not UTF-8 (byte 0xCE at 0). Save it as UTF-8 and ingest again.",
+        ),
+        ("Wärme ".encode() + b"\xe4", "not UTF-8 (byte 0xE4 at 7). Save"),
         (b"\xed\xa0\x80", "not UTF-8 (byte 0xED at 0). Save it as UTF-8 and ingest again."),
         (b"ab\0c", "not text (NUL byte at 2). Save it as UTF-8 text, or rename it."),
         (b"x" * 2001, "2,001 bytes, over the limit of 2,000. Split it, or raise the limit"),
@@ -327,6 +333,12 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, data: bytes, reason: str) 
     with pytest.raises(ReaderError) as caught:
         read_source(tmp_path / "valves.md", max_bytes=2000, source="sub/valves.md")
     assert str(caught.value).startswith(f"Cannot read 'sub/valves.md': {reason}")
+
+
+def test_what_is_written_in_latin_1_is_read_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes("# Wärme – Kälte\n".encode("cp1252"))
+    source = read_source(tmp_path / "a.md", max_bytes=LIMIT)
+    assert (source.text, source.encoding) == ("# Wärme – Kälte\n", "cp1252")
 
 
 def test_files_that_vanish_or_are_none(tmp_path: Path) -> None:
@@ -350,3 +362,18 @@ def test_finding_files_does_not_import_llama_index() -> None:
     code = "import sys, readers.files, readers.levels; sys.exit('llama_index' in sys.modules)"
     root = Path(__file__).resolve().parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this platform follows every link")
+@pytest.mark.parametrize("swapped", ["sub/a.md", "sub"])
+def test_what_became_a_link_since_it_was_found_is_not_read(tmp_path: Path, swapped: str) -> None:
+    folder, outside = tmp_path / "docs", tmp_path / "outside"
+    for place in (folder / "sub", outside):
+        place.mkdir(parents=True)
+        (place / "a.md").write_text("secret" if place == outside else "words", encoding="utf-8")
+    corpus = MarkdownCorpus(lambda: pytest.fail("nothing is cut"), max_bytes=LIMIT)
+    (file,) = corpus.find(folder).files
+    (folder / swapped).rename(tmp_path / "gone")
+    (folder / swapped).symlink_to(outside / "a.md" if swapped.endswith(".md") else outside)
+    with pytest.raises(ReaderError, match="it has become a link"):
+        corpus.read(file.path, source=file.source)

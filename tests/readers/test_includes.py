@@ -166,6 +166,20 @@ def test_a_file_is_included_once_and_as_often_again_as_is_little(book: Path) -> 
     assert len(read(book, pieces, max_bytes=10**7).text) < 2 * 12_000 * 5 + 2 * len(pieces)
 
 
+def test_many_small_pages_index_a_large_file_once_and_the_report_names_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "big.txt").write_text("A pump hums.\n" * 10_000, encoding="utf-8")
+    for number in range(10):
+        (folder / f"{number}.md").write_text("{{#include big.txt}}\n", encoding="utf-8")
+    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**7)
+    for _ in range(2):  # an ingest includes as much as the one before it
+        pages = [corpus.read(folder / f"{number}.md", source=f"{number}.md") for number in range(10)]
+        assert [page.text.count("pump") for page in pages] == [10_000, *[0] * 9]
+        assert [list(page.not_included) for page in pages] == [[], *[["big.txt"]] * 9]
+        corpus.close()
+
+
 def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     (book / "src/b.txt").write_text("b" * 400, encoding="utf-8")
     text = read(book, "{{#include b.txt}}\n" * 20, max_bytes=2_000).text

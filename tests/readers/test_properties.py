@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from readers.files import FileLimits, find_files, read_source
@@ -63,6 +63,7 @@ def test_documentation_written_by_others(name: str, every: int) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example("- ```\n{: .n}\n", 254)
 @given(MARKDOWN, st.sampled_from([1, 5, 254]))
 def test_markdown_of_any_shape(text: str, max_tokens: int) -> None:
     check_properties(text, max_tokens=max_tokens)

@@ -98,7 +98,9 @@ def test_markdown_stays_as_it_is_and_is_replaced_when_it_is_fetched_again(
 @pytest.mark.slow  # a process converts
 def test_html_is_converted_and_its_links_lead_where_they_led(fetcher: PageFetcher, site: Site) -> None:
     pytest.importorskip("markdownify", reason="the extra [files] is not installed")
-    page = b"<title>Fans</title><h1>Fans</h1><p>See <a href='parts'>the parts</a>.</p>"
+    page = (
+        b"<title>Fans</title><h1>Fans</h1><p>See <a href='parts'>the parts</a> <a href='http://['>x</a>.</p>"
+    )
     site.pages["/docs/"] = (200, {"Content-Type": "text/html"}, page)
     site.pages["/old"] = (301, {"Location": "/docs/"}, b"")
     path = fetcher.fetch(f"{site.address}/old")
@@ -117,6 +119,8 @@ REFUSED: dict[str, tuple[Answer, str]] = {
     ),
     "a circle": ((302, {"Location": "/page"}, b""), "it redirects without end"),
     "another scheme": ((302, {"Location": "file:///etc/passwd"}, b""), "no web address"),
+    "a script": ((302, {"Location": "javascript:1"}, b""), "no web address|redirects to no address"),
+    "no name": ((302, {"Location": "http://xn--/"}, b""), "no web address|redirects to no address"),
     "not text": ((200, {"Content-Type": "text/plain"}, b"\xff\xfe"), "not UTF-8"),
     "nothing": ((200, {"Content-Type": "text/plain"}, b"  "), "the file is empty"),
 }
@@ -132,7 +136,9 @@ def test_what_is_no_page_is_refused_with_its_reason(
     assert not list(tmp_path.rglob("*.md"))
 
 
-@pytest.mark.parametrize("address", ["http://", "https://user:pass@example.org/", "http://[::1", "ftp://a/b"])
+@pytest.mark.parametrize(
+    "address", ["http://", "https://user:pass@a.org/", "http://[::1", "ftp://a/b", "http://xn--/"]
+)
 def test_what_is_no_address_is_refused(fetcher: PageFetcher, address: str) -> None:
     with pytest.raises(ReaderError, match=r"no web address|a password in it"):
         fetcher.fetch(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -81,3 +82,15 @@ def test_a_hostile_file_ends_in_time_and_the_next_one_is_read(converter: FileCon
         assert SECRET not in text
         assert len(text) < 1_100_000
     assert "The pump hums." in converter.text(GOOD, good, source="good.pdf")
+
+
+def test_a_page_that_unfolds_to_more_than_the_memory_allowed_is_refused(converter: FileConverter) -> None:
+    """A stream of 875 kB that is 900 MB: PDFium would take twice as much."""
+    packer, blanks = zlib.compressobj(9), b" " * 1_000_000
+    packed = b"".join([*(packer.compress(blanks) for _ in range(900)), packer.flush()])
+    stream = b"<< /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream" % (len(packed), packed)
+    start, end = GOOD.rindex(b"<<", 0, GOOD.index(b"BT ")), GOOD.rindex(b"endstream") + len(b"endstream")
+    kind = format_of("a.pdf")
+    assert kind is not None
+    with pytest.raises(ReaderError, match=r"crashed|memory"):
+        converter.text(GOOD[:start] + stream + GOOD[end:], kind, source="a.pdf")
