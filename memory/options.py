@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from pipeline.options import Options, Share
 
+Recalls = Literal["all", "asked"]
 PresetName = Literal["none", "short_term", "agent", "inject", "generative", "graph"]
 
 THRESHOLDS: Mapping[str, float] = {"all-MiniLM-L6-v2": 0.38}
@@ -24,6 +25,12 @@ class MemoryOptions(Options):
 
     memory: PresetName = Field(
         "inject", description="what is remembered: none, short_term, agent, inject, generative or graph"
+    )
+    memory_recall: Recalls = Field(
+        "all", description="what is recalled: all that was said, or asked: only what was kept as a fact"
+    )
+    memory_documents: str = Field(
+        "", description="documents whose names and relations the graph preset reads: globs with commas"
     )
     memory_tokens: PositiveInt = Field(500, description="token budget of the memories in the prompt")
     memory_recency_weight: NonNegativeFloat = Field(

@@ -8,6 +8,8 @@ from typing import Literal
 
 from memory.options import PresetName
 
+_FOUND = "All that was said is found again."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
@@ -20,6 +22,7 @@ class Preset:
     recalls: bool = True
     most: int = 5  # memories recalled
     least_importance: float = 0.0  # of what is recalled
+    least_score: float = 0.0  # of what is recalled: recency, importance and relevance, weighed and added
     exchange: bool = False  # slipped into the history as a short exchange
     skips_tools: bool = False  # nothing is recalled for messages about tools
     statements: bool = False  # what a user states is kept unasked
@@ -29,6 +32,7 @@ class Preset:
     entities: int = 0  # recalled
     relations: int = 0  # recalled
     depth: int = 0  # of the neighbourhood that is read
+    documents: bool = False  # the graph is also of the documents that are named for it
     cascade: bool = False  # short-term before long-term, instead of merged by score
 
     @property
@@ -42,20 +46,21 @@ PRESETS: Mapping[PresetName, Preset] = {
     for preset in (
         Preset(
             name="none",
-            says="Every message stands alone; nothing is remembered.",
+            says="Every message stands alone: no fact is kept, and nothing that was said is found again.",
             history=False,
             commands=False,
             recalls=False,
         ),
         Preset(
             name="short_term",
-            says="The conversation is remembered while it goes on, and nothing after it.",
+            says="The conversation is remembered while it goes on, and nothing after it: no fact is kept.",
             commands=False,
             recalls=False,
         ),
         Preset(
             name="agent",
-            says="What you state is kept, with your questions, the answers and whom or what they name.",
+            says=f"{_FOUND} What you state is kept as facts, with your questions and whom or what they name. "
+            "Recalled is what is .3 important or more.",
             least_importance=0.3,
             statements=True,
             questions=True,
@@ -66,26 +71,29 @@ PRESETS: Mapping[PresetName, Preset] = {
         ),
         Preset(
             name="inject",
-            says="Only what you ask to be remembered is kept; at most two of it are recalled at a time.",
+            says=f"{_FOUND} As facts only what you ask for is kept; at most two are recalled.",
             most=2,
             exchange=True,
             skips_tools=True,
         ),
         Preset(
             name="generative",
-            says="What you state is observed, rated, and moved to long-term memory; reflections build on it.",
+            says=f"{_FOUND} What you state is observed and rated; reflections build on it. "
+            "Recalled is what scores .35 or more by relevance, recency and importance together.",
+            least_score=0.35,
             statements=True,
             tier="short_term",
             cascade=True,
         ),
         Preset(
             name="graph",
-            says="Whom and what you speak of is kept as a graph, with what relates them.",
+            says=f"{_FOUND} What you state is kept as facts, whom and what you speak of as a graph.",
             statements=True,
             graph=True,
             entities=20,
             relations=15,
             depth=2,
+            documents=True,
         ),
     )
 }

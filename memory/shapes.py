@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory.recall import FoundMemory
+from memory.recalling.graph import Known
+from memory.recalling.recall import FoundMemory
+from memory.recalling.turn_index import FoundTurn, Turn
+from memory.recalling.user_turns import speaker_of
 from memory.times import iso
-from pipeline.stores.memories import Memory, MemoryEvent, MemorySource
+from pipeline.stores.memories import Entity, Memory, MemoryEvent, MemorySource, Mention
 
 Shape = dict[str, Any]
 
@@ -54,6 +57,53 @@ def found_shape(found: FoundMemory) -> Shape:
         "recency": round(found.recency, 6),
         "importance": found.importance,
         "relevance": round(found.relevance, 6),
+    }
+
+
+def turn_shape(found: FoundTurn) -> Shape:
+    """Something that was said, as a search found it."""
+    turn = found.turn
+    return {
+        "id": turn.id,
+        "kind": "turn",
+        "text": turn.text,
+        "speaker": speaker_of(turn),
+        "role": turn.role,
+        "conversation_id": turn.session,
+        "created_at": iso(turn.at),
+        "score": round(found.score, 6),
+        "relevance": round(found.similarity, 6),
+    }
+
+
+def said_shape(turn: Turn) -> Shape:
+    """Something that was said, where it goes."""
+    return {"id": turn.id, "kind": "turn", "text": turn.text}
+
+
+def known_shape(known: Known) -> Shape:
+    """Somebody or something, how often it was spoken of, and when last."""
+    entity = known.entity
+    return {
+        "id": entity.id,
+        "name": entity.name,
+        "type": entity.type,
+        "aliases": list(entity.aliases),
+        "count": known.mentions,
+        "last_at": iso(known.last_at),
+    }
+
+
+def mention_shape(mention: Mention, entity: Entity) -> Shape:
+    """Somebody or something was spoken of: when, and in what."""
+    return {
+        "at": iso(mention.at),
+        "id": mention.entity_id,
+        "name": entity.name,
+        "type": entity.type,
+        "memory_id": mention.memory_id,
+        "turn_id": mention.turn_id,
+        "source": mention.source,
     }
 
 

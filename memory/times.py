@@ -75,15 +75,15 @@ def local_day(seconds: float | None) -> str:
     return "" if seconds is None else local(seconds).date().isoformat()
 
 
-def read_date(text: str, *, name: str = "date") -> float:
-    """The seconds of an ISO date or time: a day means its end; local time unless it says otherwise.
+def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
+    """The seconds of an ISO date or time: a day means its end, or its `begin`; local by default.
 
     A number is read as seconds since the epoch, but no small one: that is a year. Raises `AthenaError`.
     """
     text = text.strip()
     try:
         moment = datetime.fromisoformat(text)
-        if len(text) <= len("2026-03-14"):
+        if len(text) <= len("2026-03-14") and not begin:
             moment += timedelta(days=1, microseconds=-1)
         return in_seconds(moment)
     except (ValueError, OverflowError) as error:  # in the first or last year that there is

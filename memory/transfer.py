@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
-from memory.extracting import reads_as_instruction, without_secrets
+from memory.deciding.not_kept import refuse_long
 from memory.ids import id_of
-from memory.index import plain
+from memory.reading import reads_as_instruction, without_secrets
+from memory.recalling.user_index import plain
 from memory.shapes import memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
 from pipeline.errors import AthenaError
@@ -26,11 +27,11 @@ from pipeline.stores.memory_records import adapter, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.index import UserIndex
-    from memory.indexes import Indexes
+    from memory.recalling.user_index import UserIndex
+    from memory.recalling.user_indexes import Indexes
 
 FORMAT = 1
-FIX = "Give a file that `athena memory export` wrote, or one with `documents`, `metadatas` and `ids`."
+FIX = "Give an export of memories, or one with `documents`, `metadatas` and `ids`."
 
 Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
 TIMES = ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at", "at")
@@ -192,6 +193,8 @@ def _times() -> TypeAdapter[dict[str, datetime | float | None]]:
 
 def _guarded(memory: Memory) -> Memory:
     """A memory as it would have been kept here: without secrets, and an instruction is not trusted."""
+    refuse_long(memory.text, f"Memory '{memory.id}'")
+    refuse_long(memory.object, f"The object of memory '{memory.id}'")
     text = without_secrets(memory.text)
     trusted = memory.trusted and (memory.tier == "static" or not reads_as_instruction(text))
     return replace(memory, text=text, object=without_secrets(memory.object), trusted=trusted)
@@ -200,6 +203,8 @@ def _guarded(memory: Memory) -> Memory:
 def _static(found: _Collection, *, user: str, now: float) -> MemoryChanges:
     ids = found.ids or tuple(map(str, range(1, len(found.documents) + 1)))
     metadatas = found.metadatas or (None,) * len(ids)
+    for given, text in zip(ids, found.documents, strict=True):
+        refuse_long(text, f"Memory '{given}'")
     memories = tuple(
         Memory(
             id=id_of(user, "static", given),

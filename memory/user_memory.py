@@ -9,25 +9,35 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from memory import documents, forgetting, graph, recall
-from memory.deciding import sides_of
-from memory.extracting import normalised
-from memory.forgetting import Forgetting, known_memory
-from memory.not_kept import left_out
+from memory.deciding import forgetting
+from memory.deciding.decisions import sides_of
+from memory.deciding.forgetting import DAY_S, Forgetting, known_memory
+from memory.deciding.naming import is_current
+from memory.deciding.not_kept import left_out, refuse_long
+from memory.deciding.remember import Complete, Remembering
 from memory.options import MemoryOptions
 from memory.presets import PRESETS, Preset
-from memory.recall import FoundMemory, Reading
-from memory.remember import Complete, Remembering
+from memory.reading import asked_of_memory, normalised, predicates_asked_for
+from memory.reading.asking import is_personal, names_what
+from memory.recalling import documents, graph, recall
+from memory.recalling.recall import FoundMemory, Reading
+from memory.recalling.telling import MOST_FACTS, Told, texts_of, told, turn_named
+from memory.recalling.turn_verdicts import FoundTurns
+from memory.recalling.user_turns import ANSWER, ANY, Which
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent
+from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.documents import Documents
-    from memory.index import UserIndex
-    from memory.indexes import Indexes
+    from memory.recalling.documents import Documents
+    from memory.recalling.turn_index import FoundTurn, Turn
+    from memory.recalling.user_index import UserIndex
+    from memory.recalling.user_indexes import Indexes
+    from memory.recalling.user_turns import UserTurns
     from pipeline.steps.records import RememberStep
+    from pipeline.stores.memories import Relation
 
 SEARCHED = 10  # memories that a search shows
 LEAST = 0.5  # share of the threshold that a search which is asked for is content with
@@ -37,7 +47,7 @@ LEAST = 0.5  # share of the threshold that a search which is asked for is conten
 class UserMemory:
     """What is remembered of one user; safe to use from several threads.
 
-    Single memories are changed by `memory.edits`, and looked after by `memory.upkeep.on_request`.
+    Single memories are changed by `memory.deciding.edits`, and looked after by `memory.deciding.upkeep`.
     Every method that changes something raises `AthenaError` with what to do, and then nothing has changed.
     """
 
@@ -50,6 +60,7 @@ class UserMemory:
     zone: tzinfo = UTC
     clock: Callable[[], float] = now
     unread: Callable[[], Sequence[str]] = tuple  # the ids of turns that nobody has looked at yet
+    turns: UserTurns | None = None  # what was said in conversations that are not private
 
     @property
     def preset(self) -> Preset:
@@ -185,18 +196,107 @@ class UserMemory:
 
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """What memories, relations and entities say, by id; those that are gone are left out."""
+        ids = tuple(ids)
         index, static = self.index, {memory.id: memory.text for memory in self.static}
+        said = self._said([given for given in ids if given not in index.memories])
         known: dict[str, str] = {}
         for given in ids:
             if memory := index.memories.get(given):
                 known[given] = memory.text
             elif given in static:
                 known[given] = static[given]
+            elif given in said:
+                known[given] = said[given]
             elif relation := index.relations.get(given):
                 known[given] = graph.sentence(index, relation)
             elif entity := index.entities.get(given):
                 known[given] = entity.name
         return known
+
+    def _said(self, names: Sequence[str]) -> Mapping[str, str]:
+        """What turns say that are named, and pieces of turns."""
+        if self.turns is None or not names:
+            return {}
+        return texts_of(names, self.turns.of([turn_named(name)[0] for name in names]))
+
+    def _is_personal(self, question: str) -> bool:
+        turns = self.turns
+        if turns is None:
+            return is_personal(question, was_said=lambda _: False)
+        return turns.names_speaker(question) or is_personal(question, was_said=turns.says)
+
+    def turns_of(self, ids: Collection[str]) -> Sequence[str]:
+        """The ids of the turns that memories come from."""
+        known = self.index.memories
+        return [source.turn_id for each in ids if each in known for source in known[each].sources]
+
+    def said_about(self, topic: str, *, without: Collection[str] = ()) -> Sequence[Turn]:
+        """The user's messages about a topic, latest first, but for some by id."""
+        said = self.turns.about(topic) if self.turns is not None else ()
+        own = [turn for turn in said if turn.role == "user" and turn.id not in without]
+        return sorted(own, key=lambda turn: -(turn.at or 0.0))
+
+    def last_said(self, most: int | None = None, *, without: Collection[str] = ()) -> Sequence[Turn]:
+        """The user's last messages, latest first, but for some by id."""
+        said = self.turns.all() if self.turns is not None else ()
+        own = [turn for turn in reversed(said) if turn.role == "user" and turn.id not in without]
+        return own[:most]
+
+    def find_said(self, query: str, *, which: Which = ANY, limit: int = SEARCHED) -> Sequence[FoundTurn]:
+        """What was said that a search shows, best first; without a query, the latest."""
+        return (
+            ()
+            if self.turns is None
+            else self.turns.find(query, least=self.threshold, which=which, limit=limit)
+        )
+
+    def said(self, ids: Iterable[str]) -> Mapping[str, Turn]:
+        """The turns that these ids name, or pieces of them; those that are gone are left out."""
+        names = {given: turn_named(given)[0] for given in ids}
+        found = self.turns.of(set(names.values())) if self.turns is not None else {}
+        return {given: found[name] for given, name in names.items() if name in found}
+
+    def replaced_by(self, memory_id: str) -> Sequence[Memory]:
+        """The memories that became history because of this one, also those that hold again."""
+        ended = [
+            event.memory_id
+            for event in self.indexes.memories.events(self.user)
+            if event.action == "INVALIDATE" and event.other_id == memory_id
+        ]
+        known = self.index.memories
+        return [known[each] for each in dict.fromkeys(ended) if each in known]
+
+    def told(self, question: str, *, without: Collection[str] = ()) -> Told:
+        """What the memory tells of a question, without some turns by id; nothing where nothing fits it."""
+        exact = self.exactly(question)
+        facts = self.search(question, limit=MOST_FACTS, strict=True) if self.preset.recalls else ()
+        told_by = tuple(item for item in facts if item.memory.trusted and not item.memory.stale)
+        turns = FoundTurns()
+        if self.turns is not None and self.options.memory_recall == "all" and self.preset.recalls:
+            turns = self.turns.search(question, without=without)
+        return told(
+            told_by,
+            turns,
+            personal=self._is_personal(question),
+            named=self.turns is not None and names_what(question, was_said=self.turns.says),
+            exact=exact,
+            relations=self._links(question) if self.preset.depth > 1 else (),
+        )
+
+    def _links(self, question: str) -> Sequence[Relation]:
+        """What was said of those whom a question names, and of what that leads to."""
+        index = self.index
+        with index.lock:
+            around = graph.neighbourhood(index, recall.named_in(index, question), depth=self.preset.depth)
+        return [relation for relation in self.relations_for(question, around) if not relation.source]
+
+    def exactly(self, question: str) -> Sequence[Memory]:
+        """The facts that a question asks for by the user's thing or by what it does: "where do I live?"."""
+        command = asked_of_memory(question, is_known=lambda thing: bool(self.about_thing(thing)))
+        exact: Sequence[Memory] = ()
+        if command is not None and command.thing:
+            exact = self.about_thing(command.thing)
+        return exact or self.about_user(predicates_asked_for(question))
 
     def history(self, memory_id: str = "") -> Sequence[MemoryEvent]:
         """What was done, oldest first: to one memory, or to all; known of forgotten ones, too."""
@@ -211,7 +311,7 @@ class UserMemory:
 
     def stats(self) -> Mapping[str, Any]:
         """Counts of what is kept, by tier, kind and category, and of the graph."""
-        index = self.index
+        index, said = self.index, self.last_said()
         with index.lock:
             kept = list(index.memories.values())
             moment = self.moment()
@@ -220,6 +320,7 @@ class UserMemory:
                 "user": self.user,
                 "preset": self.preset.name,
                 "memories": len(live),
+                "messages": len(said),
                 "history": len(kept) - len(live),
                 "static": len(self.static) + sum(item.tier == "static" for item in live),
                 "by_tier": dict(Counter(item.tier for item in live)),
@@ -239,10 +340,11 @@ class UserMemory:
     # -- changing -----------------------------------------------------------------------------------
 
     def add(self, text: str) -> RememberStep:
-        """Keep a text, decided as in a chat: it may replace what it corrects. Raises for a secret."""
+        """Keep a text, decided as in a chat: it may replace others. Raises for a secret, and a long text."""
         text = well_formed(text).strip()
         if not any(map(str.isalnum, text)):
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
+        refuse_long(text)
         step = self.remembering.added(text)
         if step.secrets:
             raise AthenaError(
@@ -259,10 +361,18 @@ class UserMemory:
         search: str = "",
         older_than: float | None = None,
         everything: bool = False,
+        turns: Collection[str] = (),
+        without: Collection[str] = (),
     ) -> Forgetting:
-        """What would be forgotten: by ids, by what a search finds, by age in days, or all."""
+        """What would be forgotten: by ids, by what a search finds, by age in days, or all.
+
+        Turns go with the memories that were made of them; those `without` do not.
+        """
         index, given = self.index, list(ids)
         forgetting.refuse_static(self.static, given)
+        said = self._turns_to_forget(
+            turns, search=search, older_than=older_than, everything=everything, without=without
+        )
         with index.lock:
             if search:
                 found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
@@ -271,21 +381,52 @@ class UserMemory:
                 given += forgetting.older_than(index, older_than, now=self.clock())
             if everything:
                 given += [*index.memories, *index.damaged]
-            return forgetting.forgetting(index, given)
+            given += forgetting.made_of(index, [turn.id for turn in said])
+            return replace(forgetting.forgetting(index, given), turns=said)
+
+    def _turns_to_forget(
+        self,
+        ids: Collection[str],
+        *,
+        search: str,
+        older_than: float | None,
+        everything: bool,
+        without: Collection[str],
+    ) -> tuple[Turn, ...]:
+        """What was said, as the same words ask for it."""
+        if self.turns is None:
+            return ()
+        said = [turn for turn in self.turns.all() if turn.id.removesuffix(ANSWER) not in without]
+        if everything:
+            return tuple(said)
+        meant = {turn_named(given)[0].removesuffix(ANSWER) for given in ids}
+        wanted = {turn.id for turn in said if turn.id.removesuffix(ANSWER) in meant}
+        if search:
+            wanted |= {turn.id for turn in self.turns.about(search)}
+        if older_than is not None:
+            before = self.clock() - older_than * DAY_S
+            wanted |= {turn.id for turn in said if turn.at is not None and turn.at < before}
+        return tuple(turn for turn in said if turn.id in wanted)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
         """Forget it; where `words`, they are also overwritten in the turns that they came from.
 
+        The turns that are forgotten are deleted; without `words` they stay to read and are not found again.
         With `everything`, the graph goes, too, and what was said before is not read for more.
         """
+        said: Sequence[str] = ()
+        if self.turns is not None and not words:
+            self.turns.leave_out(forgotten.turn_ids)
+        elif self.turns is not None and not everything:  # else no other turn is left that repeats them
+            said = self.turns.words_of(forgotten.turn_ids)
 
         def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
             unread = tuple(self.unread()) if everything else ()
             left, changes = forgetting.decided(index, forgotten, everything=everything, now=self.clock())
             changes = replace(changes, remembered=unread)
-            return changes, left.words if words else ()
+            return changes, (*left.words, *said) if words else ()
 
-        self.indexes.erase(self.user, decide)
+        self.indexes.erase(self.user, decide, turns=forgotten.turn_ids if words else ())
 
     # -- in and out ---------------------------------------------------------------------------------
 
@@ -327,6 +468,26 @@ class UserMemory:
                 return MemoryChanges()
         check = partial(documents.checked, documents=self.documents, now=self.clock())
         return self.indexes.change(self.user, check)
+
+    def relations_for(self, question: str, around: graph.Neighbourhood) -> Sequence[Relation]:
+        """The relations of a neighbourhood that fit a question best, as many as the preset reads.
+
+        None of a document that has changed since it was read, of any where the preset reads none, or of what
+        does not hold any more.
+        """
+        of_documents = any(relation.source for relation in around.relations)
+        hashes = self.documents.hashes() if of_documents and self.preset.documents and self.documents else {}
+        index = self.index
+        with index.lock:
+            gone = {memory.id for memory in index.memories.values() if not memory.live or not memory.trusted}
+            current = [
+                item
+                for item in around.relations
+                if item.memory_id not in gone and is_current(index, item, hashes)
+            ]
+            around = replace(around, relations=tuple(graph.connected(around, current)))
+            found = graph.fitting(index, around, content_terms(question))
+        return found[: self.preset.relations]
 
     def used(self, ids: Iterable[str]) -> None:
         """Note that memories were recalled; the access alone changes, and no event is kept of it."""

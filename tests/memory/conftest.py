@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 
-from memory.indexes import Indexes
 from memory.options import MemoryOptions
+from memory.recalling.user_indexes import Indexes
 from memory.user_memory import UserMemory
+from pipeline.answer import Answer, Mode
 from tests.memory.fake_memories import FakeEncoder, FakeMemories
 from tests.memory.talks import talk
 from tests.pipeline.conftest import manual
@@ -54,3 +56,17 @@ def mine(memories: FakeMemories, clock: Clock) -> UserMemory:
 def with_preset(mine: UserMemory, preset: str) -> UserMemory:
     """The same memory under another preset."""
     return replace(mine, options=mine.options.but(memory=preset))
+
+
+def answer_of(question: str, *, turn_id: str, mode: Mode = "quote", recalled: Sequence[str] = ()) -> Answer:
+    """What was answered in a turn before."""
+    return Answer(
+        question=question,
+        condensed_question=question,
+        text="",
+        mode=mode,
+        model="",
+        abstained=False,
+        turn_id=turn_id,
+        recalled=tuple(recalled),
+    )

@@ -26,6 +26,7 @@ class FakeMemories:
         self.happened: list[MemoryEvent] = []
         self.remembered: set[str] = set()
         self.overwritten: list[str] = []
+        self.deleted: set[str] = set()
         self.before_apply: Callable[[], None] = lambda: None
         self.writes = 0
         self.loads = 0
@@ -74,10 +75,17 @@ class FakeMemories:
         return [event for event in self.happened if event.user == user and memory_id in ("", event.memory_id)]
 
     def forget(
-        self, user: str, changes: MemoryChanges, *, words: Sequence[str] = (), expected: int | None = None
+        self,
+        user: str,
+        changes: MemoryChanges,
+        *,
+        words: Sequence[str] = (),
+        turns: Collection[str] = (),
+        expected: int | None = None,
     ) -> None:
         self.apply(user, changes, expected=expected)
         self.overwritten += words
+        self.deleted |= {*turns}
 
     def close(self) -> None:
         pass

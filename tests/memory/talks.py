@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
-from memory.after import AfterAnswers
-from memory.chat import RememberingChat
-from memory.in_hand import TurnsInHand
-from memory.indexes import Indexes
+from memory.conversing.after import AfterAnswers
+from memory.conversing.chat import RememberingChat
+from memory.conversing.in_hand import TurnsInHand
 from memory.options import MemoryOptions
+from memory.recalling.user_indexes import Indexes
+from memory.recalling.user_turns import UserTurns
 from memory.user_memory import UserMemory
+from pipeline.answer import Answer
+from pipeline.answering.recollection import filled_in, memories_named
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
@@ -48,7 +51,13 @@ class Talk:
         apart = PrivateConversations() if private else None
         in_hand = in_hand or TurnsInHand()
         remembering = RememberingChat(memory, self.conversations, self.after, private=apart, in_hand=in_hand)
-        return make_chat(self.store, self.conversations, memory=remembering, **given)
+        return make_chat(self.store, apart or self.conversations, memory=remembering, **given)
+
+    def answer(self, message: str) -> Answer:
+        """The answer in a new conversation, with what the memories and turns say that it names."""
+        found = self.chat().answer(message)
+        texts = self.memory.texts((*found.recalled, *memories_named(found.text)))
+        return replace(found, text=filled_in(found.text, texts))
 
     def finish(self) -> None:
         self.after.finish()
@@ -64,7 +73,8 @@ def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
     encoder = FakeEncoder()
     indexes = Indexes(memories, encoder=lambda: encoder)
     options = MemoryOptions(memory_threshold=0.3)
-    yield Talk(UserMemory(indexes, "local", options=options), conversations, manual, path)
+    turns = UserTurns(conversations, "local", encoder=lambda: encoder)
+    yield Talk(UserMemory(indexes, "local", options=options, turns=turns), conversations, manual, path)
     memories.close()
     conversations.close()
 

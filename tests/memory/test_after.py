@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
 
-from memory.after import AfterAnswers, Job
+from memory.conversing.after import AfterAnswers
 from pipeline.errors import StoreError
 
 
@@ -27,20 +28,19 @@ def test_a_job_that_is_added_as_the_last_one_ends_is_waited_for(monkeypatch: pyt
     after = AfterAnswers(background=True)
     go, added = threading.Event(), threading.Event()
     done: list[str] = []
-    look_for_more = after._next
+    do_jobs = after._do_jobs
 
     def slow() -> None:
         assert go.wait(10)
         done.append("second")
 
-    def add_at_the_end() -> Job | None:
-        job = look_for_more()
-        if job is None and not added.is_set():
+    def add_at_the_end(until: float = math.inf) -> None:
+        do_jobs(until)
+        if not added.is_set():
             added.set()
             after.add(slow)
-        return job
 
-    monkeypatch.setattr(after, "_next", add_at_the_end)
+    monkeypatch.setattr(after, "_do_jobs", add_at_the_end)
     after.add(lambda: done.append("first"))
     assert added.wait(10)
     first, *_ = [thread for thread in threading.enumerate() if thread.name == "remembering"]

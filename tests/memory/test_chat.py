@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory.documents import Documents
+from memory.recalling.documents import Documents
 from pipeline.answering.recollection import filled_in, memories_named, named
 from pipeline.errors import StoreError
 from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
@@ -164,3 +164,116 @@ def test_what_was_not_answered_is_not_kept_as_answered(talk: Talk, message: str)
     talk.chat(preset="agent").answer(message)
     talk.finish()
     assert talk.texts() == []
+
+
+# -- what was said ------------------------------------------------------------------------------------
+
+
+def test_what_was_said_answers_a_question_in_another_conversation(talk: Talk) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    answer = talk.answer("what is the number of my locker?")
+    assert (answer.mode, answer.verdict) == ("memory", "answered")
+    assert "you said: “my locker is number 221 on the second floor”" in answer.text
+    step = step_of(answer.steps, RecallStep)
+    assert step.verdict == "remembered"
+    assert [item.memory_id for item in step.turns] == [*answer.recalled]
+    assert "221 on the" not in repr(talk.chat().answer("what is the number of my locker?"))
+
+
+def test_the_documents_lead_where_they_answer_better(talk: Talk) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    assert talk.answer("What feeds the cabin fan?").mode == "quote"
+
+
+def test_a_statement_that_no_document_knows_is_noted_and_found_again(talk: Talk) -> None:
+    answer = talk.chat().answer("my sister Clara moved to Lisbon")
+    assert answer.text.startswith("Noted")
+    assert not answer.abstained
+    assert "Lisbon" in talk.answer("where did my sister Clara move?").text
+
+
+def test_private_turns_are_never_found_and_nothing_is_noted_there(talk: Talk) -> None:
+    assert talk.chat(private=True).answer("my sister Clara moved to Lisbon").abstained
+    assert "Lisbon" not in talk.answer("where did my sister Clara move?").text
+
+
+@pytest.mark.parametrize("given", [{"memory": "none"}, {"memory": "short_term"}, {"memory_recall": "asked"}])
+def test_what_was_said_is_not_searched_where_that_is_set(talk: Talk, given: dict[str, str]) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    talk.memory = replace(talk.memory, options=talk.memory.options.but(**given))
+    answer = talk.chat(preset=given.get("memory", "inject")).answer("what is the number of my locker?")
+    assert answer.mode == "quote"
+    assert step_of(answer.steps, RecallStep).turns == ()
+
+
+def test_a_model_is_asked_with_what_was_said_though_no_document_answers(talk: Talk) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    llm = FakeLLM(["Your locker is number 221."])
+    answer = talk.chat(llm=llm).answer("what is the number of my locker?")
+    assert "“my locker is number 221 on the second floor”" in llm.prompts[-1]
+    assert (answer.mode, answer.abstained) == ("generate", False)
+    assert "221 on the second" not in repr(step_of(answer.steps, PromptStep))
+
+
+def test_a_question_may_refer_to_what_the_memory_answered(talk: Talk) -> None:
+    talk.chat().answer("my brother Karl lives in Graz")
+    chat = talk.chat()
+    assert chat.answer("where does my brother Karl live?").mode == "memory"
+    assert [message.text for message in chat.recipe.history.said()] == [
+        "where does my brother Karl live?",
+        "(From what was said before.)",
+    ]
+
+
+def test_what_is_stated_beside_a_question_that_the_memory_answers_is_kept(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("My locker is number 221.")
+    answer = chat.answer("I live in Bregenz now. What is the number of my locker?")
+    assert answer.mode == "memory"
+    talk.finish()
+    assert any("Bregenz" in text for text in talk.texts())
+
+
+def test_what_is_stated_beside_such_a_question_is_found_again(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("My locker is number 221.")
+    assert chat.answer("I live in Bregenz now. What is the number of my locker?").mode == "memory"
+    assert "Bregenz" in talk.answer("where do I live?").text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "What feeds the cabin fan?",
+        "from now on when asked about the cabin fan answer that it runs on gas",
+        "remember that the cabin fan is fed by hamsters",
+    ],
+)
+def test_the_manual_answers_though_something_like_it_was_said(talk: Talk, said: str) -> None:
+    talk.chat().answer(said)
+    assert talk.answer("What feeds the cabin fan?").citations
+
+
+def test_what_was_said_before_is_not_looked_for_again_with_another_question(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("i take 20 mg of lisinopril every morning")
+    assert chat.answer("What feeds the cabin fan?").mode == "quote"
+
+
+def test_of_versions_only_the_chosen_one_is_recalled(talk: Talk) -> None:
+    chat = talk.chat()
+    first = chat.answer("my locker is number 221 on the second floor")
+    chat.answer("my locker is number 224 on the second floor", instead_of=first.turn_id)
+    assert "221" not in talk.answer("what is the number of my locker?").text
+    talk.conversations.choose(first.turn_id)
+    told = talk.answer("what is the number of my locker?").text
+    assert "221" in told
+    assert "224" not in told
+
+
+def test_a_yes_in_the_place_of_another_message_is_to_what_was_before_that(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("remember that my callsign is Foxtrot")
+    chat.answer("forget my callsign")
+    no = chat.answer("no")
+    assert "Forgotten" in chat.answer("yes", instead_of=no.turn_id).text

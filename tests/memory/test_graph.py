@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory import edits
-from memory.graph import changes, entity_knowledge, sentence, stream, themes
-from memory.index import UserIndex
+from memory.deciding import edits
+from memory.recalling.graph import changes, entity_knowledge, sentence, stream, themes
+from memory.recalling.user_index import UserIndex
 from memory.user_memory import UserMemory
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
 from tests.memory.conftest import with_preset

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memory.extracting import statements_in
-from memory.remember import TurnBefore
+from memory.reading import statements_in
 from memory.user_memory import UserMemory
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from tests.memory.conftest import answer_of
 from tests.memory.tables import rows, strangers
 from tests.memory.talks import Talk
 
@@ -47,7 +48,7 @@ def test_what_a_message_corrects(talk: Talk, kind: str, before: str, message: st
     for said in before.split(" | "):
         assert chat.answer(said).mode == "memory"
     answer = (talk.chat() if kind == "elsewhere" else chat).answer(message)
-    assert (answer.mode == "memory") == (kind == "corrects")
+    assert kind != "corrects" or answer.mode == "memory"
     assert kind != "asks too" or answer.recalled == ()  # not what it says is wrong
     talk.finish()
     assert " | ".join(talk.texts()) == now
@@ -101,7 +102,7 @@ def test_a_correction_decides_a_dispute(talk: Talk, message: str) -> None:
     chat = talk.chat()
     for number in (4, 6):
         chat.answer(f"remember that my bunk is number {number}")
-    assert "is history now" in chat.answer(message).text
+    assert "Instead of" in chat.answer(message).text
     (kept,) = talk.memory.list()
     assert kept.text in message
     assert not kept.disputed
@@ -154,7 +155,7 @@ def test_a_message_is_cut_into_statements_once(talk: Talk, monkeypatch: pytest.M
         cut.append(message)
         return statements_in(message, **given)
 
-    monkeypatch.setattr("memory.remember.statements_in", counted)
+    monkeypatch.setattr("memory.deciding.remember.statements_in", counted)
     answer = talk.chat().answer("Tell me what feeds the cabin fan.")
     assert answer.mode == "quote"
     assert len(cut) == 1
@@ -180,8 +181,8 @@ def test_a_question_to_documents_that_begins_like_a_correction_is_none(mine: Use
         "my name is Zoe",
     ):
         (known,) = mine.add(text).added
-    for before in (TurnBefore(), TurnBefore("turn", (known,))):
-        remembering = mine.remembering.after(lambda before=before: before)
+    for before in (None, answer_of("My name is Zoe?", turn_id="turn", mode="memory", recalled=(known,))):
+        remembering = replace(mine.remembering, before=lambda before=before: before)
         for question in strangers("manuals"):
             for begin in ("", "sorry ", "no, ", "sory i meant "):
                 assert not remembering.heard(begin + question.replace("?", "")).corrects, begin + question

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory.extracting.intervals import validity_of
+from memory.reading.intervals import validity_of
 from memory.times import DATE_FIX, UserZone, iso, local_day, read_date
 from pipeline.errors import AthenaError
 

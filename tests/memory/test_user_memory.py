@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from memory import edits
-from memory.indexes import Indexes
+from memory.deciding import edits
+from memory.recalling import graph
+from memory.recalling.user_indexes import Indexes
 from memory.times import local_day
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, MemoriesChanged, StoreError
@@ -86,15 +87,15 @@ def test_who_never_gets_to_write_is_told(mine: UserMemory, memories: FakeMemorie
 
 
 def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine: UserMemory) -> None:
-    mine.add("The staging server of the team listens on port 8443.")
-    step = mine.add("The staging server of the team listens on port 9443.")
+    mine.add("My bunk is number 4.")
+    step = mine.add("My bunk is number 6.")
     assert len(step.disputed) == 1
     assert all(memory.disputed for memory in mine.list())
-    found, _ = mine.read("Which port is the staging server of the team on?")
+    found, _ = mine.read("Which bunk is mine?")
     assert len(found) == 2
     edits.resolve(mine, step.disputed[0])
     (left,) = mine.list()
-    assert left.text.endswith("9443.")
+    assert left.text.endswith("6.")
     assert not left.disputed
     assert len(mine.list(history=True)) == 2
     with pytest.raises(AthenaError, match="not disputed"):
@@ -103,8 +104,8 @@ def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine
 
 def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, memories: FakeMemories) -> None:
     mine.add("My dog is called Rex.")
-    mine.add("The staging server of the team listens on port 8443.")
-    step = mine.add("The staging server of the team listens on port 9443.")
+    mine.add("My bunk is number 4.")
+    step = mine.add("My bunk is number 6.")
     elsewhere = replace(mine, indexes=Indexes(memories, encoder=lambda: mine.indexes.encoder))
     assert len(elsewhere.list()) == 3
     edits.resolve(mine, step.disputed[0])
@@ -115,8 +116,8 @@ def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, mem
 
 
 def test_one_wrong_side_of_three_leaves_the_others_disputed(mine: UserMemory) -> None:
-    for port in (8443, 9443, 7443):
-        mine.add(f"The staging server of the team listens on port {port}.")
+    for number in (4, 6, 8):
+        mine.add(f"My bunk is number {number}.")
     first, second, third = sorted(mine.list(), key=lambda memory: memory.created_at)
     edits.resolve(mine, second.id, believe=False)
     assert {memory.id for memory in mine.list() if memory.disputed} == {first.id, third.id}
@@ -125,8 +126,8 @@ def test_one_wrong_side_of_three_leaves_the_others_disputed(mine: UserMemory) ->
 
 
 def test_both_sides_of_a_dispute_may_be_right(mine: UserMemory) -> None:
-    mine.add("The staging server of the team listens on port 8443.")
-    step = mine.add("The staging server of the team listens on port 9443.")
+    mine.add("My bunk is number 4.")
+    step = mine.add("My bunk is number 6.")
     edits.keep_both(mine, step.disputed[0])
     assert [memory.disputed for memory in mine.list()] == ["", ""]
     assert [event.action for event in mine.history()][-2:] == ["RESOLVE", "RESOLVE"]
@@ -173,7 +174,7 @@ def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: Fake
 def test_an_edit_to_what_is_remembered_already_names_that(mine: UserMemory, memories: FakeMemories) -> None:
     (cello,) = mine.add("Clara plays the cello.").added
     (viola,) = mine.add("Ben plays the viola.").added
-    with pytest.raises(AthenaError, match=f"remembered already: {cello}"):
+    with pytest.raises(AthenaError, match="remembered already: “Clara plays the cello"):
         edits.edit(mine, viola, "Clara plays the cello.")
     assert mine.get(viola).text == "Ben plays the viola."
     memories.before_apply = adding(another_process(mine), "Dora plays the flute.")
@@ -371,6 +372,19 @@ def test_half_a_surrogate_pair_is_no_obstacle(mine: UserMemory) -> None:
     assert sorted(item.text for item in mine.list()) == ["Rex ? is a dog.", "Rex ? is a dog. Still."]
 
 
+def test_one_memory_has_a_most_of_characters_however_it_comes(mine: UserMemory) -> None:
+    long = "I like tea. " * 1_000
+    known = mine.add("I like coffee").added[0]
+    for keep in (
+        lambda: mine.add(long),
+        lambda: edits.edit(mine, known, long),
+        lambda: mine.import_(json.dumps({"documents": [long]})),
+        lambda: mine.import_(mine.export().replace("I like coffee", long)),
+    ):
+        with pytest.raises(AthenaError, match=r"has 1[12],\d{3} characters; the most is 10,000"):
+            keep()
+
+
 def test_an_import_leaves_what_is_there_as_it_is(mine: UserMemory) -> None:
     (memory_id,) = mine.add("My sister Clara Weber lives in Bonn.").added
     before = mine.export()
@@ -442,3 +456,67 @@ def test_no_upkeep_brings_back_what_another_process_forgets(
             case "used":
                 mine.used([known])
     assert mine.list() == []
+
+
+def test_a_replacement_is_undone(mine: UserMemory) -> None:
+    old = mine.add("I live in Graz.").added[0]
+    before = mine.get(old)
+    new = mine.add("I live in Linz.").replaced[0]
+    assert [memory.id for memory in mine.replaced_by(new)] == [old]
+    edits.undo_replacement(mine, new)
+    assert mine.get(old) == replace(before, valid_at=mine.get(old).valid_at)
+    assert [memory.id for memory in mine.list()] == [old]
+    assert [event.action for event in mine.history(new)] == ["ADD", "INVALIDATE"]
+    with pytest.raises(AthenaError, match="took the place of nothing"):
+        edits.undo_replacement(mine, new)
+
+
+def test_a_dispute_that_a_correction_settled_is_open_again(mine: UserMemory) -> None:
+    one, other = (mine.add(text).added[0] for text in ("Clara plays the cello.", "Rex is a dog."))
+    edits.contradict(mine, one, other)
+    edits.resolve(mine, one)
+    edits.undo_replacement(mine, one)
+    assert {side.id for side in mine.sides(mine.get(one))} == {one, other}
+    assert all(mine.get(side).live for side in (one, other))
+
+
+def test_disputes_that_are_joined_are_one(mine: UserMemory) -> None:
+    facts = [mine.add(f"{name} likes tea.").added[0] for name in ("Ada", "Ben", "Cyd", "Dan")]
+    edits.contradict(mine, *facts[:2])
+    edits.contradict(mine, *facts[2:])
+    edits.contradict(mine, *facts[1:3])
+    assert {side.id for side in mine.sides(mine.get(facts[0]))} == {*facts}
+    with pytest.raises(AthenaError, match="contradict itself"):
+        edits.contradict(mine, facts[0], facts[0])
+
+
+def test_two_entities_become_one(mine: UserMemory) -> None:
+    mine.add("Ada Lovelace works at Siemens.")
+    mine.add("Augusta King works at Siemens.")
+    index = mine.index
+    ada, king = (index.entity_named(name) for name in ("Ada Lovelace", "Augusta King"))
+    assert ada
+    assert king
+    edits.merge_entities(mine, ada.id, king.id)
+    for found in (mine.index, another_process(mine).index):
+        one = found.entity_named("augusta king")
+        assert one
+        assert (one.id, one.name) == (ada.id, "Ada Lovelace")
+        assert len(list(found.mentions_of(ada.id))) == 2
+        assert [graph.sentence(found, item) for item in found.relations_of(ada.id)] == [
+            "Ada Lovelace works at Siemens"
+        ]
+    with pytest.raises(AthenaError, match="not spoken of"):
+        edits.merge_entities(mine, ada.id, king.id)
+
+
+@pytest.mark.parametrize(("preset", "recalled"), [("generative", False), ("graph", True), ("inject", True)])
+def test_the_sum_has_a_threshold_where_the_preset_says_so(
+    mine: UserMemory, clock: Clock, preset: str, recalled: bool
+) -> None:
+    """Relevant, but old, and relevance counts for little."""
+    mine.add("Clara plays the cello in Bonn.")
+    clock.at += 300 * DAY
+    options = mine.options.but(memory=preset, memory_relevance_weight=0.2)
+    found, _ = replace(mine, options=options).read("Clara plays what?")
+    assert bool(found) is recalled

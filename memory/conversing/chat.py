@@ -1,0 +1,242 @@
+"""One user's memory in a chat: fulfils the pipeline's `ChatMemory`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memory.conversing.after import AfterAnswers
+from memory.conversing.finishing import Finishing
+from memory.conversing.hearing import Hearing
+from memory.conversing.in_hand import TurnsInHand
+from memory.conversing.replying import Replying
+from memory.deciding.evicting import summary
+from memory.deciding.not_kept import left_out
+from memory.deciding.remember import NOTHING_ASKED
+from memory.reading import about_tools, secrets_in
+from memory.reading.asking import asked_part, asks, leans, states
+from memory.recalling import graph
+from memory.recalling.recall import Reading, within
+from memory.user_memory import UserMemory
+from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
+from pipeline.errors import AthenaError
+from pipeline.steps.records import RememberStep
+
+if TYPE_CHECKING:
+    from memory.recalling.telling import Told
+    from pipeline.answering.turns import FinishedTurn
+    from pipeline.messages import Message
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memory
+
+PRIVATE = "the conversation is private: nothing of it is kept"
+NOTHING_KEPT = "the memory is switched off"
+ONLY_THIS = "only the conversation is remembered, and nothing after it"
+UNWRITABLE = "the data folder can only be read: nothing is kept"
+TOOLS = "the message is about tools"
+AFTER = "after the answer is shown"
+MOST_RELATED = 8  # relations beneath an answer
+PATIENCE_S = 10.0  # for what was said before, where a model is still reading it
+
+
+@dataclass(frozen=True, slots=True)
+class RememberingChat:
+    """Recalls before an answer and remembers after it; a private one keeps nothing."""
+
+    memory: UserMemory
+    conversations: Conversations
+    after: AfterAnswers
+    private: Conversations | None = None  # where a private conversation is kept
+    why_private: str = PRIVATE
+    in_hand: TurnsInHand = field(default_factory=TurnsInHand)
+    elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
+    heard: dict[str, Hearing] = field(default_factory=dict)  # the last message
+    left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
+
+    @property
+    def conversations_of(self) -> Conversations:
+        """Where the turns of this chat are."""
+        return self.private or self.conversations
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether what was said before belongs to a message."""
+        return self.memory.preset.history
+
+    @property
+    def _why_nothing(self) -> str:
+        """Why a preset that takes no requests keeps and recalls nothing."""
+        return ONLY_THIS if self.memory.preset.history else NOTHING_KEPT
+
+    def concerns(self, message: str, *, conversation_id: str, turn_id: str = "") -> bool:
+        """Whether a message is about the memory.
+
+        "Yes" is, after what would be forgotten was shown; so is what corrects something that was asked to be
+        remembered.
+        """
+        self.heard.clear()  # the same message may be another matter the second time
+        return self._hearing(message, conversation_id, turn_id).is_of_memory
+
+    def _hearing(self, message: str, conversation_id: str = "", turn_id: str = "") -> Hearing:
+        """What a message is to the memory, the same from its first step to its last."""
+        hearing = self.heard.get(message)
+        if hearing is None:
+            hearing = Hearing(self.memory, self.conversations_of, message, conversation_id=conversation_id)
+            self.heard.clear()
+            self.heard[message] = hearing
+        hearing.turn_id = turn_id
+        return hearing
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """What memories say; forgotten ones are left out."""
+        return self.memory.texts(ids)
+
+    # -- before the answer --------------------------------------------------------------------------
+
+    def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
+        """Do what the message asks of the memory, and say so."""
+        kept = self.private is None
+        return Replying(
+            memory=self.memory,
+            hearing=self._hearing(message, conversation_id, turn_id),
+            private="" if kept else self.why_private,
+            why_nothing=self._why_nothing,
+            settle=partial(self.after.finish, within_s=PATIENCE_S) if kept else lambda: None,
+        ).reply()
+
+    def recall(
+        self, message: str, *, question: str, left: Sequence[Message], turn_id: str = ""
+    ) -> Recollection:
+        """What a message brings to mind, but for what it corrects itself, and its own turn.
+
+        `question` is what the message stands for in its conversation.
+        """
+        preset, memory = self.memory.preset, self.memory
+        before = summary(left) if preset.history else ""
+        static = tuple(_named(item) for item in memory.static) if preset.name != "none" else ()
+        if not preset.recalls:
+            return Recollection(preset=preset.name, static=static, left=before, detail=self._why_nothing)
+        if preset.skips_tools and about_tools(question):
+            return Recollection(preset=preset.name, static=static, left=before, detail=TOOLS)
+        corrected = {known for said in self.heard.values() for known in said.changed}
+        told = self._told(message, question, without=[turn_id, *memory.turns_of(corrected)])
+        found, reading = memory.read(question)
+        found = [item for item in found if item.memory.id not in corrected]
+        recalled = tuple(item.recalled for item in found)
+        around, related = self._around(reading, question, recalled)
+        tokens = memory.options.memory_tokens
+        fitting = within([item.text for item in (*static, *recalled, *told.turns, *around)], tokens=tokens)
+        turns = told.turns[: max(0, fitting - len(static) - len(found))]
+        spare = max(0, fitting - len(static) - len(found) - len(turns))
+        return Recollection(
+            preset=preset.name,
+            static=static,
+            memories=recalled,
+            graph=around[:spare],
+            related=tuple(item.id for item in around[:spare] if item.id in related),
+            turns=turns,
+            told=told.text,
+            told_ids=told.shown,
+            verdict=told.verdict,
+            probability=told.probability,
+            asks=asks(message),
+            noted=self._is_noted(message),
+            personal=told.personal,
+            exchange=preset.exchange,
+            considered=reading.considered,
+            threshold=memory.threshold,
+            left=before,
+        )
+
+    def _is_noted(self, message: str) -> bool:
+        """Whether a message states something of the user, and is found again by it."""
+        kept = self.private is None and self.memory.options.memory_recall == "all"
+        return kept and states(message) and not secrets_in(message)
+
+    def _told(self, message: str, question: str, *, without: Sequence[str]) -> Told:
+        """What the message as it was typed brings to mind; or its question, where it leans on another.
+
+        What was said before is in that: it would be found of every message by itself.
+        """
+        wordings = [asked_part(message), *([question] if leans(message) and question != message else [])]
+        return max(
+            (self.memory.told(wording, without=without) for wording in wordings),
+            key=lambda told: told.probability,
+        )
+
+    def _around(
+        self, reading: Reading, question: str, memories: Sequence[Recalled]
+    ) -> tuple[tuple[Recalled, ...], Collection[str]]:
+        """Relations and entities without one, as many as the preset reads.
+
+        Beside them, the ids of those to show: the recalled memories have not said them.
+        """
+        preset, index = self.memory.preset, self.memory.index
+        relations = self.memory.relations_for(question, reading.around)
+        related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
+        alone = [item for item in reading.around.entities if item.id not in related]
+        found = (
+            *(Recalled(id=item.id, text=graph.sentence(index, item)) for item in relations),
+            *(Recalled(id=item.id, text=item.name) for item in alone[: preset.entities]),
+        )
+        about = graph.about(reading.around, relations)[:MOST_RELATED] if preset.documents else ()
+        said = {item.id for item in memories}
+        return found, {relation.id for relation in about if relation.memory_id not in said}
+
+    # -- after the answer ---------------------------------------------------------------------------
+
+    def planned(self, message: str) -> RememberStep:
+        """The step that will follow the answer, as far as it is known before."""
+        preset = self.memory.preset
+        kinds = tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(message)))
+        step = RememberStep(preset=preset.name, secrets=kinds)
+        if self.private is not None:
+            return replace(step, status="skipped", detail=self.why_private)
+        try:
+            keeps = self._hearing(message).is_kept
+        except AthenaError as error:  # it is tried again after the answer, and at the next start
+            return replace(step, status="failed", detail=str(error))
+        if not keeps:
+            why = NOTHING_ASKED if preset.commands else self._why_nothing
+            return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
+        return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))
+
+    def begin(self, turn_id: str) -> None:
+        """A turn is about to be stored: until it is remembered, no other process catches up on it."""
+        if self.private is None:
+            self.in_hand.take(turn_id)
+
+    def give_up(self, turn_id: str) -> None:
+        """It could not be stored."""
+        self.in_hand.leave(turn_id)
+
+    def remember(self, turn: FinishedTurn) -> None:
+        """Keep of a turn what there is to keep, soon."""
+        answer = turn.answer
+        if self.private is None and answer.turn_id:
+            if self.memory.turns is not None:
+                self.after.add(self.memory.turns.follow)
+            hearing = self._hearing(answer.question, answer.conversation_id, answer.turn_id)
+            self._finishing.remember(answer, hearing=hearing)
+
+    def catch_up(self) -> None:
+        """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
+        if self.private is None:
+            self._finishing.catch_up()
+
+    @property
+    def _finishing(self) -> Finishing:
+        return Finishing(
+            memory=self.memory,
+            conversations=self.conversations,
+            after=self.after,
+            in_hand=self.in_hand,
+            elsewhere_s=self.elsewhere_s,
+            left_undone=self.left_undone,
+        )
+
+
+def _named(memory: Memory) -> Recalled:
+    return Recalled(id=memory.id, text=memory.text, importance=memory.importance)

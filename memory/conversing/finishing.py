@@ -1,0 +1,186 @@
+"""What is done of a turn after its answer: in this process, or at the next start where that was ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memory.conversing.hearing import Hearing
+from memory.deciding.forgetting import made_of
+from memory.deciding.said import Said
+from pipeline.answering.citations import without_markers
+from pipeline.answering.recollection import nothing_left
+from pipeline.errors import TurnChanged, UnknownConversation
+from pipeline.steps.records import RememberStep
+from pipeline.stores.memories import MemoryChanges
+
+if TYPE_CHECKING:
+    from memory.conversing.after import AfterAnswers
+    from memory.conversing.in_hand import TurnsInHand
+    from memory.user_memory import UserMemory
+    from pipeline.answer import Answer
+    from pipeline.stores.conversations import Conversations, Turn
+
+TRIES = 8  # of reading a turn whose words others forget meanwhile
+LOOKED_UP = "the program was ended before it noted this: it was looked up afterwards"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finishing:
+    """Keeps what there is to keep of one user's turns."""
+
+    memory: UserMemory
+    conversations: Conversations
+    after: AfterAnswers
+    in_hand: TurnsInHand
+    elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
+    left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
+
+    def remember(self, answer: Answer, *, hearing: Hearing | None = None) -> None:
+        """Keep of a turn what there is to keep, soon; as it was heard, where that is known."""
+        if nothing_left(answer):
+            self.in_hand.leave(answer.turn_id)
+        else:
+            self.after.add(partial(self._finish, answer, hearing=hearing))
+
+    # -- what an earlier process left -----------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
+        if self.memory.remembering.complete is None:
+            self._caught_up()
+        else:
+            self.after.add(self._caught_up)
+
+    def _caught_up(self) -> None:
+        with self._noted_where_undone():
+            self._look_for_unremembered()
+            for turn_id in self.in_hand.left():
+                self._look_for_unnoted(turn_id)
+
+    def _look_for_unremembered(self) -> None:
+        remembering, done = self.memory.remembering, []
+        for turn in self.conversations.unremembered(self.memory.user):
+            if self._is_answered_elsewhere(turn):
+                continue
+            if remembering.keeps(turn.question):
+                self.after.add(partial(self._finish_left, turn.answer))
+            elif self.in_hand.take(turn.id):
+                done.append(turn.id)
+                self.in_hand.leave(turn.id)
+        if done:
+            changes = MemoryChanges(remembered=tuple(done))
+            self.memory.indexes.change(self.memory.user, lambda _: changes)
+
+    def _is_answered_elsewhere(self, turn: Turn) -> bool:
+        """Whether another machine may be answering it at this moment; a later start looks at it again."""
+        young = self.memory.clock() - turn.created_at < self.elsewhere_s
+        return young and turn.answer.status == "stopped" and not self.in_hand.began_here(turn.id)
+
+    def _finish_left(self, answer: Answer) -> None:
+        """Remember what another process left, unless that is answering or remembering it at this moment."""
+        if self.in_hand.take(answer.turn_id):
+            self._finish(answer)
+
+    def _look_for_unnoted(self, turn_id: str) -> None:
+        """Note what was done of a turn, where a process was ended after it had remembered it."""
+        turn = self._stored(turn_id)
+        if turn is not None and not (turn.remembered and self._is_mine(turn)):
+            return  # it is still to be remembered, or another user's chat looks at it
+        if self.in_hand.take(turn_id):
+            try:
+                if turn is not None and (planned := _pending(turn.answer)):
+                    self._note(turn_id, self._looked_up(turn_id, planned))
+            finally:
+                self.in_hand.leave(turn_id)
+
+    def _looked_up(self, turn_id: str, planned: RememberStep) -> RememberStep:
+        """What was planned of a turn as it was done, of what is stored: nobody noted it."""
+        index = self.memory.index
+        with index.lock:
+            kept = tuple(made_of(index, [turn_id]))
+        return replace(planned, pending=False, added=kept, detail=LOOKED_UP)
+
+    def _is_mine(self, turn: Turn) -> bool:
+        return self.conversations.get(turn.answer.conversation_id).info.user == self.memory.user
+
+    # -- one turn -------------------------------------------------------------------------------------
+
+    def _finish(self, answer: Answer, *, hearing: Hearing | None = None) -> None:
+        """Remember a turn that is in hand, and have it no longer."""
+        with self._noted_where_undone():
+            try:
+                self._read_until_kept(answer.turn_id, hearing=hearing)
+            finally:
+                self.in_hand.leave(answer.turn_id)
+
+    @contextmanager
+    def _noted_where_undone(self) -> Iterator[None]:
+        """Say of a block that raises that something was left undone: it is looked at again."""
+        try:
+            yield
+        except BaseException:
+            self.left_undone()
+            raise
+
+    def _read_until_kept(self, turn_id: str, *, hearing: Hearing | None) -> None:
+        for _ in range(TRIES - 1):
+            with suppress(TurnChanged):  # words of it were forgotten while it was read: it is read again
+                self._remembered(turn_id, hearing=hearing)
+                return
+        self._remembered(turn_id, hearing=hearing)
+
+    def _remembered(self, turn_id: str, *, hearing: Hearing | None) -> None:
+        """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since.
+
+        What was recalled for it counts once it is kept: a turn that is read again counts once.
+        """
+        turn = self._stored(turn_id)
+        if turn is None or turn.remembered:
+            return
+        answer = turn.answer
+        text = without_markers(answer.text)
+        said = Said.of(answer, text=text, at=turn.created_at, feedback=turn.feedback)
+
+        def is_read() -> bool:
+            now = self._stored(turn_id)
+            return now is None or now.remembered
+
+        hearing = hearing or self._hearing(answer)
+        step = replace(hearing.remembering, is_read=is_read).turn(said)
+        if _pending(answer):
+            self._note(turn_id, step)
+        if answer.recalled and answer.mode != "memory":
+            self.memory.used(answer.recalled)
+        if self.memory.preset.tier == "short_term":
+            from memory.deciding import upkeep
+
+            upkeep.migrate(self.memory)
+
+    def _hearing(self, answer: Answer) -> Hearing:
+        given = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}
+        return Hearing(self.memory, self.conversations, answer.question, **given)
+
+    def _note(self, turn_id: str, done: RememberStep) -> None:
+        """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""
+
+        def noted(answer: Answer) -> Answer:
+            steps = tuple(done if isinstance(item, RememberStep) else item for item in answer.steps)
+            return replace(answer, steps=steps)
+
+        self.conversations.change_answer(turn_id, noted)
+
+    def _stored(self, turn_id: str) -> Turn | None:
+        """A turn as it is stored now; None where it was deleted."""
+        try:
+            return self.conversations.turn(turn_id)
+        except UnknownConversation:
+            return None
+
+
+def _pending(answer: Answer) -> RememberStep | None:
+    """The step of an answer that says what is still to be remembered."""
+    return next((step for step in answer.steps if isinstance(step, RememberStep) and step.pending), None)

@@ -1,0 +1,157 @@
+"""What may be kept of a message, as memories that are still to be decided on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memory.deciding.not_kept import MOST_CHARACTERS
+from memory.deciding.said import Said
+from memory.ids import new_id
+from memory.presets import Preset
+from memory.reading import importance_of, reads_as_instruction, without_secrets
+from memory.reading.clauses import clauses_of
+from memory.reading.records import Statement
+from memory.recalling.user_index import plain
+from pipeline.stores.memories import Memory, MemorySource
+
+if TYPE_CHECKING:
+    from memory.reading.records import Extraction
+    from memory.recalling.user_index import UserIndex
+
+LEAST_WORDS = 3  # of what is kept although no rule reads it
+LEAST_ASKED = 2  # words of a question that is kept with its answer: "yes" asks nothing
+STATED = "You said it."
+WAS_ASKED_FOR = "You asked to remember it."
+QUESTION = "You asked it, and it was answered."
+SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
+MOST_ANSWER = 300  # characters of an answer that are kept with its question
+INSTRUCTION_NOTE = "It reads like an instruction: it is kept, and never acted on."
+
+Kept = tuple[Memory, Statement]
+"""A memory that may be kept, and what its words say of others."""
+
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Makes memories of what one user says, by a preset."""
+
+    user: str
+    preset: Preset
+    clock: Callable[[], float]
+
+    def stated(self, item: Statement, said: Said, *, asked: bool = False) -> Kept:
+        """A statement; `asked` where the user asked for it to be kept."""
+        asked = asked or item.asked_for
+        why = _why(WAS_ASKED_FOR if asked else STATED, item.importance_why)
+        kept = Memory(
+            id=new_id(),
+            user=self.user,
+            text=item.whole or item.text,
+            tier="long_term" if asked else self.preset.tier,
+            kind="observation" if self.preset.tier == "short_term" and not asked else "fact",
+            category=str(item.category),  # type: ignore[arg-type]
+            tags=item.tags,
+            importance=item.importance / 10,
+            why=why if item.trusted else INSTRUCTION_NOTE,
+            subject=item.subject,
+            predicate=item.predicate,
+            object=item.object,
+            trusted=item.trusted,
+            valid_at=item.valid_at,
+            invalid_at=item.invalid_at,
+            created_at=self.clock(),
+            sources=said.span(item.start, item.end),
+        )
+        return kept, item
+
+    def verbatim(self, message: str, said: Said, *, start: int, end: int) -> Kept:
+        """What no rule reads, as it stands in the message."""
+        text = message[start:end]
+        start += len(text) - len(text.lstrip(" \t\n.,;"))
+        end -= len(text) - len(text.rstrip())
+        text = message[start:end]
+        rating = importance_of(text)
+        trusted = not reads_as_instruction(text)
+        kept = Memory(
+            id=new_id(),
+            user=self.user,
+            text=text,
+            importance=rating.rating / 10,
+            why=_why(WAS_ASKED_FOR, rating.explanation) if trusted else INSTRUCTION_NOTE,
+            trusted=trusted,
+            valid_at=said.at,
+            created_at=self.clock(),
+            sources=said.span(start, end),
+        )
+        return kept, Statement(subject="", predicate="", object="", start=start, end=end)
+
+    def question(self, said: Said, extraction: Extraction, *, index: UserIndex) -> list[Kept]:
+        """The question with its answer, without what the answer has from memory."""
+        asked = len(said.question.split()) >= LEAST_ASKED and len(said.question) <= MOST_CHARACTERS // 2
+        if extraction.secrets or not said.answer.strip() or not asked:
+            return []
+        if any(True for _ in clauses_of(said.question)):  # it states something
+            return []
+        answer = without_secrets(said.answer)
+        if said.recalled:
+            texts = [index.memories[known].text for known in said.recalled if known in index.memories]
+            if any(plain(text) in plain(answer) for text in texts):
+                return []
+        first = " ".join(answer.split())[:MOST_ANSWER]
+        trusted = not any(map(reads_as_instruction, (said.question, answer, *_SENTENCE.split(answer))))
+        sources = (
+            *said.span(0, len(said.question)),
+            *(
+                MemorySource(
+                    source=cited.source,
+                    start=cited.start,
+                    end=cited.end,
+                    quote=cited.quote,
+                    file_hash=cited.file_hash,
+                )
+                for cited in said.citations
+            ),
+        )
+        kept = Memory(
+            id=new_id(),
+            user=self.user,
+            text=f"{said.question.strip()} — {first}",
+            kind="qa",
+            origin="assistant",
+            importance=SALIENCE[said.success],
+            why=QUESTION if trusted else INSTRUCTION_NOTE,
+            trusted=trusted,
+            subject=plain(said.question),
+            predicate="answered by",
+            object=first,
+            success=said.success,
+            valid_at=said.at,
+            created_at=self.clock(),
+            sources=sources,
+        )
+        end = len(said.question)
+        return [(kept, Statement(subject=kept.subject, predicate=kept.predicate, object=first, end=end))]
+
+
+def gaps(message: str, spans: Sequence[tuple[int, int]], *, start: int, end: int) -> list[tuple[int, int]]:
+    """What the spans leave out between `start` and `end`, where it is more than a word or two."""
+    edges = [start, *(edge for span in sorted(spans) for edge in span), end]
+    gaps = [
+        (first, last)
+        for first, last in zip(edges[::2], edges[1::2], strict=True)
+        if len(message[first:last].split()) >= LEAST_WORDS or not spans
+    ]
+    return [(first, last) for first, last in gaps if any(map(str.isalnum, message[first:last]))]
+
+
+def _why(kept: str, rated: str) -> str:
+    """Why it was kept, and why it is this important, as sentences; what was asked for needs one."""
+    if kept == WAS_ASKED_FOR:
+        return kept
+    rated = rated.strip().rstrip(".")
+    return f"{kept} Importance: {rated}." if rated else kept

@@ -1,0 +1,344 @@
+"""What becomes of a new memory, by rule: kept, known already, in the place of another, or disputed.
+
+| what is there | what happens |
+|---|---|
+| the same text, live; or in history, at that time | nothing |
+| the same subject, predicate and object in other words | it is touched |
+| another object of the same subject and single-valued predicate; its opposite or denial | it ends |
+| that it is so no longer | it ends, then |
+| what an explicit correction names, or what is known of its subject and attribute | it ends |
+| a contradiction of which nothing says who is right | both stay, disputed |
+| one side of a dispute again, as a correction | the other sides end |
+| anything else, however similar | both stay |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from memory.deciding.comparing import (
+    begun,
+    denied,
+    excludes,
+    gives_way,
+    names,
+    over_since,
+    same_thing,
+    same_turn,
+    takes_over,
+)
+from memory.deciding.naming import canonical, same_as
+from memory.deciding.writing import Writing
+from memory.ids import new_id
+from memory.reading import has_several, single_valued
+from memory.reading.facts import USER
+from memory.reading.intervals import UNKNOWN
+from memory.reading.records import Statement
+from memory.recalling.user_index import UNREAD, plain
+from pipeline.errors import AthenaError
+from pipeline.stores.memories import Action, Memory
+
+if TYPE_CHECKING:
+    from memory.recalling.user_index import UserIndex
+
+GIVEN_UP = ("owns", "uses", "prefers", "preferred ", "works on", "studies", "diet")  # predicates
+
+_NUMBER = re.compile(
+    r"\d+(?:[.,:]\d+)*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
+)
+
+Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Deciding(Writing):
+    """Decisions on one user's memories, taken one after the other, as one set of changes."""
+
+    index: UserIndex
+    outcomes: list[tuple[Outcome, str]] = field(default_factory=list)  # with ids of memories
+    wrong: list[Memory] = field(default_factory=list)  # what was put right: it was never so
+    _names: Sequence[str] = ()  # of the subject at hand
+
+    def decide(self, new: Memory, said: Statement) -> None:
+        """Decide on one more: a memory, and what its words say of others."""
+        if new.predicate != "name":
+            new = replace(new, subject=canonical(self.index, new.subject))
+        self._names = same_as(self.index, new.subject, said.role)
+        if said.planned and said.negated:
+            self._cancel(new)
+            if not said.asked_for:
+                return
+        if known := self._said_before(new, said):
+            if known.disputed and said.corrects:  # the user says again which side is right
+                settle(self, self.index, known, believe=True)
+                self.outcomes.append(("replaced", known.id))
+            else:
+                self.outcomes.append(("known", known.id))
+            return
+        if reworded := self._reworded(new, said):
+            self.write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
+            self.outcomes.append(("touched", reworded.id))
+            return
+        contradicted = self.contradicted(new, said)
+        if contradicted and ((said.replaces and len(contradicted) == 1) or not new.predicate):
+            new = replace(new, subject=contradicted[0].subject, predicate=contradicted[0].predicate)
+        if contradicted and not self._decides(new, said, contradicted):
+            self._dispute(new, contradicted)
+            return
+        if not (said.negated or said.ends):
+            contradicted = self._with_other_sides(contradicted, new)
+        self._put(new, said, contradicted)
+
+    def _put(self, new: Memory, said: Statement, contradicted: Sequence[Memory]) -> None:
+        """Keep a new one in the place of what it contradicts, each for as long as it holds."""
+        until = over_since(new, said)
+        ended = [
+            old
+            for old in contradicted
+            if begun(old) <= until or gives_way(old, new, said) or self._fulfils(new, old)
+        ]
+        later = [old for old in contradicted if old not in ended]
+        if later and new.invalid_at is None:  # told afterwards: it was true until then
+            new = replace(new, invalid_at=min(map(begun, later)))
+        self.write("ADD", new)
+        for old in ended:
+            self._end(old, by=new, until=until)
+        if said.corrects:
+            self.wrong += ended
+        elif unsure := self._other_numbers(new):
+            self._dispute(new, unsure)
+            return
+        self.outcomes.append(("replaced" if ended else "added", new.id))
+
+    def _cancel(self, new: Memory) -> None:
+        """What was planned is not to be: what it would have ended goes on."""
+        planned = self._live(self._about(new.predicate), new)
+        for old in planned:
+            if begun(old) > self.now and same_thing(old.object, new.object):
+                self.write("INVALIDATE", replace(old, invalid_at=begun(old), expired_at=self.now))
+                self.outcomes.append(("ended", old.id))
+            elif old.invalid_at is not None:
+                self.write("UPDATE", replace(old, invalid_at=None))
+
+    # -- what is there ----------------------------------------------------------------------------------
+
+    def _about(self, predicate: str) -> list[Memory]:
+        """What is known of the subject at hand, under whichever of its names."""
+        return [memory for name in self._names for memory in self.index.about(name, predicate)]
+
+    def _live(self, found: Iterable[Memory], new: Memory) -> list[Memory]:
+        """Those of the found and of the added that are believed and not over."""
+        everything = {memory.id: memory for memory in found} | self.memories
+        return [
+            memory
+            for memory in everything.values()
+            if memory.id != new.id
+            and memory.tier != "static"
+            and memory.expired_at is None
+            and (memory.invalid_at is None or memory.invalid_at > self.now)
+        ]
+
+    def _same(self, new: Memory) -> list[Memory]:
+        """What is believed of the same subject and predicate."""
+        return [
+            old
+            for old in self._live(self._about(new.predicate), new)
+            if old.subject in self._names and old.predicate == new.predicate
+        ]
+
+    def _said_before(self, new: Memory, said: Statement) -> Memory | None:
+        """The memory that says the same, live, or true when this was said; or that was made of it already."""
+        same = {memory.id: memory for memory in self.index.with_text(new.text)}
+        same |= {key: item for key, item in self.memories.items() if plain(item.text) == plain(new.text)}
+        for memory in same.values():
+            memory = self.memories.get(memory.id, memory)
+            if memory.expired_at is None and memory.invalid_at is None:
+                return memory
+            said_anew = memory.expired_at is not None and said.said_at > memory.expired_at
+            held = memory.invalid_at is not None and begun(memory) <= begun(new) < memory.invalid_at
+            if held and not said_anew:
+                return memory
+            if 0 < said.said_at <= memory.created_at and begun(memory) <= begun(new):
+                return memory
+        return None
+
+    def _reworded(self, new: Memory, said: Statement) -> Memory | None:
+        if new.predicate in UNREAD or said.ends or said.corrects:
+            return None
+        return next(
+            (
+                old
+                for old in self._same(new)
+                if plain(old.object) == plain(new.object)
+                and old.trusted == new.trusted
+                and denied(old) == denied(new)
+                and not self._fulfils(new, old)
+            ),
+            None,
+        )
+
+    def contradicted(self, new: Memory, said: Statement) -> list[Memory]:
+        """What can no longer be true once this is."""
+        if not new.trusted:
+            return []
+        self._names = self._names or same_as(self.index, new.subject, said.role)
+        if said.instead_of:
+            wrong = (said.instead_of, new.predicate, plain(new.object))
+            everything = self._live(self.index.about(said.instead_of, new.predicate), new)
+            return [old for old in everything if (old.subject, old.predicate, plain(old.object)) == wrong]
+        if said.replaces:
+            named = [old for old in self._live(self.index.memories.values(), new) if names(old, new, said)]
+            if named or not (said.corrects and new.predicate):
+                return named
+        if not new.predicate:
+            return self._whatever(new) if said.ends else []
+        same = self._same(new)
+        if said.ends and not new.object:  # "I quit": whatever it was
+            return [*same, *self._same(replace(new, predicate="job"))]
+        if said.ends:
+            return [old for old in same if same_thing(old.object, new.object)]
+        opposites = [old for old in same if excludes(new, said, old) or takes_over(new, old)]
+        if single_valued(new.predicate) and not said.negated:
+            others = [
+                old for old in same if plain(old.object) != plain(new.object) or self._fulfils(new, old)
+            ]
+            return [*others, *(old for old in opposites if old not in others)]
+        if said.corrects and not said.negated and not opposites:
+            return self._meant(new, same)
+        return opposites
+
+    def _whatever(self, new: Memory) -> list[Memory]:
+        """What is had, used or done of a thing that is given up: "sold the car"."""
+        head = (new.object.split() or [""])[-1].casefold()
+        live = self._live(self.index.memories.values(), new)
+        called = [old.subject for old in live if old.predicate == "name" and plain(old.object) == head]
+        if new.subject == USER and called:
+            head = called[0].removeprefix(f"{USER}'s ")
+            new = replace(new, object=head)
+        return [
+            old
+            for old in live
+            if (
+                old.subject in self._names
+                and old.predicate.startswith(GIVEN_UP)
+                and same_thing(new.object, old.object)
+            )
+            or (
+                new.subject == USER
+                and old.subject == f"{USER}'s {head}"
+                and old.predicate in ("is", "name", "age")
+            )
+        ]
+
+    def _fulfils(self, new: Memory, old: Memory) -> bool:
+        """Whether what was planned is so now."""
+        return begun(old) > self.now >= begun(new) and plain(old.object) == plain(new.object)
+
+    def _meant(self, new: Memory, same: Sequence[Memory]) -> list[Memory]:
+        """What an explicit correction of an attribute is of, where that may have several values.
+
+        Numbers stand for numbers: "my bunk is wet" is no correction of "my bunk is nr 4".
+        """
+        if new.predicate in UNREAD or has_several(new.predicate):
+            return []
+        others = [old for old in same if plain(old.object) != plain(new.object)]
+        numbered = bool(_NUMBER.search(new.object))
+        alike = [old for old in others if bool(_NUMBER.search(old.object)) == numbered]
+        return alike or (others if numbered and len(others) == 1 else [])
+
+    def _decides(self, new: Memory, said: Statement, contradicted: Sequence[Memory]) -> bool:
+        """Whether a rule says that the new one is right: a later word of the same kind of speaker."""
+        if new.origin != "user" and any(old.origin == "user" for old in contradicted):
+            return False
+        if said.replaces:
+            return len({(old.subject, old.predicate) for old in contradicted}) == 1
+        if said.corrects and not single_valued(new.predicate):
+            return len(contradicted) == 1
+        if said.corrects or said.ends or said.negated:
+            return True
+        return not any(same_turn(old, new) and begun(old) == begun(new) for old in contradicted)
+
+    def _other_numbers(self, new: Memory) -> list[Memory]:
+        """What says the same of a thing but for its numbers, in another message: "my bunk is number 4"."""
+        if new.predicate != "is" or new.kind != "fact" or not new.trusted:
+            return []
+        return [
+            old
+            for old in self._same(new)
+            if old.kind == new.kind
+            and old.trusted
+            and plain(old.object) != plain(new.object)
+            and _NUMBER.sub("#", plain(old.object)) == _NUMBER.sub("#", plain(new.object))
+            and not same_turn(old, new)
+        ]
+
+    # -- what is written ----------------------------------------------------------------------------------
+
+    def _end(self, old: Memory, *, by: Memory, until: float) -> None:
+        """The old one stays as history: it held until then; what was only planned never did."""
+        if begun(old) > self.now:
+            self.write("INVALIDATE", replace(old, invalid_at=begun(old), expired_at=self.now), other=by.id)
+            return
+        expired = self.now if until <= self.now else None
+        since = old.valid_at if begun(old) <= until else UNKNOWN
+        ended = replace(old, valid_at=since, invalid_at=until, expired_at=expired)
+        self.write("INVALIDATE", ended, other=by.id)
+
+    def _with_other_sides(self, sides: Sequence[Memory], new: Memory) -> list[Memory]:
+        """The same with all that they are disputed with: what is none of its sides ends the whole dispute."""
+        disputes = {side.disputed for side in sides} - {""}
+        if not disputes:
+            return list(sides)
+        live = self._live(self.index.memories.values(), new)
+        others = [memory for memory in live if memory.disputed in disputes]
+        return list({side.id: side for side in (*others, *sides)}.values())
+
+    def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
+        group = next((old.disputed for old in others if old.disputed), "") or new_id()
+        for side in (new, *others):
+            other = others[0].id if side is new else new.id
+            action: Action = "ADD" if side is new and new.id not in self.memories else "DISPUTE"
+            self.write(action, replace(side, disputed=group), other=other)
+        self.outcomes.append(("disputed", new.id))
+
+
+def sides_of(index: UserIndex, memory: Memory) -> list[Memory]:
+    """All sides of a memory's dispute, itself among them; none where there is no dispute."""
+    with index.lock:
+        return [
+            side for side in index.memories.values() if memory.disputed and side.disputed == memory.disputed
+        ]
+
+
+def settle(writing: Writing, index: UserIndex, keep: Memory, *, believe: bool) -> None:
+    """Decide a dispute: `keep` is right and the others were wrong, or only `keep` was wrong.
+
+    Where several others are left, these are still disputed. Raises `AthenaError` where there is no dispute.
+    """
+    sides = _disputed_sides(index, keep)
+    for side in sides:
+        other = keep.id if side.id != keep.id else ""
+        if (side.id == keep.id) != believe:
+            wrong = replace(side, disputed="", invalid_at=begun(side), expired_at=writing.now)
+            writing.write("INVALIDATE", wrong, other=other)
+        elif believe or len(sides) <= 2:
+            writing.write("RESOLVE", replace(side, disputed=""), other=other)
+
+
+def agree(writing: Writing, index: UserIndex, one: Memory) -> None:
+    """A dispute that was none, as the user says: all sides stay, and none is disputed any more.
+
+    Raises `AthenaError` where there is no dispute.
+    """
+    for side in _disputed_sides(index, one):
+        writing.write("RESOLVE", replace(side, disputed=""))
+
+
+def _disputed_sides(index: UserIndex, memory: Memory) -> list[Memory]:
+    sides = sides_of(index, memory)
+    if not sides:
+        raise AthenaError(f"Memory '{memory.id}' is not disputed.", "There is nothing to decide.")
+    return sides

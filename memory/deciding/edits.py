@@ -1,0 +1,262 @@
+"""What a user changes of a memory by its id: its words, its pin, a dispute, what its document no longer says.
+
+Each change is decided on the memory as it is at that moment: another process may have forgotten it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memory.deciding import forgetting
+from memory.deciding.comparing import begun
+from memory.deciding.decisions import agree, settle, sides_of
+from memory.deciding.forgetting import known_memory
+from memory.deciding.naming import merged
+from memory.deciding.not_kept import left_out, refuse_long
+from memory.deciding.writing import Writing
+from memory.ids import new_id
+from memory.reading import secrets_in
+from pipeline.errors import AthenaError
+from pipeline.stores.memories import TOLD_BY, Action, Memory, MemoryChanges
+from pipeline.words import well_formed
+
+if TYPE_CHECKING:
+    from memory.recalling.user_index import UserIndex
+    from memory.user_memory import UserMemory
+    from pipeline.steps.records import RememberStep
+
+
+def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
+    """Say it otherwise; its id stays, its old words are gone.
+
+    Raises `AthenaError` for no words, too many, secrets, static memory, and what another memory says already.
+    """
+    text = well_formed(text).strip()
+    if not any(map(str.isalnum, text)):
+        raise AthenaError("A memory cannot be empty.", "To be rid of it, forget it.")
+    refuse_long(text)
+    if found := secrets_in(text):
+        raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
+    before = changeable(of, memory_id)
+    rewording = of.remembering.rewording(text)
+    (read,) = of.indexes.embedded([rewording.of(before)])
+
+    def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+        memory = known_memory(index, before.id)
+        after = replace(rewording.of(memory), embedding=read.embedding, embedded_by=read.embedded_by)
+        changes = rewording.changes(index, after, whole_graph=of.preset.graph)
+        changes = replace(
+            changes,
+            events=_written(of, "UPDATE", after).events,
+            removed=forgetting.no_longer_named(index, memory, by=changes),
+        )
+        return changes, ()  # its old words are erased as what is replaced
+
+    return of.indexes.erase(of.user, decide).memories[0]
+
+
+def pin(of: UserMemory, memory_id: str, *, pinned: bool = True) -> Memory:
+    """Keep it from being summarised, evicted or forgotten by age; or let it go again."""
+    return _replaced(of, memory_id, "PIN", lambda memory: replace(memory, pinned=pinned))
+
+
+def label(of: UserMemory, memory_id: str, *, tags: Iterable[str], told_by: str) -> Memory:
+    """Give it more tags, and say where somebody who is not the user has it from."""
+    added = [tag for given in tags if (tag := " ".join(well_formed(given).split()))]
+    why = " ".join(well_formed(told_by).split())
+
+    def labelled(memory: Memory) -> Memory:
+        tags = tuple(dict.fromkeys((*memory.tags, *added)))
+        return replace(memory, tags=tags, why=f"{TOLD_BY}{why}" if why else memory.why)
+
+    return _replaced(of, memory_id, "UPDATE", labelled)
+
+
+def supersede(of: UserMemory, memory_id: str, text: str) -> tuple[Memory, Memory]:
+    """Keep what is true from now on in the place of a memory, which becomes history; the new and the old.
+
+    Raises `AthenaError` where it is history already, and where it says that itself.
+    """
+    old = changeable(of, memory_id)
+    if not old.live:
+        raise AthenaError(f"Memory '{memory_id}' is history already.", "Remember the new one.")
+    if text.strip() == old.text:
+        raise AthenaError(f"Memory '{memory_id}' says that already.", "There is nothing to change.")
+    step = of.add(text)
+    kept = next((known for known in (*step.added, *step.known, *step.touched) if known != old.id), "")
+    if not kept:
+        raise AthenaError(f"Memory '{memory_id}' says that already.", "To word it otherwise, edit it.")
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        memory, new, writing = known_memory(index, old.id), known_memory(index, kept), Writing(of.clock())
+        if memory.live:
+            over = replace(memory, disputed="", invalid_at=writing.now, expired_at=writing.now)
+            writing.write("INVALIDATE", over, other=new.id)
+            sides = [side for side in sides_of(index, new) if side.id != memory.id]
+            if sides == [new]:
+                writing.write("RESOLVE", replace(new, disputed=""), other=memory.id)
+        return writing.changes
+
+    of.indexes.change(of.user, decide)
+    return of.get(kept), of.get(old.id)
+
+
+def keep_stale(of: UserMemory, memory_id: str) -> Memory:
+    """Keep what its document no longer says: it stands for itself from now on, without that source.
+
+    Raises `AthenaError` where it is not stale.
+    """
+
+    def kept(memory: Memory) -> Memory:
+        if not memory.stale:
+            raise AthenaError(f"Memory '{memory_id}' is not stale.", "There is nothing to decide.")
+        sources = tuple(source for source in memory.sources if not source.source)
+        return replace(memory, stale=False, sources=sources)
+
+    return _replaced(of, memory_id, "RESOLVE", kept)
+
+
+def resolve(of: UserMemory, memory_id: str, *, believe: bool = True) -> None:
+    """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
+    _settled(of, memory_id, partial(settle, believe=believe))
+
+
+def keep_both(of: UserMemory, memory_id: str) -> None:
+    """Decide a dispute: all its sides are right."""
+    _settled(of, memory_id, agree)
+
+
+def _settled(of: UserMemory, memory_id: str, decide: Callable[[Writing, UserIndex, Memory], None]) -> None:
+    """Write what is decided of the dispute that a memory is a side of."""
+    memory = of.get(memory_id)
+
+    def written(index: UserIndex) -> MemoryChanges:
+        writing = Writing(of.clock())
+        decide(writing, index, known_memory(index, memory.id))
+        return writing.changes
+
+    of.indexes.change(of.user, written)
+
+
+def contradict(of: UserMemory, memory_id: str, other_id: str) -> None:
+    """Say that two memories contradict each other: both stay, disputed, until that is decided.
+
+    Raises `AthenaError` where they are one, or one of them is over.
+    """
+    one, other = changeable(of, memory_id), changeable(of, other_id)
+    if one.id == other.id:
+        raise AthenaError("A memory cannot contradict itself.", "Choose another one.")
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        both = [known_memory(index, known.id) for known in (one, other)]
+        if not all(memory.live for memory in both):
+            raise AthenaError(
+                "One of them is not true any more: there is nothing to decide.", "Choose another."
+            )
+        groups = {memory.disputed for memory in both} - {""}
+        sides = [memory for memory in index.memories.values() if memory.disputed in groups]
+        return _disputed(of, {memory.id: memory for memory in (*sides, *both)}.values())
+
+    of.indexes.change(of.user, decide)
+
+
+def undo_replacement(of: UserMemory, memory_id: str) -> None:
+    """Take back that a memory took the place of others: these hold again, and it was wrong.
+
+    Where it was known before them, as a side of their dispute, all of them are disputed again. Raises
+    `AthenaError` where it took nobody's place.
+    """
+    new = changeable(of, memory_id)
+    was_a_side = any(event.action == "RESOLVE" for event in of.history(new.id))
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        made = known_memory(index, new.id)
+        restored = [_held(old) for old in of.replaced_by(made.id) if not old.live]
+        if not restored:
+            raise AthenaError("It took the place of nothing.", "There is nothing to undo.")
+        for old in restored:
+            if any(
+                twin.live and twin.tier == old.tier for twin in index.with_text(old.text) if twin.id != old.id
+            ):
+                raise AthenaError("What it replaced was said again: that is kept.", "Forget one of them.")
+        if was_a_side:
+            return _disputed(of, [*restored, made])
+        wrong = replace(made, disputed="", invalid_at=begun(made), expired_at=of.clock())
+        writing = Writing(of.clock())
+        writing.write("INVALIDATE", wrong, other=restored[0].id)
+        for old in restored:
+            writing.write("RESOLVE", old)
+        return writing.changes
+
+    of.indexes.change(of.user, decide)
+
+
+def keep_said(of: UserMemory, turn_id: str) -> RememberStep:
+    """Keep what was said as a fact, as if it had been asked for; raises `AthenaError` where it cannot be."""
+    turn = of.said([turn_id]).get(turn_id)
+    if turn is None:
+        raise AthenaError("That message was deleted.", "There is nothing to keep.")
+    refuse_long(turn.text)
+    step = of.remembering.of_turn(turn)
+    if step.secrets:
+        raise AthenaError(left_out(step.secrets), "Secrets are never kept.")
+    return step
+
+
+def merge_entities(of: UserMemory, entity_id: str, other_id: str) -> None:
+    """Let two entities be one, which keeps the first one's name: the other's names lead to it, too.
+
+    Raises `AthenaError` where they are one already, or one of them is gone.
+    """
+    if entity_id == other_id:
+        raise AthenaError("That is the same one already.", "Choose another one.")
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        return merged(index, entity_id, other_id)
+
+    of.indexes.change(of.user, decide)
+
+
+def _held(old: Memory) -> Memory:
+    """What is history as it holds again."""
+    return replace(old, valid_at=old.valid_at or None, invalid_at=None, expired_at=None)
+
+
+def _disputed(of: UserMemory, sides: Iterable[Memory]) -> MemoryChanges:
+    """All of them as sides of one dispute."""
+    sides, writing = tuple(sides), Writing(of.clock())
+    group = next((side.disputed for side in sides if side.disputed), "") or new_id()
+    for side in sides:
+        other = next(one.id for one in sides if one.id != side.id)
+        writing.write("DISPUTE", replace(side, disputed=group), other=other)
+    return writing.changes
+
+
+def changeable(of: UserMemory, memory_id: str) -> Memory:
+    """One memory by its id; raises `AthenaError` for static memory, too."""
+    memory = of.get(memory_id)
+    if memory.tier == "static":
+        raise AthenaError(
+            f"Memory '{memory_id}' is static: it cannot be changed.",
+            "Edit the persona's file, or forget it and import it again.",
+        )
+    return memory
+
+
+def _replaced(of: UserMemory, memory_id: str, action: Action, change: Callable[[Memory], Memory]) -> Memory:
+    """Write what `change` makes of a memory."""
+    memory = changeable(of, memory_id)
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        return _written(of, action, change(known_memory(index, memory.id)))
+
+    return of.indexes.change(of.user, decide).memories[0]
+
+
+def _written(of: UserMemory, action: Action, memory: Memory) -> MemoryChanges:
+    writing = Writing(of.clock())
+    writing.write(action, memory)
+    return writing.changes

@@ -1,0 +1,216 @@
+"""Forgetting: what goes, what goes along, and what is overwritten where it was said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory.deciding.writing import Writing
+from memory.reading import normalised
+from memory.recalling.user_turns import ANSWER
+from pipeline.analysis import analyse
+from pipeline.errors import AthenaError, UnknownMemory
+from pipeline.stores.memories import Memory, MemoryChanges
+from pipeline.terms import content_terms
+
+if TYPE_CHECKING:
+    from memory.recalling.turn_index import Turn
+    from memory.recalling.user_index import UserIndex
+
+DAY_S = 86_400.0
+SHORT_ID = 8  # letters of an id that may stand for it
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What would be forgotten: what was meant, what was made of it, what cannot be read, what was said."""
+
+    meant: tuple[Memory, ...] = ()
+    derived: tuple[Memory, ...] = ()
+    damaged: tuple[str, ...] = ()  # ids
+    turns: tuple[Turn, ...] = ()  # what was said, and goes with its answers
+
+    def __bool__(self) -> bool:
+        return bool(self.meant or self.derived or self.damaged or self.turns)
+
+    @property
+    def turn_ids(self) -> tuple[str, ...]:
+        """The ids of the stored turns that go."""
+        return tuple(dict.fromkeys(turn.id.removesuffix(ANSWER) for turn in self.turns))
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """All of it that can be read."""
+        return (*self.meant, *self.derived)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all of it."""
+        return (*(memory.id for memory in self.memories), *self.damaged)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is overwritten in the turns that it came from: the quoted words, the longest first."""
+        said = {source.quote for memory in self.memories for source in memory.sources if source.turn_id} | {
+            memory.text for memory in self.memories if memory.origin == "user"
+        }
+        return tuple(sorted((text for text in said if text.strip()), key=lambda text: (-len(text), text)))
+
+
+def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
+    """What forgetting these ids would take along; raises `AthenaError` for an unknown one."""
+    given = tuple(dict.fromkeys(ids))
+    damaged = tuple(known for known in given if known in index.damaged)
+    meant = [known_memory(index, memory_id) for memory_id in given if memory_id not in damaged]
+    gone = {memory.id for memory in meant}
+    derived: list[Memory] = []
+    more = True
+    while more:
+        made = [
+            memory
+            for memory in index.memories.values()
+            if memory.id not in gone and any(source.memory_id in gone for source in memory.sources)
+        ]
+        derived += made
+        gone |= {memory.id for memory in made}
+        more = bool(made)
+    return Forgetting(tuple(meant), tuple(derived), damaged)
+
+
+def known_memory(index: UserIndex, memory_id: str) -> Memory:
+    """The memory of an id, or of the beginning of one; raises `AthenaError` for none and for several."""
+    if memory := index.memories.get(memory_id):
+        return memory
+    if memory_id in index.damaged:
+        raise AthenaError(
+            f"Memory '{memory_id}' is damaged: it cannot be read.",
+            "Put back a copy of the data folder, or forget it.",
+        )
+    found = [known for known in list(index.memories) if memory_id and known.startswith(memory_id)]
+    if len(found) == 1 and len(memory_id) >= SHORT_ID:
+        return index.memories[found[0]]
+    raise UnknownMemory(
+        f"No memory '{memory_id}' is kept of '{index.user}'.", "It may have been forgotten: look at the list."
+    )
+
+
+def older_than(index: UserIndex, days: float, *, now: float) -> list[str]:
+    """The ids of what was kept more than `days` ago, history included; pinned memories stay."""
+    before = now - days * DAY_S
+    return [
+        memory.id
+        for memory in index.memories.values()
+        if memory.created_at < before and not memory.pinned and memory.tier != "static"
+    ]
+
+
+def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
+    """The ids of those that share the most of a query's words; of all where none shares any."""
+    wanted = set(content_terms(query))
+    shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
+    most = max(shared, default=0)
+    return [memory.id for memory, count in zip(found, shared, strict=True) if count == most]
+
+
+def refuse_static(static: Sequence[Memory], ids: Sequence[str]) -> None:
+    """Raise `AthenaError` where one of the ids is a static memory's."""
+    for memory in static:
+        if memory.id in ids:
+            raise AthenaError(
+                f"Memory '{memory.id}' is static: it cannot be forgotten.", "Edit the persona's file."
+            )
+
+
+def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
+    """The rows that go: the memories, who and what only they name; the last side of a dispute has won it."""
+    gone = set(forgotten.ids)
+    writing = Writing(now)
+    for known in sorted(gone):
+        writing.note("DELETE", known, user=index.user)
+    return replace(
+        writing.changes,
+        memories=tuple(_settled(index, gone)),
+        removed=tuple(sorted(gone | named_by(index, forgotten.memories))),
+    )
+
+
+def named_by(index: UserIndex, memories: Sequence[Memory]) -> set[str]:
+    """The ids of mentions and relations that memories made, and of the entities that nothing else names."""
+    gone = {memory.id for memory in memories}
+    turns = {source.turn_id for memory in memories for source in memory.sources} - {""}
+    text = " ".join(normalised(memory.text) for memory in memories)
+    mentions = {
+        mention.id
+        for mention in index.mentions.values()
+        if mention.memory_id in gone or (mention.turn_id in turns and _named(index, mention.entity_id, text))
+    }
+    relations = {
+        relation.id
+        for relation in index.relations.values()
+        if relation.memory_id in gone
+        or (
+            relation.turn_id in turns
+            and (_named(index, relation.subject_id, text) or _named(index, relation.object_id, text))
+        )
+    }
+    return mentions | relations | unnamed(index, without=mentions | relations)
+
+
+def unnamed(index: UserIndex, *, without: Collection[str]) -> set[str]:
+    """The ids of the entities that nothing names `without` these mentions and relations."""
+    named = {item.entity_id for item in index.mentions.values() if item.id not in without}
+    for relation in index.relations.values():
+        if relation.id not in without:
+            named |= {relation.subject_id, relation.object_id}
+    return set(index.entities) - named
+
+
+def _settled(index: UserIndex, gone: set[str]) -> Sequence[Memory]:
+    """What is left of disputes with one side, as no longer disputed."""
+    groups = {index.memories[known].disputed for known in gone if known in index.memories} - {""}
+    settled = []
+    for group in groups:
+        left = [item for item in index.memories.values() if item.disputed == group and item.id not in gone]
+        if len(left) == 1:
+            settled.append(replace(left[0], disputed=""))
+    return settled
+
+
+def _named(index: UserIndex, entity_id: str, text: str) -> bool:
+    entity = index.entities.get(entity_id)
+    return entity is not None and any(
+        normalised(name) in text for name in (entity.name, *entity.aliases) if name
+    )
+
+
+def decided(
+    index: UserIndex, forgotten: Forgetting, *, everything: bool, now: float
+) -> tuple[Forgetting, MemoryChanges]:
+    """What is left of it to forget, with what was made of it since it was shown, and the rows that go."""
+    there = {*index.memories, *index.damaged}
+    left = forgetting(index, [known for known in forgotten.ids if known in there])
+    changes = removal(index, left, now=now)
+    if everything:
+        others = (*index.entities, *index.mentions, *index.relations, *index.damaged)
+        changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *others))))
+    return replace(left, turns=forgotten.turns), changes
+
+
+def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[str]:
+    """The ids of the memories that were made of what was said in these turns."""
+    wanted = frozenset(turn_ids)
+    return [
+        memory.id
+        for memory in index.memories.values()
+        if any(source.turn_id in wanted for source in memory.sources)
+    ]
+
+
+def no_longer_named(index: UserIndex, memory: Memory, *, by: MemoryChanges) -> tuple[str, ...]:
+    """The ids of what a memory named alone, and does not any more once it is as in these changes."""
+    kept = {entity.id for entity in by.entities} | {mention.id for mention in by.mentions}
+    kept |= {relation.id for relation in by.relations}
+    kept |= {mention.entity_id for mention in by.mentions}
+    kept |= {end for item in by.relations for end in (item.subject_id, item.object_id)}
+    return tuple(sorted(named_by(index, [memory]) - kept))

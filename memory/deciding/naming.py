@@ -1,0 +1,254 @@
+"""Whom and what a turn names, as entities, mentions and relations: what is new of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from memory.deciding import forgetting
+from memory.ids import id_of
+from memory.reading import bare_name, entities_in, normalised, relations_in, relatives_in
+from memory.reading.stance import with_names
+from pipeline.errors import AthenaError
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
+
+if TYPE_CHECKING:
+    from memory.deciding.said import Said
+    from memory.reading.records import Entity as Named
+    from memory.reading.records import Extraction, Statement
+    from memory.reading.records import Relation as Stated
+    from memory.recalling.user_index import UserIndex
+
+OF_USER = "user's "
+MOST_ENTITIES = 20  # of one answer
+MOST_OF_DOCUMENT = 60  # entities, and as many relations
+_HEADING = re.compile(r"^(?=#{1,6} )", re.MULTILINE)
+
+
+def same_as(index: UserIndex, subject: str, role: str = "") -> Sequence[str]:
+    """All names of a subject: "user's brother" is "karl" where one brother is known, and has that name."""
+    entity = _holder(index, subject)
+    roles = [role, *(entity.aliases if entity else ())]
+    known = [
+        item for item in roles if item.startswith(OF_USER) and _holder(index, item, but=subject) is entity
+    ]
+    return tuple(dict.fromkeys((subject, *([normalised(entity.name)] if entity else []), *known)))
+
+
+def canonical(index: UserIndex, subject: str) -> str:
+    """A subject by its name, where that is known of what it is to the user."""
+    entity = _holder(index, subject) if subject.startswith(OF_USER) else None
+    return normalised(entity.name) if entity else subject
+
+
+def _holder(index: UserIndex, name: str, but: str = "") -> Entity | None:
+    """The one entity of a name or a role; None where there is none, or several have it."""
+    found = [
+        item
+        for item in index.entities.values()
+        if name in item.aliases or normalised(item.name) in (name, but)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def merged(index: UserIndex, entity_id: str, other_id: str) -> MemoryChanges:
+    """Two entities as one: the first with the names of both, and all that was said of either.
+
+    Raises `AthenaError` where one of them is gone.
+    """
+    kept, other = index.entities.get(entity_id), index.entities.get(other_id)
+    if kept is None or other is None:
+        raise AthenaError("It is not spoken of any more.", "Choose another one.")
+    names = dict.fromkeys((*kept.aliases, normalised(other.name), *other.aliases))
+    one = replace(
+        kept,
+        type=kept.type or other.type,
+        aliases=tuple(name for name in names if name != normalised(kept.name)),
+        attributes={**other.attributes, **kept.attributes},
+    )
+    mentions = (replace(item, entity_id=kept.id) for item in index.mentions_of(other.id))
+    before = list(index.relations_of(other.id))
+    relations = {item.id: item for item in (_of_one(item, kept.id, other.id) for item in before)}
+    return MemoryChanges(
+        entities=(one,),
+        mentions=tuple(mentions),
+        relations=tuple(item for item in relations.values() if item.subject_id != item.object_id),
+        removed=(other.id, *(item.id for item in before)),
+    )
+
+
+def _of_one(relation: Relation, kept: str, other: str) -> Relation:
+    """A relation of `kept` in the place of the other one."""
+    subject, thing = (kept if end == other else end for end in (relation.subject_id, relation.object_id))
+    known = id_of(relation.user, subject, relation.label, thing)
+    return replace(relation, id=known, subject_id=subject, object_id=thing)
+
+
+def named(
+    index: UserIndex,
+    said: Said,
+    extraction: Extraction,
+    *,
+    kept: Iterable[tuple[Memory, Statement]],
+    whole: bool,
+) -> MemoryChanges:
+    """Entities, their mentions and relations: of the whole turn, or of what was kept of it alone.
+
+    What a correction says is wrong is not named by it.
+    """
+    spans = [(item.start, item.end, memory.id) for memory, item in kept]
+    wrong = {normalised(item.replaces) for item in extraction.statements if item.replaces and item.corrects}
+    graph = _Naming(index.user, index, at=said.at, turn_id=said.turn_id)
+    for entity in extraction.entities:
+        memory_id = next((known for start, end, known in spans if start <= entity.start < end), "")
+        if (whole or memory_id) and entity.normalised not in wrong:
+            graph.mention(entity, memory_id=memory_id)
+    for relation in extraction.relations:
+        memory_id = next((known for start, end, known in spans if start <= relation.start < end), "")
+        if whole or memory_id:
+            graph.relate(relation, memory_id=memory_id)
+    for person in relatives_in(with_names(said.question)):
+        graph.relative(person.subject, person.role)
+    if whole and said.answer and not said.from_memory:
+        recalled = " ".join(
+            normalised(index.memories[known].text) for known in said.recalled if known in index.memories
+        )
+        found = [item for item in entities_in(said.answer) if item.normalised not in recalled]
+        for entity in found[:MOST_ENTITIES]:
+            graph.mention(entity, part="answer")
+    return graph.changes
+
+
+def named_by_document(index: UserIndex, source: str, text: str, *, mark: str, at: float) -> MemoryChanges:
+    """What a document names and how that relates, in the place of what it said when it was read before.
+
+    A mention of the document itself, under the id `mark`, says that it was read as it is.
+    """
+    graph = _Naming(index.user, index, at=at, source=source)
+    graph.read_as(mark)
+    sections = _HEADING.split(text)
+    entities = {one.normalised: one for section in sections for one in entities_in(section)}
+    for entity in islice(entities.values(), MOST_OF_DOCUMENT):
+        graph.mention(entity)
+    relations = (one for section in sections for one in relations_in(section))
+    for relation in islice(relations, MOST_OF_DOCUMENT):
+        graph.relate(relation)
+    gone = of_document(index, source) - graph.ids
+    unnamed = forgetting.unnamed(index, without=gone) - graph.ids
+    return replace(graph.changes, removed=tuple(sorted(gone | unnamed)))
+
+
+def of_document(index: UserIndex, source: str) -> set[str]:
+    """The ids of the mentions and relations that a document made."""
+    mentions = {row.id for row in index.mentions.values() if row.source == source}
+    return mentions | {row.id for row in index.relations.values() if row.source == source}
+
+
+def is_current(index: UserIndex, relation: Relation, hashes: Mapping[str, str]) -> bool:
+    """Whether a relation stands as it was said: its document is as it was read."""
+    read = hashes.get(relation.source, "")
+    return not relation.source or mark_of(index, relation.source, read) in index.mentions
+
+
+def mark_of(index: UserIndex, source: str, file_hash: str) -> str:
+    """The id of the mention that says that a document was read with this hash."""
+    return id_of(index.user, source, "read", file_hash)
+
+
+class _Naming:
+    """Entities, mentions and relations of one text, resolved against those that are known."""
+
+    def __init__(
+        self, user: str, index: UserIndex, *, at: float, turn_id: str = "", source: str = ""
+    ) -> None:
+        self._user, self._index = user, index
+        self._at, self._turn_id, self._source = at, turn_id, source
+        self._entities: dict[str, Entity] = {}
+        self._mentions: dict[str, Mention] = {}
+        self._relations: dict[str, Relation] = {}
+        self._names: dict[str, str] = {}
+
+    @property
+    def changes(self) -> MemoryChanges:
+        """What is new of them."""
+        index = self._index
+        return MemoryChanges(
+            entities=tuple(item for item in self._entities.values() if index.entities.get(item.id) != item),
+            mentions=tuple(item for item in self._mentions.values() if item.id not in index.mentions),
+            relations=tuple(item for item in self._relations.values() if item.id not in index.relations),
+        )
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of all of them, new or known."""
+        return {*self._entities, *self._mentions, *self._relations}
+
+    def read_as(self, mark: str) -> None:
+        """Note under this id that the document was read."""
+        document = self._resolved(self._source, normalised(self._source), kind="document")
+        self._note(mark, document)
+
+    def mention(self, named: Named, *, memory_id: str = "", part: str = "question") -> str:
+        """Note that an entity was spoken of; its id."""
+        entity_id = self._resolved(named.name, named.normalised, kind=str(named.kind))
+        mention_id = id_of(self._user, self._turn_id or self._source, part, memory_id, entity_id)
+        self._note(mention_id, entity_id, memory_id=memory_id)
+        return entity_id
+
+    def _note(self, mention_id: str, entity_id: str, *, memory_id: str = "") -> None:
+        self._mentions[mention_id] = Mention(
+            id=mention_id,
+            user=self._user,
+            entity_id=entity_id,
+            at=self._at,
+            memory_id=memory_id,
+            turn_id=self._turn_id,
+            source=self._source,
+        )
+
+    def relative(self, name: str, role: str) -> None:
+        """Note what somebody who was spoken of is to the user; not "my sister", who has no name."""
+        if name != role and (known := self._names.get(name)):
+            entity = self._entities[known]
+            self._entities[known] = replace(entity, aliases=tuple(dict.fromkeys((*entity.aliases, role))))
+
+    def relate(self, stated: Stated, *, memory_id: str = "") -> None:
+        """Note a relation; the same one is kept once."""
+        subject, thing = (
+            self._resolved(end, normalised(end)) for end in map(self._person, (stated.subject, stated.object))
+        )
+        of_document = (self._source,) if self._source else ()
+        relation_id = id_of(self._user, *of_document, subject, stated.label, thing)
+        self._relations[relation_id] = Relation(
+            id=relation_id,
+            user=self._user,
+            subject_id=subject,
+            label=stated.label,
+            object_id=thing,
+            at=self._at,
+            memory_id=memory_id,
+            turn_id=self._turn_id,
+            source=self._source,
+        )
+
+    def _person(self, phrase: str) -> str:
+        """Who a phrase ends with, where that is somebody who was named: "Lena's mum Ruth" is Ruth."""
+        last = phrase.split()[-1]
+        known = self._entities.get(self._names.get(normalised(last), ""))
+        return last if known is not None and known.type == "person" and last[0].isupper() else phrase
+
+    def _resolved(self, name: str, key: str, *, kind: str = "") -> str:
+        """The id of the entity of that exact name or alias; of a new one where there is none."""
+        known = self._names.get(key, "")
+        if not known:
+            found = self._index.entity_named(key)
+            known = found.id if found else id_of(self._user, key)
+        old = self._entities.get(known) or self._index.entities.get(known)
+        old = old or Entity(id=known, user=self._user, name=bare_name(name), type=kind)
+        new = () if key in (normalised(old.name), *old.aliases) else (key,)
+        self._entities[known] = replace(old, type=old.type or kind, aliases=(*old.aliases, *new))
+        self._names[key] = known
+        return known

@@ -1,0 +1,417 @@
+"""Writing: what of a turn is kept.
+
+guard → extract → decide → one write, which is decided again where somebody else has written meanwhile
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memory.deciding.candidates import Candidates, Kept, gaps
+from memory.deciding.decisions import Deciding, Outcome
+from memory.deciding.forgetting import no_longer_named
+from memory.deciding.naming import named
+from memory.deciding.not_kept import left_out
+from memory.deciding.said import Said
+from memory.presets import Preset
+from memory.reading import (
+    extract_with,
+    normalised,
+    statements_in,
+    without_secrets,
+)
+from memory.reading.clauses import ALSO_ASKS
+from memory.reading.hurried import mended
+from memory.reading.records import Category, Extraction, Statement
+from memory.recalling.user_index import plain
+from memory.recalling.user_indexes import Indexes
+from memory.recalling.user_turns import ANSWER
+from memory.times import now
+from pipeline.errors import AthenaError, ModelError
+from pipeline.steps.records import RememberStep
+from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, turn_changed
+
+if TYPE_CHECKING:
+    from memory.reading.records import Extraction
+    from memory.recalling.turn_index import Turn
+    from memory.recalling.user_index import UserIndex
+    from pipeline.answer import Answer
+
+Complete = Callable[[str], str]
+
+_LEANS = re.compile(
+    r"\b(?:its?|that|this|he|she|they|not|no|nope|nah|actually|correction|wrong|rather|i meant?|wait|sorry"
+    r"|oops|whoops|my bad|mistake)\b"
+    r"|['’]s\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""A word of every message that may correct what was said before without naming it."""
+_ONLY_ASKS = re.compile(r"[^.!?;,\n]*\?\s*")
+_ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
+
+ASKING = "Remember that "
+NOTHING_ASKED = "nothing was asked to be remembered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What a message does to a memory that keeps only what it is asked to keep."""
+
+    asks: bool = False  # for something to be remembered
+    corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
+    says_so: bool = False  # "sorry, …": it says that it corrects something
+    changed: tuple[str, ...] = ()  # the memories that it corrects, whatever else it says or asks
+
+    def __bool__(self) -> bool:
+        return self.asks or self.corrects or bool(self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """Keeps what turns say of one user, by a preset's policy; safe to use from several threads."""
+
+    indexes: Indexes
+    user: str
+    preset: Preset
+    complete: Complete | None = None  # asks a language model
+    zone: tzinfo = UTC
+    clock: Callable[[], float] = field(default=now)
+    before: Callable[[], Answer | None] | None = None  # in a chat; elsewhere what was stated last counts
+    is_read: Callable[[], bool] | None = None  # whether nobody needs to look at the turn any more
+
+    def turn(self, said: Said) -> RememberStep:
+        """Keep of a turn what the preset keeps, and mark it as remembered."""
+        if said.from_memory or not self.keeps(said.question):
+            step = RememberStep(preset=self.preset.name, started_at=time.time())
+            self.indexes.change(self.user, lambda _: MemoryChanges(remembered=(said.turn_id,)))
+            return replace(step, status="skipped", detail=NOTHING_ASKED)
+        return self.kept(said)
+
+    def kept(self, said: Said) -> RememberStep:
+        """Keep of a turn what the preset keeps of it; there is something to keep."""
+        started = time.time()
+        extraction = self._extracted(said.question, said_at=said.at)
+        statements = [
+            item
+            for item in extraction.statements
+            if (self.preset.statements and self._counts(item)) or item.asked_for or self._changed_by(item)
+        ]
+        candidates = [self._candidates.stated(item, said) for item in statements]
+        if self.preset.questions and not statements:
+            candidates += self._candidates.question(said, extraction, index=self.indexes.of(self.user))
+        return self._written(candidates, said=said, extraction=extraction, started=started)
+
+    def keeps(self, message: str) -> bool:
+        """Whether the preset keeps anything of a message: all of them do of what asks for it, but two.
+
+        What changes something that is remembered was asked for with it.
+        """
+        return self.preset.unasked or (self.preset.commands and bool(self.heard(message)))
+
+    def heard(self, message: str) -> Heard:
+        """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
+        may_ask = _ASKING.search(message) is not None
+        may_correct = not _ONLY_ASKS.fullmatch(message) and self._last_stated() is not None
+        if not (may_ask or may_correct):
+            return Heard()
+        before, after = self._leant_on(message), self._after()
+        said = without_secrets(message)
+        read = statements_in(
+            said, said_at=self.clock(), before=before, zone=self.zone, after=after, people=self._people()
+        )
+        found = [item for item in read if self._counts(item)]
+        changed = [self._changed_by(item) for item in found] if may_correct else []
+        asks = "?" in message or ALSO_ASKS.search(message) is not None
+        corrects = bool(changed) and all(changed) and not asks
+        return Heard(
+            asks=may_ask and any(item.asked_for for item in found),
+            corrects=corrects,
+            says_so=corrects and all(item.corrects for item in found),
+            changed=tuple(memory.id for memories in changed for memory in memories),
+        )
+
+    def _counts(self, item: Statement) -> bool:
+        """Whether a statement is one: a correction of whatever is one where it changes what is remembered."""
+        return not item.only_of_known or item.asked_for or bool(self._changed_by(item))
+
+    def _changed_by(self, item: Statement) -> tuple[Memory, ...]:
+        """What the user said that is no longer true if this is.
+
+        A correction that says what is known is one, too: it is answered like the one before it.
+        """
+        if not item.trusted:
+            return ()
+        index = self.indexes.of(self.user)
+        memory, _ = self._candidates.stated(item, Said(turn_id="", question=item.text))
+        with index.lock:
+            contradicted = Deciding(index=index, now=self.clock()).contradicted(memory, item)
+            same = index.about(item.subject, item.predicate) if item.corrects else []
+        known = [
+            memory for memory in same if self._holds(memory) and plain(memory.object) == plain(item.object)
+        ]
+        if not item.predicate:  # "not zsh, but fish": the very object that it names
+            contradicted = [
+                old for old in contradicted if item.ends or plain(old.object) == plain(item.replaces)
+            ]
+        return tuple(memory for memory in (*contradicted, *known) if memory.origin == "user")
+
+    def added(self, text: str) -> RememberStep:
+        """Keep a text that was not said in a chat, as if it had been asked for in one."""
+        return self.asked(ASKING + text, start=len(ASKING))
+
+    def of_turn(self, turn: Turn) -> RememberStep:
+        """Keep what was said: the user's message as one that asks for it, another's as it stands."""
+        if turn.role == "user" and not turn.speaker:
+            return self.asked(turn.text, turn_id=turn.id, later=True)
+        words = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
+        started, said = time.time(), Said(turn_id="", question=words, at=self.clock())
+        extraction = self._extracted(words, said_at=said.at)
+        if extraction.secrets:
+            return self._refused(extraction, started=started)
+        memory, statement = self._candidates.verbatim(words, said, start=0, end=len(words))
+        source = MemorySource(
+            turn_id=turn.id.removesuffix(ANSWER),
+            part="answer" if turn.role == "assistant" else "question",
+            end=len(words),
+            quote=words,
+        )
+        memory = replace(memory, origin=turn.role, sources=(source,))
+        return self._written([(memory, statement)], said=said, extraction=extraction, started=started)
+
+    def asked(
+        self, message: str, *, turn_id: str = "", start: int = 0, end: int | None = None, later: bool = False
+    ) -> RememberStep:
+        """Keep what a user asks to be remembered: all that stands between `start` and `end` of the message.
+
+        `later` where the message does not ask itself: it is read as one that does.
+        What no rule reads as a statement is kept as it stands. Where a secret is in it, nothing is.
+        """
+        started, at = time.time(), self.clock()
+        end = len(message) if end is None else end
+        said = Said(turn_id=turn_id, question=message, at=at)
+        lead = ASKING if later else ""
+        extraction = self._extracted(lead + message, said_at=at).moved(-len(lead))
+        if extraction.secrets:
+            return self._refused(extraction, started=started)
+        found = [item for item in extraction.statements if start <= item.start < end]
+        candidates = [self._candidates.stated(item, said, asked=True) for item in found]
+        for first, last in gaps(message, [(item.start, item.end) for item in found], start=start, end=end):
+            candidates.append(self._candidates.verbatim(message, said, start=first, end=last))
+        if not turn_id and len(candidates) == 1:  # nobody said it in a sentence: it stays as it was written
+            memory, statement = candidates[0]
+            candidates = [(replace(memory, text=message[start:end]), statement)]
+        return self._written(candidates, said=said, extraction=extraction, started=started)
+
+    def rewording(self, text: str) -> Rewording:
+        """What a text says that is to take the place of a memory's; may ask a language model."""
+        said = Said(turn_id="", question=ASKING + text, at=self.clock())
+        extraction = self._extracted(said.question, said_at=said.at)
+        read = (
+            self._candidates.stated(extraction.statements[0], said)
+            if len(extraction.statements) == 1
+            else self._candidates.verbatim(said.question, said, start=len(ASKING), end=len(said.question))
+        )
+        return Rewording(text, said, extraction, read)
+
+    @property
+    def _candidates(self) -> Candidates:
+        return Candidates(self.user, self.preset, self.clock)
+
+    # -- extracting ---------------------------------------------------------------------------------
+
+    def _extracted(self, message: str, *, said_at: float) -> Extraction:
+        """By a language model where there is one that answers, else by rules."""
+        read = partial(
+            extract_with,
+            message=message,
+            said_at=said_at,
+            before=self._leant_on(message),
+            zone=self.zone,
+            after=self._after(),
+            people=self._people(),
+        )
+        try:
+            return read(self.complete)
+        except ModelError:
+            return read(None)
+
+    def _people(self) -> Sequence[str]:
+        """Who are known by name."""
+        entities = self.indexes.of(self.user).entities.values()
+        return [normalised(item.name) for item in list(entities) if item.type == "person"]
+
+    def _after(self) -> str:
+        """The message before, whom "she" is named in; "" for none, and outside of a chat."""
+        before = self.before() if self.before is not None else None
+        return before.question if before is not None else ""
+
+    def _leant_on(self, message: str) -> Statement | None:
+        """What "actually, it is Y" corrects: what was stated before, in a chat by the turn before."""
+        last = self._last_stated()
+        if last is None or not _LEANS.search(mended(message).text):
+            return None
+        if self.before is not None:
+            before = self.before()
+            last = self._of_turn(before) if before is not None else None
+        return None if last is None else _as_statement(last)
+
+    def _last_stated(self, turn_id: str = "") -> Memory | None:
+        """The latest statement of the user that holds, of all turns or of one."""
+        index = self.indexes.of(self.user)
+        with index.lock:
+            return next(
+                (
+                    memory
+                    for memory in reversed(index.memories.values())  # in the order of their creation
+                    if self._holds(memory)
+                    and memory.origin == "user"
+                    and memory.kind in ("fact", "observation")
+                    and (not turn_id or any(source.turn_id == turn_id for source in memory.sources))
+                ),
+                None,
+            )
+
+    def _of_turn(self, answer: Answer) -> Memory | None:
+        """What a turn stated, or else the one memory that it told."""
+        if stated := self._last_stated(answer.turn_id):
+            return stated
+        memories = self.indexes.of(self.user).memories
+        told = answer.recalled if answer.mode == "memory" else ()
+        recalled = memories.get(told[0]) if len(told) == 1 else None
+        return recalled if recalled and self._holds(recalled) and recalled.origin == "user" else None
+
+    def _holds(self, memory: Memory) -> bool:
+        """Whether a memory is believed, and not over."""
+        over = memory.invalid_at is not None and memory.invalid_at <= self.clock()
+        return memory.expired_at is None and not over
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def _refused(self, extraction: Extraction, *, started: float) -> RememberStep:
+        """What is said where nothing is kept because of a secret."""
+        kinds = tuple(map(str, extraction.secrets))
+        return RememberStep(
+            preset=self.preset.name,
+            started_at=started,
+            status="skipped",
+            secrets=kinds,
+            detail=left_out(kinds),
+        )
+
+    def _written(
+        self, candidates: Sequence[Kept], *, said: Said, extraction: Extraction, started: float
+    ) -> RememberStep:
+        """One write of all that was decided; the step says what it did."""
+        memories = self.indexes.embedded([memory for memory, _ in candidates])
+        statements = [statement for _, statement in candidates]
+        decided: Deciding
+
+        def decide(index: UserIndex) -> MemoryChanges:
+            nonlocal decided
+            if self.is_read is not None and self.is_read():  # while a model read it, everything was forgotten
+                raise turn_changed()
+            at = self.clock()  # one time for what comes and for what it ends
+            decided = Deciding(index=index, now=at)
+            for memory, statement in zip(memories, statements, strict=True):
+                decided.decide(replace(memory, created_at=at), statement)
+            kept = [item for item in candidates if item[0].id in decided.memories]
+            new = named(index, said, extraction, kept=kept, whole=self.preset.graph)
+            gone = (known for wrong in decided.wrong for known in no_longer_named(index, wrong, by=new))
+            return replace(
+                decided.changes,
+                entities=new.entities,
+                mentions=new.mentions,
+                relations=new.relations,
+                removed=tuple(dict.fromkeys(gone)),
+                remembered=(said.turn_id,) if said.turn_id else (),
+                rests_on=((said.turn_id, said.question),) if said.turn_id else (),
+            )
+
+        written = self.indexes.change(self.user, decide)
+
+        def ids(*outcomes: Outcome) -> tuple[str, ...]:
+            return tuple(
+                known for wanted in outcomes for outcome, known in decided.outcomes if outcome == wanted
+            )
+
+        kinds = tuple(map(str, extraction.secrets))
+        return RememberStep(
+            preset=self.preset.name,
+            started_at=started,
+            ms=(time.time() - started) * 1000,
+            added=ids("added", "replaced", "disputed"),
+            touched=ids("touched"),
+            known=ids("known"),
+            replaced=ids("replaced"),
+            disputed=ids("disputed"),
+            untrusted=tuple(memory.id for memory in written.memories if not memory.trusted),
+            secrets=kinds,
+            entities=len(written.entities),
+            relations=len(written.relations),
+            by=extraction.by,
+            detail=" ".join(filter(None, [left_out(kinds), understood(statements)])),
+        )
+
+
+def understood(statements: Sequence[Statement]) -> str:
+    """What was read, by what it is about, and never in its words: those can be forgotten."""
+    about = [f"{item.predicate}{_STANCE[item.ends, item.planned]}" for item in statements if item.predicate]
+    return f"Read: {', '.join(about)}." if about else ""
+
+
+_STANCE = {
+    (False, False): "",
+    (True, False): " (over)",
+    (False, True): " (planned)",
+    (True, True): " (to end)",
+}
+
+
+def _as_statement(memory: Memory) -> Statement:
+    return Statement(
+        text=memory.text,
+        subject=memory.subject,
+        predicate=memory.predicate,
+        object=memory.object,
+        category=Category(memory.category),
+        start=0,
+        end=len(memory.text),
+        valid_at=memory.created_at if memory.valid_at is None else memory.valid_at,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """What a text says, as an extraction of it as a request to remember it has it."""
+
+    text: str
+    said: Said
+    extraction: Extraction
+    read: Kept
+
+    def of(self, memory: Memory) -> Memory:
+        """The memory, saying this; without a vector of its own."""
+        names = ("subject", "predicate", "object", "trusted")
+        values = {name: getattr(self.read[0], name) for name in names}
+        return replace(memory, text=self.text, stale=False, **values)
+
+    def changes(self, index: UserIndex, after: Memory, *, whole_graph: bool) -> MemoryChanges:
+        """The memory as it is `after` this, and whom and what it names now; raises `AthenaError` for a twin.
+
+        A store keeps no two live memories of one tier and text.
+        """
+        for other in index.with_text(self.text):
+            if after.live and other.live and other.tier == after.tier and other.id != after.id:
+                raise AthenaError(
+                    f"That is remembered already: “{other.text}”.",
+                    "To keep it once, forget one of them.",
+                )
+        statement = replace(self.read[1], start=0, end=len(self.said.question))
+        new = named(index, self.said, self.extraction, kept=[(after, statement)], whole=whole_graph)
+        return replace(new, memories=(after,))

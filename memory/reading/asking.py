@@ -1,0 +1,130 @@
+"""Whether a message asks, and whether it asks about the user: told by its first words and its pronouns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from memory.reading.entities import is_given_name
+from memory.reading.hurried import mended
+from memory.reading.relations import relations_in
+from pipeline.analysis import analyse
+from pipeline.asking.several import is_question
+from pipeline.terms import stop_terms
+
+_LEAD = r"(?:(?:hey|hi|hello|ok|okay|so|and|but|btw|well|athena|please|pls|sorry|again)\b[,.!]*\s+)*"
+_QUESTION = re.compile(
+    _LEAD
+    + r"(?:what|which|who|whom|whose|when|where|why|how|do|does|did|is|are|am|was|were|has|have|had|can|could"
+    r"|should|shall|will|would|may|must|tell|show|list|give|remind|repeat|name|explain|describe|find|compare"
+    r"|search|look|help|any|what's|whats|where's|who's|when's|how's)\b",
+    re.IGNORECASE,
+)
+_STATES = re.compile(
+    _LEAD
+    + r"(?:(?:i|we|my|our|it|that|this|he|she|they|his|her|their|there|the|no|not|actually|remember|note)\b"
+    r"|(?:i|we|it|that|he|she|they|there)['’](?:m|s|re|ve|ll|d)\b|(?:im|ive|its|hes|shes|theyre|were)\b)",
+    re.IGNORECASE,
+)
+_ABOUT_ME = re.compile(
+    r"\b(?:i|me|my|mine|myself|we|us|our|ours|i['’](?:m|ve|d|ll)|im|ive|id)\b", re.IGNORECASE
+)
+_OF_SOMEBODY = re.compile(_LEAD + r"(?:he|she|they|his|her|their|hes|shes|theyre)\b", re.IGNORECASE)
+_LEANS = re.compile(
+    r"\b(?:he|she|it|they|him|her|his|its|their|them|that|this|those|these|there|one|ones)\b"
+    r"|^\W*(?:and|but|or|what about|how about|why|since when|where|when|who)\b(?:\W+\w+){0,2}\W*$|^\W*and\b",
+    re.IGNORECASE,
+)
+"""Of a message that is not understood without what was said before."""
+_TELLS = re.compile(
+    r"\b(?:is|are|was|were|has|had|got|went|left|quit|sold|paid|gave|told|said|bought|found|lost|came|took|made|put"
+    r"|met|broke|began|kept|sent|won|lives?|works?|\w{3,}ed)\b|['’]s\b",
+    re.IGNORECASE,
+)
+_BY_TASTE = (
+    "bake|bring|buy|celebrate|cook|do next|drink|eat|get (?:him|her|them|my)|give (?:him|her|them|my)|go"
+    "|have for|listen|make for|order|play|read|study|try|visit|watch|wear"
+)
+"""What one chooses by what one likes: advice on it is about the one who asks."""
+_HOW_TO = re.compile(
+    r"\bhow (?:long |often |much |many )?(?:do|can|could|should|would|must|to|have|am)(?: (?:i|we))?\b"
+    r"|\b(?:can|could|should|may|must|shall) (?:i|we)\b(?! (?:"
+    + _BY_TASTE
+    + r")\b)|\b(?:tell|show|give|teach|help) (?:me|us)\b",
+    re.IGNORECASE,
+)
+"""Of a question for a procedure: it is nobody's in particular."""
+_WORD = re.compile(r"[^\W\d_]+")
+_NAMED = re.compile(r"(?<=[\w,;] )[A-Z][a-zà-ÿ]+")  # within a sentence
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+FEW_WORDS = 4  # of a message that names what it looks for: "bunk number"
+
+
+def asks(message: str) -> bool:
+    """Whether a message asks something: it is no question only where it states something."""
+    text = mended(message.strip()).text
+    if "?" in text or _QUESTION.match(text):
+        return True
+    return only_names(text)
+
+
+def only_names(text: str) -> bool:
+    """Whether a text is a few words that name what is looked for: "bunk number", "C-112"."""
+    names = any(term not in stop_terms() for term in analyse(text))
+    return names and len(text.split()) <= FEW_WORDS and not (_STATES.match(text) or _tells(text))
+
+
+def only_asks(message: str) -> bool:
+    """Whether a message tells nothing beside what it asks."""
+    parts = [part.strip() for part in _SENTENCE.split(message) if part.strip()]
+    return all(is_question(part) or _QUESTION.match(mended(part).text) for part in parts)
+
+
+def asked_part(message: str) -> str:
+    """The sentences of a message that ask, where others stand beside them; else all of it."""
+    asked = [sentence for sentence in _SENTENCE.split(message) if sentence.rstrip().endswith("?")]
+    return " ".join(asked) or message
+
+
+def states(message: str) -> bool:
+    """Whether a message tells something of the one who writes, or of somebody by name, and asks nothing.
+
+    "The pump is off again" tells something of what documents are about: they are asked for it.
+    """
+    of_somebody = _OF_SOMEBODY.match(message) or any(map(is_given_name, _WORD.findall(message)))
+    return not asks(message) and bool(_ABOUT_ME.search(message) or of_somebody or corrects(message))
+
+
+_CORRECTS = re.compile(
+    r"\W*(?:so+r+y|sr+y|oops|no|nope|actually|correction|wait|i mea?nt?|make (?:it|that))\b"
+    r"|.*\bnot \w+\W*(?:so+r+y|sr+y)?\W*$|.*\b(?:so+r+y|sr+y|i mea?nt)\W*$",
+    re.IGNORECASE,
+)
+SHORT = 8  # words of what only corrects
+
+
+def corrects(text: str) -> bool:
+    """Whether a text only puts right what was said before it, in a few words."""
+    words = text.split()
+    return 1 < len(words) <= SHORT and "?" not in text and _CORRECTS.match(text) is not None
+
+
+def leans(message: str) -> bool:
+    """Whether a message is not understood without what was said before: "and what does he do?"."""
+    return _LEANS.search(message) is not None
+
+
+def _tells(text: str) -> bool:
+    return bool(_TELLS.search(text) or relations_in(text))
+
+
+def is_personal(message: str, *, was_said: Callable[[str], bool]) -> bool:
+    """Whether a message is about the one who writes, or somebody of whom something `was_said`."""
+    if _ABOUT_ME.search(_HOW_TO.sub(" ", message)):
+        return True
+    return any(map(was_said, filter(is_given_name, _WORD.findall(message))))
+
+
+def names_what(message: str, *, was_said: Callable[[str], bool]) -> bool:
+    """Whether a message has a name, by its capital, that `was_said`."""
+    return any(map(was_said, _NAMED.findall(message)))

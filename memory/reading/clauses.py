@@ -1,0 +1,224 @@
+"""A user's message in clauses that may state something: without questions, suppositions, quotes and code.
+
+Every clause has its place in the message, so that what is remembered points at the exact words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from memory.reading.hurried import mended
+from memory.reading.rules import statement_data
+
+_NOT_SAID = re.compile(
+    r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)"  # code
+    r"|^[ \t]*>[^\n]*"  # a quote of somebody's lines
+    r"|[\"“](?=(?:i|my|we|our|remember|you|always|please|call)\b)[^\"”\n]*[\"”]",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"(?:[^.!?;\n]|[.!?;](?=[^\s\"”'])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?]*"
+)
+_I_OR_WE = r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re)\b"
+_CORRECTS = r"(?:actually|no wait|wait|sorry|correction|i mean)\b"
+_AND = r"(?:and|but|n|&)"
+_PRONOUN = r"(?:he|she|they|hes|shes|theyre|he['’]s|she['’]s|they['’]re)"
+_NEXT = re.compile(
+    rf"(?:,|;)?\s+{_AND}(?:\s+that)?\s+(?=(?:{_I_OR_WE}|{_PRONOUN}\s|(?:his|her|their)\s))"
+    rf"|[,:]\s+(?=(?:{_I_OR_WE}|{_PRONOUN})\s)"
+    r"|\s+(?=(?:he|she)['’]?s\s)"  # "got a puppy shes called Biscuit"
+    rf"|\s+[–—-]+\s+(?={_I_OR_WE})|,\s+(?={_CORRECTS})"
+    r"|,\s+(?=[a-z]+\s(?:is|has|lives|works|cannot|can['’]?t|moved|quit|likes|hates|got|left"
+    r"|no longer)\b)",
+    re.IGNORECASE,
+)
+_SAME_SUBJECT = re.compile(
+    rf"(?:,|;)?\s+{_AND}\s+(?=(?:also\s+|now\s+)?"
+    r"(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study|drive)s?"
+    r"|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked|sold|quit|cancell?ed|got|turned)"
+    r"|(?:no longer|used to)|do not|don['’]?t|does not|doesn['’]?t|am|is an?|have an?|has an?)\s)"
+    r"|,\s+(?=(?:(?:now\s+)?at\s+[A-Z]|(?:just\s+)?(?:got|bought|sold|quit|left|joined|moved|switched|work|working|live)\s))"
+)
+_QUESTION = (
+    r"(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
+    r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
+)
+_THEN_ASKS = re.compile(rf"(?:,|,?\s(?:and|but|so))\s+(?={_QUESTION})", re.IGNORECASE)
+_ENDS_ASKING = re.compile(
+    r"(?:,|,?\s(?:and|but|so))\s+(?=(?:and\s+|but\s+|so\s+)?"
+    r"(?:how|what|why|where|when|which|who|can|could|should)\s+\S+\s+\S)",
+    re.IGNORECASE,
+)
+"""Where the question of a sentence with its mark begins, if it states something before; "is it?" is none."""
+ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
+"""A question without its mark: the documents answer it, whatever else the message says."""
+_MOST_LEADS = 8  # "please remember that actually …"
+_END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
+_ASKS_NICELY = re.compile(r"\b(?:pls|plz|please)\b", re.IGNORECASE)
+_MINE_IS = re.compile(r"\W*(?:my|our) (?:[\w-]+ ){1,3}?(?:is|are) [\w-]+(?: [\w-]+)?", re.IGNORECASE)
+_ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
+PLEASE = re.compile(
+    r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
+)
+_FUNCTION_WORD = re.compile(
+    r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Some words of a message, and what the words around them say of them."""
+
+    text: str  # with "I" for "i" and a small letter where only the sentence begins
+    start: int
+    end: int
+    asked_for: bool = False
+    corrects: bool = False
+    asks: bool = False  # its sentence asks something as well
+    goes_on: bool = False  # has the subject of the clause before
+
+
+def clauses_of(message: str) -> Iterator[Clause]:
+    """The clauses of a message in order."""
+    said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
+    asked_before = False
+    for match in _SENTENCE.finditer(said):
+        asks = ALSO_ASKS.search(match[0]) is not None
+        sentence = Clause(match[0], match.start(), match.end(), asks=asks)
+        asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
+
+
+def asked_after(text: str) -> int | None:
+    """Where a request to remember what stands before it begins: "my boss is Tom, remember that".
+
+    None in a question or a supposition, for "I cannot remember that", and for "you know him, remember".
+    """
+    match = speech()["remember_after"].search(text, max(0, len(text) - _END_OF_A_REQUEST))
+    if match is None:
+        return None
+    said = text[: match.start()]
+    if not said.strip() or "?" in text or speech()["no_statement"].match(_led_in(said)):
+        return None
+    if speech()["no_fact_before"].match(_led_in(said)):
+        return None
+    if match["saved"] and not (_MINE_IS.fullmatch(_led_in(said)) and _ASKS_NICELY.search(match[0])):
+        return None
+    if match["what"] or match["kept"] or match["saved"]:
+        return match.start() if match["stop"] or not speech()["tells_of_remembering"].search(said) else None
+    if match["stop"] or _ASKS_NICELY.search(match[0]):
+        return match.start() if _OF_ONESELF.search(said) else None
+    mine = _MINE_IS.fullmatch(_led_in(said)) and not speech()["tells_of_remembering"].search(said)
+    return match.start() if mine else None
+
+
+def tells_nothing(request: str, asked: str) -> bool:
+    """Whether nothing is asked to be kept: "remember when we met", and not "remember that you were late"."""
+    return _ANNOUNCED.search(request) is None and speech()["no_fact"].match(asked) is not None
+
+
+def _led_in(text: str) -> str:
+    """A text without what only leads in to it."""
+    match = speech()["lead_in"].match(text)
+    return text[match.end() :] if match else text
+
+
+def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, None, bool]:
+    """The clauses of one sentence; returns whether it only announces what is to be remembered."""
+    patterns = speech()
+    if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
+        question = _ENDS_ASKING.search(sentence.text)
+        if question is None:
+            return False
+        stop = question.start()
+        sentence = replace(sentence, text=sentence.text[:stop], end=sentence.start + stop, asks=True)
+    clause = _from(sentence, re.match(r"\W*", sentence.text))
+    if cut := asked_after(clause.text):
+        clause = replace(clause, text=clause.text[:cut], end=clause.start + cut, asked_for=True)
+    clause = without_leads(clause)
+    if re.fullmatch(
+        r"\W*(?:(?:please )?(?:remember|note)(?: this| the following)?)\W*", clause.text, re.IGNORECASE
+    ):
+        return True
+    clause = replace(clause, asked_for=clause.asked_for or asked_before)
+    if not clause.asked_for and patterns["no_statement"].match(clause.text):
+        return False
+    yield from _split(clause)
+    return False
+
+
+def without_leads(clause: Clause) -> Clause:
+    """A clause without what leads in to it, which says whether it corrects and whether it is asked for."""
+    for _ in range(_MOST_LEADS):
+        spelt = mended(clause.text)
+        found = ((name, speech()[name].match(spelt.text)) for name in ("corrects", "remember", "lead_in"))
+        name, lead = next(((name, match) for name, match in found if match and match.end()), ("", None))
+        if lead is None:
+            break
+        asks = name == "remember" and not tells_nothing(lead[0], spelt.text[lead.end() :])
+        clause = replace(
+            _after(clause, spelt.place(lead.end())),
+            corrects=clause.corrects or name == "corrects",
+            asked_for=clause.asked_for or asks,
+        )
+    return clause
+
+
+def _split(clause: Clause) -> Iterator[Clause]:
+    """The clause, in parts where another one begins; only a part that supposes nothing."""
+    start = 0
+    goes_on = supposes = False
+    cuts = sorted(
+        [(match.span(), False) for match in _NEXT.finditer(clause.text)]
+        + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
+        + [(match.span(), False) for match in _THEN_ASKS.finditer(clause.text) if not clause.asked_for]
+    )
+    for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:
+        part = replace(
+            clause,
+            text=clause.text[start:end],
+            start=clause.start + start,
+            end=clause.start + end,
+            goes_on=goes_on,
+            corrects=clause.corrects and not start,
+        )
+        part = _trimmed(without_leads(part) if start else part)
+        supposes = supposes or speech()["no_statement"].match(part.text) is not None
+        if part.text and (part.asked_for or not supposes):
+            yield part
+        start, goes_on = after, same
+
+
+def _trimmed(clause: Clause) -> Clause:
+    """Without blanks and marks around it, its first word as within a sentence."""
+    text = clause.text
+    start = len(text) - len(text.lstrip(" \t\n,;:-–—"))
+    text = PLEASE.sub("", text)
+    text = text.strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
+    begin = clause.start + start
+    end = begin + len(text)
+    if _FUNCTION_WORD.match(text):
+        text = text[0].lower() + text[1:]
+    if re.match(r"i\b", text):
+        text = f"I{text[1:]}"
+    return replace(clause, text=text, start=begin, end=end)
+
+
+def _from(clause: Clause, match: re.Match[str] | None) -> Clause:
+    """What is left of a clause after a match at its beginning."""
+    return _after(clause, match.end() if match else 0)
+
+
+def _after(clause: Clause, cut: int) -> Clause:
+    """A clause without the characters before `cut`."""
+    return replace(clause, text=clause.text[cut:], start=clause.start + cut)
+
+
+@lru_cache(maxsize=1)
+def speech() -> dict[str, re.Pattern[str]]:
+    """What surrounds statements: patterns that match at the beginning of a clause."""
+    rows = statement_data()["speech"]
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in rows.items()}

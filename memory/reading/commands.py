@@ -1,0 +1,164 @@
+"""What a message asks of the memory, or of the assistant's tools: told by rules.
+
+A command begins its message ("forget that …"), a question is all of it ("what do you know about me?"):
+"how do I forget a pairing?" is asked of the documents.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from memory.reading.clauses import PLEASE, Clause, asked_after, speech, tells_nothing, without_leads
+from memory.reading.facts import thing_named
+from memory.reading.hurried import mended
+from memory.reading.instructions import reads_as_instruction
+from memory.reading.records import Command, MemoryCommand
+from memory.reading.rules import statement_data
+
+LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
+
+
+def asked_of_memory(
+    message: str, *, is_known: Callable[[str], bool] = lambda _: False
+) -> MemoryCommand | None:
+    """The request to the memory that a message is; None for all others, questions to the documents too.
+
+    `is_known` says of a thing of the user's, such as "bunk", whether something is remembered of it: then a
+    question about it is one to the memory. Of some things only the memory can know, such as "name".
+    """
+    text = message.strip()
+    if len(text) > LONGEST:
+        return None
+    spelt = mended(text)
+    command = _asked(spelt.text, is_known) if _of("cue").search(spelt.text) else None
+    if command is None:
+        return None
+    if not command.query:
+        return command if command.end == 0 else replace(command, start=0, end=0)
+    offset = message.find(text)
+    start, end = spelt.place(command.start), spelt.place(command.end)
+    return replace(command, query=text[start:end], start=offset + start, end=offset + end)
+
+
+def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
+    """The request that a text is, with its places there."""
+    for kind, pattern in _compiled():
+        if match := pattern.fullmatch(text):
+            group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
+            if kind is not Command.KNOWN or group is None or not _of_the_ship(match[group]):
+                return _command(kind, match, group)
+    if match := _of("what_is_my").fullmatch(text.lower()) or _of("where_i").fullmatch(text.lower()):
+        thing = match.groupdict().get("thing")
+        known = replace(_command(Command.KNOWN, match, "query"), thing=thing_named(thing or ""))
+        return known if thing is None or _is_mine(thing) or is_known(known.thing) else None
+    if (match := _of("of_mine").fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
+        return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
+    if _of("not_that").fullmatch(text):
+        return MemoryCommand(Command.FORGET)
+    return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
+
+
+def _to_forget(text: str) -> MemoryCommand | None:
+    match = _of("forget").fullmatch(text)
+    if not match or reads_as_instruction(text):
+        return None
+    query, start = match["query"], match.start("query")
+    asks = _of("asks").search(text) is not None and not re.match(
+        r"\W*(?:can|could|would|will|please)\b", text, re.IGNORECASE
+    )
+    if asks or _of("no_memory").fullmatch(query.lower()) or query.lower().startswith("to "):
+        return None
+    if _of("last").fullmatch(query.lower()):
+        return MemoryCommand(Command.FORGET)
+    lead = _of("only_for").match(query.lower())
+    cut = lead.end() if lead else 0
+    query = query[cut:].rstrip(" ?")
+    start += cut
+    return MemoryCommand(Command.FORGET, query, start, start + len(query))
+
+
+def _to_remember(text: str) -> MemoryCommand | None:
+    if _of("alone").fullmatch(text):
+        return MemoryCommand(Command.REMEMBER)
+    requested = speech()["requested"].match(text)
+    lead = speech()["lead_in"].match(text)
+    begin = lead.end() if lead else 0
+    match = speech()["remember"].match(text[begin:])
+    if not match or (_of("asks").search(text) and not requested):
+        return None
+    start = begin + match.end()
+    query = PLEASE.sub("", text[start:]).rstrip(" .!?")
+    if not query or tells_nothing(match[0], query):
+        return None
+    return MemoryCommand(Command.REMEMBER, query, start, start + len(query))
+
+
+def _to_remember_before(text: str) -> MemoryCommand | None:
+    """What "…, remember that" asks for, without what leads in to it or says that it corrects something."""
+    end = asked_after(text)
+    if end is None:
+        return None
+    said = without_leads(Clause(text[:end], 0, end))
+    query, start = said.text.strip(), said.start
+    return MemoryCommand(Command.REMEMBER, query, start, start + len(query)) if query else None
+
+
+def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCommand:
+    if group is None:
+        return MemoryCommand(kind)
+    start, end = match.span(group)
+    return MemoryCommand(kind, match[group], start, end)
+
+
+def _of_the_ship(thing: str) -> bool:
+    """Whether "our …" is something that documents may tell of, and not the user's own."""
+    ours = re.match(r"our (?P<thing>.+)", thing, re.IGNORECASE)
+    return ours is not None and not _is_mine(ours["thing"].lower())
+
+
+@lru_cache(maxsize=1)
+def _data() -> Mapping[str, Any]:
+    return tomllib.loads((files("memory.reading") / "commands.toml").read_text(encoding="utf-8"))
+
+
+def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
+    """A pattern with the words that it names in braces; words may name others."""
+    for name, words in reversed(_data()["words"].items()):
+        text = text.replace(f"{{{name}}}", words)
+    return re.compile(text, flags)
+
+
+@cache
+def _of(name: str) -> re.Pattern[str]:
+    """A pattern of `[asks]`, compiled when the first message needs it."""
+    return _pattern(_data()["asks"][name], re.IGNORECASE | re.DOTALL)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[Command, re.Pattern[str]], ...]:
+    return tuple((Command(row["kind"]), _pattern(row["pattern"])) for row in _data()["command"])
+
+
+@lru_cache(maxsize=1)
+def _mine() -> frozenset[str]:
+    attributes = statement_data()["attributes"]
+    kinds = ("personal", "work", "preference", "belongings")
+    names = frozenset(name for kind in kinds for name in attributes[kind])
+    return names - {"call sign", "callsign", "shift", "units"}  # documents tell of those, too
+
+
+def _is_mine(thing: str) -> bool:
+    """Whether only the user can know of it: "my favourite tea", "my dog's name", not "my query's result"."""
+    thing = re.sub(r"['’]s? ", " ", f"{thing} ").strip().removesuffix(" name")
+    return thing in _mine() or re.match(r"(?:favou?rite|preferred|default|usual) ", thing) is not None
+
+
+def about_tools(message: str) -> bool:
+    """True for a message about commands, tools or functions: no memories are slipped in before it."""
+    return len(message) <= LONGEST and _of("about_tools").search(message) is not None

@@ -1,0 +1,188 @@
+"""What corrects something that was said before: "it is Y, not X", "sorry, my bunk is number 6", "no, 6"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
+from functools import lru_cache
+
+from memory.reading.entities import normalised
+from memory.reading.facts import USER, attribute, fact, with_other
+from memory.reading.objects import is_vague, names_wrong, normal_object, object_of
+from memory.reading.records import Category, Statement
+from memory.reading.rules import belongings, single_valued, statement_data
+
+FEW_MEANT = 2  # of what is meant in the place of an object
+LEAST_WORDS = 3  # of what corrects words that no rule reads
+FEW_WORDS = 6  # of an object: more of them are a story
+
+_SAYS = re.compile(
+    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|its|hes|shes|thats|theyre"
+    r"|(?:it )?should be|(?P<meant>make (?:it|that)|i mea?nt?))(?: actually| really| now| rather)*,?"
+    r" (?P<object>.+)",
+    re.IGNORECASE,
+)
+_OF_ANOTHER = re.compile(
+    r"(?:no,? |not me,? )?(?:(?:it|that|this)(?:['’]s| is| was)|thats|its) "
+    r"(?:my|our) (?P<thing>[\w-]+)(?: (?P<name>[A-Z][\w'-]+))?(?:,? not (?:me|I|mine))?",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|(?-i:\b[A-HJ-Z]\b)"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|tonight|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december)\b",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"(?P<of>[^,;]+?) (?:is|are|was|were) ", re.IGNORECASE)
+_NAME = re.compile(r"[A-Z][a-z]{2,}(?:[’'-]\w+)*")
+_ASKS = re.compile(
+    r"\b(?:what|how|why|where|when|which|who|whose|or)\b"
+    r"|\b(?:is not|are not|is|are) (?:it|they|he|she)\W*$"
+    r"|(?:^|[,;:.] *|\b(?:and|but|so) )(?:can|could|should|shall|do|does|is|are|help|tell|show)\b",
+    re.IGNORECASE,
+)
+"""Of a question without its mark, which corrects nothing: "sorry, eva starts when", "open or closed"."""
+_NO_CORRECTION = re.compile(
+    r"(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$",
+    re.IGNORECASE,
+)
+
+
+def correction(text: str, before: Statement | None, *, corrects: bool) -> Statement | None:
+    """What a correction says: of what was said `before`, or else of whatever is remembered of the same.
+
+    `corrects` where words before it say so ("sorry, …"); without, "it is Y" and "Y, not X" still do.
+    """
+    if match := _SAYS.fullmatch(text):
+        if before and (thing := _value_like(before, match["object"])):
+            return _instead(before, thing, old=before.object)
+        few = not match["meant"] or len(match["object"].split()) <= FEW_MEANT
+        return _of_before(match["object"], before) if few and not _ASKS.search(text) else None
+    if corrects and before and (thing := _value_like(before, text)):
+        return _instead(before, thing, old=before.object)
+    if said := _of_what_is_known(text):
+        return said
+    if corrects and (names_wrong(text) or re.match(r"not\b", text)):
+        return _of_before(text, before)
+    thing = normal_object(text)
+    told = corrects and len(thing.split()) >= LEAST_WORDS and not _ASKS.search(text) and not is_vague(thing)
+    return Statement(subject="", predicate="note", object=thing, only_of_known=True) if told else None
+
+
+def _of_before(text: str, before: Statement | None) -> Statement | None:
+    """What "Y, not X" says of the statement before; without that, only what no longer holds."""
+    thing, replaces, denied = object_of(text, keep_date=True, said_at=0.0, zone=UTC)
+    if not thing or denied or "," in thing or len(thing.split()) > FEW_WORDS or _NO_CORRECTION.match(thing):
+        return None
+    if before and (not replaces or _words(replaces) <= _words(before.text)):
+        return _instead(before, thing, old=replaces or before.object)
+    if not replaces:
+        return None
+    return Statement(subject="", predicate="", object=thing, replaces=replaces, only_of_known=True)
+
+
+def _instead(before: Statement, thing: str, *, old: str) -> Statement:
+    """The statement before, with one thing in the place of another."""
+    return Statement(
+        subject=before.subject, predicate=before.predicate, object=thing, category=before.category,
+        valid_at=before.valid_at, invalid_at=before.invalid_at, tags=before.tags, replaces=old,
+        whole=with_other(thing, old, before.whole or before.text),
+    )  # fmt: skip
+
+
+def instead_of(text: str, before: Statement) -> Statement | None:
+    """What "that's my sister, not me" says: the statement before, of somebody else."""
+    match = _OF_ANOTHER.fullmatch(text)
+    thing = match["thing"].casefold() if match else ""
+    if not match or thing not in belongings() or before.subject == f"{USER}'s {thing}":
+        return None
+    name = normalised(match["name"] or "")
+    said = f"my {thing} {match['name']}" if name else f"my {thing}"
+    return replace(
+        before, subject=name or f"{USER}'s {thing}", role=f"{USER}'s {thing}" if name else "",
+        category=Category.PERSONAL, corrects=True, instead_of=before.subject,
+        whole=f"{said} ({before.predicate}): {before.object}",
+    )  # fmt: skip
+
+
+def _value_like(before: Statement, text: str) -> str:
+    """The object that a bare value puts in the place of the one before: "no, 6" after "my bunk is nr 4".
+
+    Numbers, single letters and days stand for as many, an opposite for its other side, where all other words
+    were said too; a name for a name. Else "".
+    """
+    if named := _IS.match(text):  # "bunk is 6": of the same subject
+        if not _words(named["of"]) <= _words(before.subject) | {"my", "our", "the"}:
+            return ""
+        text = text[named.end() :]
+    words = normal_object(text).split() or [""]
+    new, old = (_VALUE.findall(given) for given in (" ".join(words), before.object))
+    if new and len(new) == len(old):
+        others = {word.casefold() for word in words if not _VALUE.search(word)}
+        values = iter(new)
+        return _VALUE.sub(lambda _: next(values), before.object) if others <= _words(before.text) else ""
+    digits = [value for value in old if value.isdigit() and len(value) == len(words[0])]
+    if len(digits) == 1 and words == new and words[0].isdigit():  # "sorry 221" after "212, 2nd floor"
+        return with_other(words[0], digits[0], before.object)
+    names = len(words) == 1 and single_valued(before.predicate)
+    if names and _NAME.fullmatch(before.object) and _NAME.fullmatch(words[0]):
+        return words[0]
+    return _other_side(before, words)
+
+
+def _other_side(before: Statement, words: Sequence[str]) -> str:
+    """The object before with its opposite in it: "right pocket" after "in the left pocket"; else ""."""
+    for said in before.object.split():
+        new = next((word for word in words if opposed(word, said)), "")
+        if new and {word.casefold() for word in words if word != new} <= _words(before.text):
+            return with_other(new, said, before.object)
+    return ""
+
+
+def _words(text: str) -> set[str]:
+    return {word.removesuffix("'s") for word in text.casefold().split()}
+
+
+def _of_what_is_known(text: str) -> Statement | None:
+    """A correction that names what it is of: "my bunk is number 6", "the key is in the drawer"."""
+    said = attribute(text, asked_for=True) or attribute(f"my {text}", asked_for=False) or fact(text)
+    if said is None or not said.subject or said.predicate == "to do":
+        return None
+    if len(said.object.split()) > FEW_WORDS or _ASKS.search(text):
+        return None
+    return replace(said, only_of_known=True)
+
+
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_ADVERBS = frozenset(
+    ("now", "fully", "completely", "still", "always", "again", "currently", "all", "quite", "very")
+)
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether two objects are opposites: the same words but for one, and that the other side of a pair."""
+    first, second = (_content_words(text) for text in (one, other))
+    if len(first) != len(second):
+        return False
+    apart = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
+    if len(apart) != 1:
+        return False
+    sides = _sides().get(apart[0][0], {}), _sides().get(apart[0][1], {})
+    return any(sides[1].get(pair, side) != side for pair, side in sides[0].items())
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text.casefold()) if word not in _ADVERBS]
+
+
+@lru_cache(maxsize=1)
+def _sides() -> Mapping[str, Mapping[int, int]]:
+    """Each word's side, by pair: a word such as "free" has a side in several."""
+    found: dict[str, dict[int, int]] = {}
+    for number, pair in enumerate(statement_data()["opposites"]["pairs"]):
+        for side, words in enumerate(pair):
+            for word in words:
+                found.setdefault(word, {})[number] = side
+    return found

@@ -1,0 +1,211 @@
+"""What a text names: ids, code, people, places, parts; by the patterns and lists of `entities.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from memory.reading.records import Entity, EntityKind
+from memory.reading.shown import Shown, shown
+
+_TITLE_WORD = re.compile(r"[A-Z0-9][\w’'-]*|(?:a|an|and|at|by|for|from|in|of|on|or|the|to|vs|with)")
+_NAME_OF_CODE = re.compile(
+    r"(?:[#@$&]|--?)?[A-Za-z_\[][\w!?.:#@\[\]-]*"  # a name, an attribute
+    r"(?:<[^`]*>)?(?:::\w+)*(?:\([^()`]*\))?[!?]?"  # with types and arguments
+)
+_PATH_IN_CODE = re.compile(r"(?:~|\.{0,2})/\S*\w\S*|\S*\w/\S*|[\w.-]*\w\.(?P<extension>\w+)")
+
+Place = tuple[int, int]
+
+
+def is_given_name(word: str) -> bool:
+    """Whether a word is one of the given names that are known, in whatever case."""
+    return _given_name().fullmatch(word) is not None
+
+
+@lru_cache(maxsize=1)
+def _given_name() -> re.Pattern[str]:
+    return re.compile(entity_words()["given_name"], re.IGNORECASE)
+
+
+def entities_in(text: str) -> tuple[Entity, ...]:
+    """The entities of a text in order, one for each mention; `text` is Markdown or plain."""
+    return entities_of(shown(text))
+
+
+def entities_of(view: Shown) -> tuple[Entity, ...]:
+    """The entities of a text that is known as its readers see it."""
+    taken: list[Entity] = []
+    free = bytearray(b"1" * len(view.text))
+    for entity in _candidates(view):
+        if entity.name and b"0" not in free[entity.start : entity.end]:
+            free[entity.start : entity.end] = b"0" * (entity.end - entity.start)
+            taken.append(entity)
+    return tuple(sorted(taken, key=lambda entity: entity.start))
+
+
+def _candidates(view: Shown) -> Iterator[Entity]:
+    """What may be an entity, the surest first."""
+    yield from _code(view)
+    prose = _without(view.text, view.code)
+    is_title = _is_title(view.text)
+    for kind, pattern in patterns():
+        within_code = kind in (EntityKind.ID, EntityKind.TERM)
+        for match in pattern.finditer(view.text if within_code else prose):
+            entity = _entity(view.text, match.span(match.lastindex or 0), kind)
+            if not _is_none(entity, is_title):
+                yield entity
+
+
+def _is_none(entity: Entity, is_title: bool) -> bool:
+    name, kind = entity.name, entity.kind
+    if name in _never("entity"):
+        return True
+    if kind is EntityKind.PERSON:
+        words = name.split()
+        return is_title or any(word in _never("person") or is_named(word, "product") for word in words)
+    return is_title and kind in (EntityKind.ORGANISATION, EntityKind.PLACE) and " " in name
+
+
+def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
+    start, end = place
+    return Entity(" ".join(text[start:end].split()), normalised(text[start:end]), kind, start, end)
+
+
+def _is_title(text: str) -> bool:
+    """A heading, in which capitals name nobody: "Key Differences"."""
+    words = re.findall(r"[^\W_][\w’'-]*", text)
+    capitals = sum(word[0].isupper() for word in words)
+    ends = text.rstrip()[-1:] in {".", "!", "?", ";"}
+    return not ends and capitals > 1 and all(_TITLE_WORD.fullmatch(word) for word in words)
+
+
+# -- code ----------------------------------------------------------------------------------------------
+
+
+def _code(view: Shown) -> Iterator[Entity]:
+    """Names between backticks: of one word, or a type with its parameters."""
+    for start, end in view.code:
+        name = view.text[start:end]
+        if (path := _PATH_IN_CODE.fullmatch(name)) and _is_path(path):
+            yield _entity(view.text, (start, end), EntityKind.PATH)
+        elif sum(map(str.isalnum, name)) < 2 or not _NAME_OF_CODE.fullmatch(name):
+            continue
+        elif not any(pattern.fullmatch(name) for kind, pattern in patterns() if kind is EntityKind.ID):
+            call = name.find("(")
+            yield _entity(view.text, (start, start + call if call > 0 else end), EntityKind.CODE)
+
+
+def _is_path(match: re.Match[str]) -> bool:
+    extension = match["extension"]
+    return extension is None or re.fullmatch(entity_words()["extension"], extension) is not None
+
+
+def _without(text: str, spans: Sequence[Place]) -> str:
+    characters = list(text)
+    for start, end in spans:
+        characters[start:end] = "`" * (end - start)
+    return "".join(characters)
+
+
+# -- rules ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _data() -> Mapping[str, Any]:
+    return tomllib.loads((files("memory.reading") / "entities.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _never(kind: str) -> frozenset[str]:
+    """What is written like a name, and is none."""
+    return frozenset(_data()["never"][kind])
+
+
+def is_named(text: str, kind: str) -> bool:
+    """Whether a text is a known name of a kind, "place" or "product", however it is written."""
+    return text.casefold() in _places() if kind == "place" else _product().fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1)
+def _product() -> re.Pattern[str]:
+    return re.compile(entity_words()["product"], re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _places() -> frozenset[str]:
+    return frozenset(name.casefold() for name in _data()["names"]["place"])
+
+
+def entity_words() -> Mapping[str, str]:
+    """Lists of words as alternatives of a pattern: given names, roles, parts."""
+    words: Mapping[str, str] = _data()["words"]
+    return words
+
+
+@lru_cache(maxsize=1)
+def patterns() -> tuple[tuple[EntityKind, re.Pattern[str]], ...]:
+    """The patterns of `entities.toml`, with the kinds of what they find."""
+    data = _data()
+    words = entity_words()
+    found: list[tuple[EntityKind, re.Pattern[str]]] = []
+    named = [
+        (
+            EntityKind(kind),
+            re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, names), key=len)[::-1])})\b(?!-)"),
+        )
+        for kind, names in data["names"].items()
+    ]
+    for kind, lines in data["patterns"].items():
+        if kind == EntityKind.PERSON:
+            found += named  # a place that is known wins over a person who is guessed
+        for line in lines:
+            for word, alternatives in words.items():
+                line = line.replace(f"{{{word}}}", f"(?:{alternatives})")
+            found.append((EntityKind(kind), re.compile(line)))
+    return tuple(found)
+
+
+_MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)|[\"“”„«»]|<!--(?:(?!<!--).)*?-->")
+_ARTICLE = re.compile(r"(?:the|an?|my|your|our|their|his|her|its|this|that|these|those) (?=\S)")
+_SPACED_CODE = re.compile(r"[A-Z]{1,4} \d{2,4}")
+_CODE = re.compile(r"([a-z]{1,4})-?(\d{2,4})")
+_CALL = re.compile(r"(?<=\w)\([^()]*\)$")
+_POSSESSIVE = re.compile(r"['’]s$")
+_NUMERALS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+    )
+}
+
+
+def bare_name(name: str) -> str:
+    """A name without what its bearer is to somebody: "my brother Karl" and "colleague Karl" are Karl."""
+    return _of_somebody().sub("", name)
+
+
+@lru_cache(maxsize=1)
+def _of_somebody() -> re.Pattern[str]:
+    return re.compile(rf"^(?i:(?:(?:my|our|his|her|their) )?(?:{entity_words()['relative']}) )(?=[A-Z][a-z])")
+
+
+@lru_cache(maxsize=4096)
+def normalised(name: str) -> str:
+    """The name in small letters without marks and article, its ids and last numeral in one form.
+
+    "C105" and "C 105" become "c-105", "the Fan one" becomes "fan 1", "`parse()`" becomes "parse".
+    """
+    name = bare_name(" ".join(_MARKS.sub("", name).split()).strip(" ,;:.!?"))
+    if _SPACED_CODE.fullmatch(name):
+        name = name.replace(" ", "-")
+    name = _POSSESSIVE.sub("", _CALL.sub("", name)).casefold().replace("’", "'")
+    name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+    if code := _CODE.fullmatch(name):
+        return f"{code[1]}-{code[2]}"
+    first, _, last = name.rpartition(" ")
+    return f"{first} {_NUMERALS.get(last, last)}" if first else name

@@ -1,0 +1,134 @@
+"""The rules of `statements.toml`, compiled, and the predicates they name: which have one value at a time."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from memory.reading.entities import entity_words
+from memory.reading.records import Category
+
+_OF_ONE = ("favourite ", "preferred ")
+_SPELLINGS = {"favorite": "favourite", "color": "colour", "timezone": "time zone", "e-mail": "email"}
+_SYNONYMS = {
+    "email address": "email",
+    "phone number": "phone",
+    "boss": "manager",
+    "supervisor": "manager",
+    "company": "employer",
+    "profession": "job",
+    "occupation": "job",
+    "os": "operating system",
+    "ide": "editor",
+    "surname": "last name",
+    "user name": "username",
+    "blood group": "blood type",
+    "mother tongue": "native language",
+}
+
+
+def single_valued(predicate: str) -> bool:
+    """True where another object of the same subject replaces the one before (`home`), False for `likes`."""
+    return predicate.startswith(_OF_ONE) or predicate in _single()
+
+
+def predicates_asked_for(question: str) -> tuple[str, ...]:
+    """What "where do I live?" asks for: `home`; nothing where no verb of `statements.toml` is in it."""
+    words = question.casefold()
+    rows = statement_data()["questions"]
+    verb = next((verb for verb in rows if re.search(rf"\bi {verb}\b", words)), None)
+    return tuple(rows[verb]) if verb else ()
+
+
+def predicate_named(words: str) -> str:
+    """The predicate for a user's words: "Favorite  color" is "favourite colour", "e-mail" is "email"."""
+    name = " ".join(_SPELLINGS.get(word, word) for word in words.casefold().split())
+    return _SYNONYMS.get(name, name)
+
+
+@lru_cache(maxsize=1)
+def statement_data() -> Mapping[str, Any]:
+    """What `statements.toml` holds, read once."""
+    return tomllib.loads((files("memory.reading") / "statements.toml").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _single() -> frozenset[str]:
+    data = statement_data()
+    attributes = data["attributes"]
+    names = [name for kind in ("personal", "work", "preference") for name in attributes[kind]]
+    return frozenset({*data["single"]["predicates"], *map(predicate_named, names)})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule for statements about the user, and what follows for what it finds."""
+
+    predicate: str
+    patterns: tuple[re.Pattern[str], ...]
+    category: Category
+    tags: tuple[str, ...]
+    key: str
+    ends: bool
+    negated: bool
+    of: str  # what its object is
+
+
+@lru_cache(maxsize=1)
+def statement_rules() -> tuple[Rule, ...]:
+    """The rules for what users state about themselves; the first that fits counts."""
+    return tuple(
+        Rule(
+            predicate=row["predicate"],
+            patterns=tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
+            category=Category(row["category"]),
+            tags=tuple(row.get("tags", ())),
+            key=row.get("key", ""),
+            ends=row.get("ends", False),
+            negated=row.get("negated", False),
+            of=row.get("of", ""),
+        )
+        for row in statement_data()["statement"]
+    )
+
+
+def has_several(predicate: str) -> bool:
+    """True where a subject is known to have several objects (`likes`); False where nothing says so (`is`)."""
+    return predicate in _several()
+
+
+@lru_cache(maxsize=1)
+def _several() -> frozenset[str]:
+    names = {rule.predicate for rule in statement_rules()} - {"is", ""}
+    return frozenset(name for name in names if not single_valued(name)) | {"to do", "answered by"}
+
+
+@lru_cache(maxsize=1)
+def fact_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Predicates with their patterns, for what is to be remembered and is not about the user."""
+    rows = statement_data()["facts"]["patterns"]
+    return tuple((row["predicate"], re.compile(_expanded(row["pattern"]), re.IGNORECASE)) for row in rows)
+
+
+def _expanded(pattern: str) -> str:
+    """A pattern with the words that it names in braces."""
+    words = {**statement_data()["words"], "given_name": f"(?:{entity_words()['given_name']})"}
+    for name, meaning in words.items():
+        pattern = pattern.replace(f"{{{name}}}", meaning)
+    return pattern
+
+
+def tags_of(text: str) -> list[str]:
+    """The tags whose words a text has."""
+    return [tag for tag, words in statement_data()["tags"].items() if re.search(words, text, re.IGNORECASE)]
+
+
+@lru_cache(maxsize=1)
+def belongings() -> frozenset[str]:
+    """What a user can have that something is said of: "my car"."""
+    return frozenset(statement_data()["attributes"]["belongings"])

@@ -1,0 +1,148 @@
+"""How a clause says what it says, so that one rule reads all ways to say it.
+
+It is spelt out, and told in the present without a denial: "I dont live in Oslo any more" is "I live in Oslo",
+which is over; "we're moving to Bonn in June" is "we moved to Bonn", planned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memory.reading.entities import entity_words
+
+_SPELT: tuple[tuple[str, str], ...] = (
+    ("’", "'"),
+    (r"(?<!\S)w/?(?!\S)", "with"),
+    (r"(?<!\S)&(?!\S)", "and"),
+    (r" not me,? (?=has|is|have)", " "),
+    (r"\bcan'?t\b|\bcan not\b", "cannot"),
+    (r"\b(do|does|did|is|are|was|were|have|has|had|would|could|should)n'?t\b", r"\1 not"),
+    (r"\b(?:I'm|Im)\b", "I am"),
+    (r"\bIve\b", "I have"),
+    (r"\b(I|we|they|you)'ve\b", r"\1 have"),
+    (r"\b(we|they|you)'re\b", r"\1 are"),
+    (r"\b(I|we|he|she|they|you)'d\b", r"\1 would"),
+    (r"\b(he|she)'?s\b", r"\1 is"),
+    (r"^(\w+|(?:my|our) \w+) no longer (?=vegan|vegetarian|an? |in |at |on )", r"\1 is no longer "),
+    (r"^the (?=(?:dog|cat|puppy|kitten|hamster|parrot|rabbit)\b)", "my "),
+    (r"(?:[ ,]+(?:fyi|lol|btw|tho|haha|again|xx?|:\(|:\)|!+))+$", ""),
+)
+_SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
+_IS_NOT_BUT = re.compile(
+    r"(?P<lead>(?:my|our) [^,;]+?) (?P<is>is|are|was) not (?P<wrong>[^,;]+?)[,;] "
+    r"(?:but |rather |it'?s |it is |they are )+(?P<right>.+)",
+    re.IGNORECASE,
+)
+_NO_SUBJECT = re.compile(
+    r"(?P<not>not )?(?=(?P<begin>(?:just |finally |recently )?(?:sold|moved|moving|left|quit|switched"
+    r"|cancell?ed|stopped|started|starting|bought|adopted|got|joined|leaving|selling|quitting"
+    r"|work(?:ing)? (?:at|for|as)|live in|living in|retired|resigned|gave up|no longer"
+    r"|done with|finished))\b)",
+    re.IGNORECASE,
+)
+"""What begins a clause of the user's own, in a hurry: "sold the car", "not moving to Bristol"."""
+_SMALL = re.compile(r"(?<![\w/.@`-])[a-z]{3,}(?![\w/@`(]|\.\w)")
+_WORDS = frozenset((
+    "mark", "grace", "frank", "jack", "jean", "kim", "chen", "wei", "mei", "joan", "carmen", "robin", "max",
+    "victor", "stella",
+))  # fmt: skip
+"""Given names that are words, too."""
+_OF_VERB = {
+    "moving": "moved", "relocating": "moved", "starting": "started", "joining": "joined", "leaving": "left",
+    "selling": "sold", "cancelling": "cancelled", "canceling": "cancelled", "quitting": "quit",
+    "switching": "switched", "retiring": "retired", "getting": "got",
+    "buying": "bought", "adopting": "adopted", "turning": "turned",
+}  # fmt: skip
+_PAST = {
+    "lived": "live", "worked": "work", "studied": "study", "owned": "own", "had": "have", "drove": "drive",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """A clause in the present and without a denial, and what it said beside that."""
+
+    text: str
+    ends: bool = False  # it was so and is no longer
+    negated: bool = False  # it is not so
+    planned: bool = False  # it is to be so
+
+
+def spelt_out(text: str) -> str:
+    """With what hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
+    text = _SHOUTED.sub(lambda match: match[0].lower(), text)
+    for pattern, right in _spelt():
+        text = pattern.sub(right, text)
+    if start := _NO_SUBJECT.match(text):
+        verb = start["begin"].casefold().split()[-1] if start["begin"].split() else ""
+        is_ = start["not"] or verb in _OF_VERB or verb in ("working", "living", "with", "longer")
+        text = f"I {'am ' if is_ else ''}{text[0].lower()}{text[1:]}"
+    if match := _IS_NOT_BUT.fullmatch(text):
+        return f"{match['lead']} {match['is']} {match['right']}, not {match['wrong']}"
+    return text
+
+
+def stance_of(text: str) -> Stance:
+    """The stance of a clause that is spelt out."""
+    stance = Stance(text)
+    for kinds, pattern, instead in _changes():
+        changed, count = pattern.subn(instead, stance.text, count=1)
+        if count:
+            stance = Stance(
+                changed.strip(),
+                ends=stance.ends or "ends" in kinds,
+                negated=stance.negated or "negated" in kinds,
+                planned=stance.planned or "planned" in kinds,
+            )
+    return stance
+
+
+def with_names(text: str, people: Collection[str] = ()) -> str:
+    """A message with capitals where a hurried writer leaves them out: in names that are known."""
+    known = frozenset(name.casefold() for name in people)
+    text = re.sub(r"(?<=\s)n(?=\s)", "&", text)
+    return _SMALL.sub(
+        lambda match: match[0].capitalize() if match[0] in known or match[0] in _given_names() else match[0],
+        text,
+    )
+
+
+@lru_cache(maxsize=1)
+def _given_names() -> frozenset[str]:
+    return frozenset(entity_words()["given_name"].casefold().split("|")) - _WORDS
+
+
+@lru_cache(maxsize=1)
+def _spelt() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern, re.IGNORECASE), right) for pattern, right in _SPELT)
+
+
+Instead = str | Callable[[re.Match[str]], str]
+
+
+@lru_cache(maxsize=1)
+def _changes() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Instead], ...]:
+    """What each way to say it says, and what is left without it; in order."""
+    rows: tuple[tuple[str, str, Instead], ...] = (
+        ("ends", r"\bno longer ", ""),
+        ("ends", r"\b(?:do|does) not (.+?),? any ?(?:more|longer)$", r"\1"),
+        ("ends", r"\b(am|is|are) not (.+?),? any ?(?:more|longer)$", r"\1 \2"),
+        ("ends", r"\bused to (?=[a-z])", ""),
+        ("ends", r"\b(?:stopped|quit|gave up) (us|smok|driv|danc|cycl|rid)ing\b", r"\1e"),
+        (
+            "ends",
+            r"(?<!have )(?<!has )(?<!who )\b(lived|worked|studied|owned|had(?= an? )|drove)\b(?!.*\bsince\b)",
+            lambda match: _PAST[match[1]],
+        ),
+        ("negated", r"\b(?:do|does|did) not (?:really |much |even )?", ""),
+        ("negated", r"\b(am|is|are|have|has) not (?:really )?", r"\1 "),
+        (
+            "planned",
+            rf"\b(?:am|is|are) ({'|'.join(_OF_VERB)})\b",
+            lambda match: _OF_VERB[match[1]],
+        ),
+    )
+    return tuple((tuple(kinds.split()), re.compile(pattern), instead) for kinds, pattern, instead in rows)

@@ -1,0 +1,57 @@
+"""Memories of documents: stale once their passage changes, and good again once it is back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from memory.deciding.writing import Writing
+from pipeline.stores.memories import MemoryChanges, MemorySource
+
+if TYPE_CHECKING:
+    from memory.recalling.user_index import UserIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents as they are now."""
+
+    hashes: Callable[[], Mapping[str, str]]  # by source
+    text: Callable[[str], str | None]  # None where it is gone
+
+
+def checked(index: UserIndex, documents: Documents, *, now: float) -> MemoryChanges:
+    """The memories whose passages are gone as stale, those whose passages only moved with new places."""
+    hashes, text = documents.hashes(), cache(documents.text)
+    writing = Writing(now)
+    for memory in index.memories.values():
+        if not any(source.source and source.file_hash for source in memory.sources):
+            continue
+        found = [_found_again(source, text, hashes.get(source.source, "")) for source in memory.sources]
+        stale = None in found
+        places = memory.sources if stale else tuple(filter(None, found))
+        after = replace(memory, stale=stale, sources=places)
+        if stale != memory.stale:
+            writing.write("STALE" if stale else "UPDATE", after)
+        elif after != memory:
+            writing.memories[memory.id] = after
+    return writing.changes
+
+
+def _found_again(
+    source: MemorySource, text_of: Callable[[str], str | None], file_hash: str
+) -> MemorySource | None:
+    """The source at its place in the text as it is now; None where its words are not there any more."""
+    if not source.source or not source.file_hash or source.file_hash == file_hash:
+        return source
+    text = text_of(source.source)
+    if text is None:
+        return None
+    if text[source.start : source.end] == source.quote:
+        return replace(source, file_hash=file_hash)
+    start = text.find(source.quote) if source.quote else -1
+    if start < 0:
+        return None
+    return replace(source, start=start, end=start + len(source.quote), file_hash=file_hash)

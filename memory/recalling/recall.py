@@ -1,0 +1,184 @@
+"""Reading: what comes to mind for a message, by recency, importance and relevance.
+
+static memory first; then keyword ∪ vector ∪ graph → seen at that moment → relevant enough → scored → budget
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.options import MemoryOptions
+from memory.presets import Preset
+from memory.reading import entities_in, normalised
+from memory.recalling.graph import Neighbourhood, neighbourhood
+from memory.times import Moment
+from pipeline.analysis import analyse
+from pipeline.answering.recollection import Recalled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memory.recalling.user_index import UserIndex
+    from pipeline.models.base import Encoder
+    from pipeline.stores.memories import Memory
+
+DECAY = 0.995  # of recency, an hour
+HOUR_S = 3600.0
+CANDIDATES = 50  # of each list
+CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemory:
+    """One memory that was found, with what its score is made of."""
+
+    memory: Memory
+    score: float
+    recency: float
+    importance: float | None
+    relevance: float
+
+    @property
+    def recalled(self) -> Recalled:
+        """The same as the chat knows it."""
+        return Recalled(
+            id=self.memory.id,
+            text=self.memory.text,
+            score=self.score,
+            recency=self.recency,
+            importance=self.importance,
+            relevance=self.relevance,
+            disputed=bool(self.memory.disputed),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one reading found, best first, and how many memories it weighed."""
+
+    found: tuple[FoundMemory, ...] = ()
+    around: Neighbourhood = field(default_factory=Neighbourhood)
+    considered: int = 0
+
+
+def search(
+    index: UserIndex,
+    query: str,
+    *,
+    encoder: Encoder,
+    options: MemoryOptions,
+    moment: Moment,
+    threshold: float,
+    depth: int = 0,
+    words_suffice: bool = False,
+) -> Reading:
+    """The memories that are about a query, best first: those at least `threshold` relevant.
+
+    `depth` > 0 also looks around the entities that the query names; a memory that names one of them is
+    relevant enough. Where `words_suffice`, so is one with all the query's words.
+    """
+    vector, terms = encoder.encode_query(query), analyse(query)
+    with index.lock:
+        seen = index.seen(moment)
+        relevance = index.relevances(vector)
+        keywords = index.keyword_scores(terms)
+        around = neighbourhood(index, named_in(index, query), depth=depth) if depth else Neighbourhood()
+        beside = index.rows_of(around.memories)
+        rows = _candidates(seen, relevance, keywords, beside)
+        near = set(index.rows_of(around.direct))
+        found = []
+        for row, memory in zip(rows, index.at(rows), strict=True):
+            relevant = float(max(0.0, relevance[row]))
+            if row in near or (words_suffice and terms and index.keywords.has_all(row, terms)):
+                relevant = max(relevant, threshold)
+            if relevant >= threshold:
+                found.append(weighed(memory, relevant, options=options, now=moment.now))
+    found.sort(key=lambda item: (-item.score, item.memory.created_at, item.memory.id))
+    return Reading(found=tuple(found), around=around, considered=len(rows))
+
+
+def named_in(index: UserIndex, text: str) -> list[str]:
+    """The ids of the known entities that a text names: as the rules find them, or by their exact words."""
+    names = [entity.normalised for entity in entities_in(text)]
+    words = normalised(text).replace("?", " ").replace(",", " ").replace("!", " ").split()
+    longest = 4
+    for size in range(longest, 0, -1):
+        names += [" ".join(words[start : start + size]) for start in range(len(words) - size + 1)]
+    found = (index.entity_named(name) for name in names)
+    return list(dict.fromkeys(entity.id for entity in found if entity))
+
+
+def weighed(memory: Memory, relevance: float, *, options: MemoryOptions, now: float) -> FoundMemory:
+    """A memory with its score: relevance alone where it has no importance."""
+    recency = recency_of(memory, now=now)
+    score = options.memory_relevance_weight * relevance
+    if memory.importance is not None:
+        score += options.memory_recency_weight * recency
+        score += options.memory_importance_weight * memory.importance
+    return FoundMemory(
+        memory=memory, score=score, recency=recency, importance=memory.importance, relevance=relevance
+    )
+
+
+def recency_of(memory: Memory, *, now: float) -> float:
+    """How lately a memory was used: 1 in the first hour, then .995 for each hour."""
+    used = memory.created_at if memory.accessed_at is None else memory.accessed_at
+    hours = (now - used) / HOUR_S
+    return 1.0 if hours <= 1 else float(DECAY**hours)
+
+
+def recallable(
+    found: Sequence[FoundMemory], preset: Preset, *, among: Sequence[str] = ()
+) -> list[FoundMemory]:
+    """What may go into a prompt, in the preset's order: no instructions, nothing stale, important enough.
+
+    What the preset asks of the score comes on top of the relevance that all of `found` have.
+
+    The sides of a dispute come together, or not at all. `among` are ids of static memories, read already.
+    """
+    kept = [
+        item
+        for item in found
+        if item.memory.trusted
+        and not item.memory.stale
+        and item.memory.id not in among
+        and item.score >= preset.least_score
+        and (item.importance is None or item.importance >= preset.least_importance)
+    ]
+    if preset.cascade:
+        order = {"static": 0, "short_term": 1, "long_term": 2}
+        kept.sort(key=lambda item: order[item.memory.tier])
+    else:
+        kept.sort(key=lambda item: item.memory.tier != "static")
+    return kept[: preset.most]
+
+
+def within(texts: Sequence[str], *, tokens: int) -> int:
+    """How many of the texts, from the first on, fit the budget; a token is taken for four characters."""
+    left = tokens * CHARACTERS_A_TOKEN
+    for number, text in enumerate(texts):
+        left -= len(text) + CHARACTERS_A_TOKEN
+        if left < 0:
+            return number
+    return len(texts)
+
+
+def _candidates(
+    seen: NDArray[np.bool_],
+    relevance: NDArray[np.float32],
+    keywords: NDArray[np.float32],
+    beside: Sequence[int],
+) -> list[int]:
+    """Rows of all three lists that the moment sees."""
+    if not seen.any():
+        return []
+    dense = np.where(seen, relevance, -np.inf)
+    lexical = np.where(seen, keywords, 0)
+    count = min(CANDIDATES, len(seen))
+    rows = {int(row) for row in np.argpartition(-dense, count - 1)[:count] if seen[row]}
+    rows |= {int(row) for row in np.argpartition(-lexical, count - 1)[:count] if lexical[row] > 0}
+    return sorted(rows | {row for row in beside if seen[row]})

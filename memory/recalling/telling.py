@@ -1,0 +1,209 @@
+"""What the memory tells of a question: the facts that hold now, else what was said, with days and speakers.
+
+Whatever is told stands in the text as `[memory ID]`, also a turn, so that forgetting reaches it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from memory.reading import reads_as_instruction
+from memory.reading.intervals import Interval, first_interval
+from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
+from memory.recalling.turn_verdicts import verdict_of
+from memory.times import known_begin, local
+from pipeline.answering.recollection import Recalled, named
+
+if TYPE_CHECKING:
+    from memory.recalling.recall import FoundMemory
+    from memory.recalling.turn_index import Turn
+    from memory.recalling.turn_verdicts import FoundTurns
+    from pipeline.steps.records import MemoryVerdict
+    from pipeline.stores.memories import Memory, Relation
+
+FACT_TELLS = 0.5  # relevance of a fact that answers; below, turns come first
+MOST_FACTS = 3
+MOST_TURNS = 5
+MOST_RELATIONS = 5
+NEAR = 0.45  # share of the best turn's score: what has less is another matter
+ALIKE = 0.55  # share of the best cosine that a message of the user's own has to have
+LONGEST = 600  # characters of a turn that is told whole; of a longer one, its nearest piece
+INTRO = "I remember:"
+CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
+_PIECE = re.compile(r"(?P<turn>.+)-p(?P<piece>\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is told, and whether it answers."""
+
+    text: str = ""
+    shown: tuple[str, ...] = ()  # the ids of the facts and turns in the text
+    turns: tuple[Recalled, ...] = ()  # all that were found, and do not read like an instruction
+    verdict: MemoryVerdict = "not remembered"
+    probability: float = 0.0
+    personal: bool = False  # the question is about the user, or somebody whom they spoke of
+
+
+def told(
+    facts: Sequence[FoundMemory],
+    turns: FoundTurns,
+    *,
+    personal: bool,
+    named: bool = False,
+    exact: Sequence[Memory] = (),
+    relations: Sequence[Relation] = (),
+) -> Told:
+    """The facts that are `exact`, or relevant enough, the turns that they do not come from, and relations.
+
+    `personal` where the question is about the user, `named` where it has a name that was said.
+    """
+    leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
+    leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
+    of_facts = max((item.relevance for item in facts), default=0.0)
+    of_turns = turns.probability if turns.fit(personal=personal or named) and not _is_order(turns) else 0.0
+    probability = 1.0 if exact else max(of_turns, of_facts if leading else 0.0)
+    of_another = turns.of_another and not leading
+    verdict = verdict_of(probability, personal=personal, of_another=of_another)
+    if verdict == "not remembered":
+        return Told(probability=probability, personal=personal)
+    heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
+    telling = [item for item in heard if not asks_alone(item.turn)]
+    shown = _shown(turns, telling, leading)
+    of_turns_told = (line for item in shown for line in _turn_lines(item))
+    lines = list(dict.fromkeys((*map(_fact_line, leading), *of_turns_told)))
+    if not lines:
+        return Told(probability=probability, personal=personal)
+    said = {*(memory.id for memory in leading), *(item.turn.id for item in shown)}
+    more = [item for item in relations if not said.intersection((item.memory_id, item.turn_id))]
+    lines += map(_relation_line, more[:MOST_RELATIONS])
+    opening = CLOSEST_INTRO if verdict == "closest" else INTRO
+    return Told(
+        text="\n\n".join([opening, "\n".join(lines)]),
+        shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
+        turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
+        verdict=verdict,
+        probability=probability,
+        personal=personal,
+    )
+
+
+def _is_order(turns: FoundTurns) -> bool:
+    """Whether the nearest turn reads like an instruction: it answers nothing."""
+    nearest = max(turns.found, key=lambda item: item.similarity, default=None)
+    return nearest is not None and reads_as_instruction(nearest.turn.text)
+
+
+def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
+    """The turns that are told: what was said last about the same as the best one, then the nearest.
+
+    `telling` are the found ones that neither only ask nor read like an instruction. What the assistant
+    answered is told where nothing is nearer.
+    """
+    sources = {source.turn_id for memory in facts for source in memory.sources}
+    may_be_told = [item for item in telling if item.turn.role == "user" or item is turns.found[0]]
+    best = max((item.score for item in may_be_told), default=0.0)
+    nearest = max((item.similarity for item in may_be_told), default=0.0)
+    near = [
+        item
+        for item in may_be_told
+        if item.score >= NEAR * best
+        and (item.turn.speaker or item.similarity >= ALIKE * nearest)
+        and item.turn.id not in sources
+    ]
+    later = turns.later if near else ()
+    lately = [item for item in later if not (reads_as_instruction(item.turn.text) or asks_alone(item.turn))]
+    return list({item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}.values())
+
+
+def _recalled(item: FoundTurn) -> Recalled:
+    """A turn as it goes into a prompt."""
+    text = line_of(item.turn, item.piece)
+    return Recalled(id=item.turn.id, text=text, score=item.score, relevance=item.similarity)
+
+
+def _fact_line(memory: Memory) -> str:
+    since = known_begin(memory)
+    return f"- {named(memory.id)}" + (f" ({date_words(since)})" if since else "")
+
+
+def _relation_line(relation: Relation) -> str:
+    return f"- {named(relation.id)} ({date_words(relation.at)})"
+
+
+def _turn_lines(item: FoundTurn) -> list[str]:
+    """A turn, and before it what corrected it."""
+    piece = item.piece if len(item.turn.text) > LONGEST else None
+    names = [item.corrected_by.id] if item.corrected_by else []
+    names.append(item.turn.id if piece is None else f"{item.turn.id}-p{piece}")
+    return [f"- {named(name)}" for name in names]
+
+
+def line_of(turn: Turn, piece: int | None = None) -> str:
+    """A turn with its day, its speaker, and the day that its words mean where they count from their own."""
+    text = " ".join((turn.text if piece is None else cut(turn.text).texts[piece]).split())
+    who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
+    when = ", ".join(filter(None, [date_words(turn.at), who]))
+    meant = meant_day(text, turn.at)
+    return f"{when}: “{text}”{f' ({meant})' if meant else ''}"
+
+
+def turn_named(name: str) -> tuple[str, int | None]:
+    """The turn that a stored text names, and the piece of it."""
+    match = _PIECE.fullmatch(name)
+    return (match["turn"], int(match["piece"])) if match else (name, None)
+
+
+def texts_of(names: Iterable[str], turns: Mapping[str, Turn]) -> Mapping[str, str]:
+    """The lines of the named turns and pieces, by name; those that are gone are left out."""
+    found = {}
+    for name in names:
+        turn_id, piece = turn_named(name)
+        if turn := turns.get(turn_id):
+            pieces = len(cut(turn.text).texts)
+            found[name] = line_of(turn, piece if piece is not None and piece < pieces else None)
+    return found
+
+
+# -- days -----------------------------------------------------------------------------------------------
+
+_RELATIVE = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|this|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|in \w+ (?:days?|weeks?|months?|years?))\b",
+    re.IGNORECASE,
+)
+
+
+def meant_day(text: str, at: float | None) -> str:
+    """What "yesterday" or "last week" of a text that was said then means: "yesterday: Sunday 7 May 2023"."""
+    if at is None:
+        return ""
+    lowered = text.lower()
+    found = first_interval(lowered, local(at))
+    if found is None or len(lowered) != len(text) or not _RELATIVE.search(text[found[0] : found[1]]):
+        return ""
+    start, end, interval = found
+    return f"{text[start:end]}: {_interval_words(interval)}"
+
+
+def _interval_words(interval: Interval) -> str:
+    """A day, a week, a month, a year, or the days from and to."""
+    begin, end = interval
+    days = round((end - begin) / timedelta(days=1))
+    if days <= 1:
+        return date_words(begin.timestamp())
+    if days == 7:
+        return f"the week of {_day(begin)}"
+    if 28 <= days <= 31 and begin.day == 1:
+        return f"{begin:%B %Y}"
+    if 365 <= days <= 366:
+        return f"{begin.year}"
+    return f"{_day(begin)} to {_day(end - timedelta(days=1))}"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"

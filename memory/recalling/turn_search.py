@@ -1,0 +1,212 @@
+"""Which turns answer a question.
+
+question → its terms and wording → BM25 and vectors → one score a turn → neighbours → signals → session
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.recalling.turn_index import NONE, FoundTurn, Layout, TurnIndex
+from memory.recalling.turn_verdicts import FoundTurns, Signs
+from pipeline.terms import content_terms
+
+if TYPE_CHECKING:
+    from memory.recalling.turn_index import Numbers, Scores, Turn
+    from pipeline.models.base import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What counts how much: shares of the best turn's score (docs/decisions/memory-turns.md)."""
+
+    dense: float = 0.6  # the vectors' share of the sum; the rest is BM25's
+    before: float = 0.15  # of the score of the turn before
+    before_that: float = 0.2  # of the one before that: in a dialogue, what the same speaker said last
+    after: float = 0.2  # of the turn after
+    speaker: float = 0.15  # for turns of the one whom the question names
+    when: float = 0.2  # for turns that say when, if that is asked
+    asking: float = 0.2  # against turns that ask rather than say
+    own: float = 0.3  # for what people said, where an assistant speaks as well
+    session: float = 0.4  # of the best score in the session
+
+
+WEIGHTS = Weights()
+SAME_MATTER = 0.44  # cosine of two turns of which the later one may hold
+MOST_LATER = 2
+LEADING = 3  # turns that tell something, of which the best one says whether something was found
+
+
+def look_up(
+    index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10, weights: Weights = WEIGHTS
+) -> FoundTurns:
+    """The `top_k` turns that most likely answer a question, best first, and how probably one of them does.
+
+    Ties keep the order of the index.
+    """
+    if not len(index):
+        return FoundTurns()
+    layout = index.layout
+    asking = read_question(question, speakers=[name for name in layout.names if name])
+    keywords = index.keyword_scores(asking.terms)
+    vector = encoder.encode_query(asking.wording)
+    similar = index.similarities(vector)
+    scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
+    scores = relative(with_neighbours(relative(scores), layout.before, weights))
+    scores = relative(scores + signals(layout, asking, weights))
+    scores = with_sessions(scores, layout.sessions, share=weights.session)
+    best = _best(scores, top_k)
+    turns = [index.turns[number] for number in best]
+    pieces = [index.nearest_piece(turn.id, vector) for turn in turns]
+    corrections = [index.correction_of(int(number)) for number in best]
+    found = map(FoundTurn, turns, scores[best].tolist(), similar[best].tolist(), pieces, corrections)
+    leading = [int(number) for number in best if layout.asking[number] < 1][:LEADING]
+    signs = Signs(
+        similarity=max((float(similar[number]) for number in leading), default=0.0),
+        coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
+        side=_side(layout, asking, relative(keywords) + relative(similar)),
+    )
+    later = () if _PAST.search(question) else _later(index, int(best[0]))
+    return FoundTurns(tuple(found), signs.probability, later, signs)
+
+
+def _later(index: TurnIndex, number: int) -> tuple[FoundTurn, ...]:
+    """What was said later about the same as a turn, latest first: it may hold instead."""
+    turn = index.turns[number]
+    alike = index.similarities(index.vectors_of(turn.id)[0])
+    own = index.layout.own > 0
+    after = [
+        at for at in np.flatnonzero((alike >= SAME_MATTER) & own) if _time(index.turns[at]) > _time(turn)
+    ]
+    nearest = sorted(after, key=lambda at: -alike[at])[:MOST_LATER]
+    return tuple(
+        FoundTurn(index.turns[at], 0.0, float(alike[at]), corrected_by=index.correction_of(int(at)))
+        for at in sorted(nearest, key=lambda at: -_time(index.turns[at]))
+    )
+
+
+def _time(turn: Turn) -> float:
+    return turn.at or 0.0
+
+
+def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
+    """By how much the best turn of the one whom the question names is better than the others' best, -1..1."""
+    if not asking.speaker:
+        return 0.0
+    own = layout.speakers == layout.names[asking.speaker]
+    return float(scores[own].max() - scores[~own].max(initial=0.0)) / 2
+
+
+def _best(scores: Scores, count: int) -> Numbers:
+    """The numbers of the `count` highest scores, best first; of equal ones the earlier first."""
+    if count >= len(scores):
+        return np.argsort(-scores, kind="stable")
+    least = np.partition(scores, -count)[-count]
+    among = np.flatnonzero(scores >= least)
+    return np.asarray(among[np.argsort(-scores[among], kind="stable")][:count])
+
+
+def with_neighbours(scores: Scores, before: Numbers, weights: Weights = WEIGHTS) -> Scores:
+    """Each turn's score and a share of those beside it: answers are found by what was asked before them."""
+    padded = np.append(scores, np.float32(0))  # what is not there has 0: `NONE` is the last one
+    links = np.append(before, NONE)
+    after = np.zeros_like(padded)
+    after[before] = scores
+    after[NONE] = 0
+    beside = (
+        weights.before * padded[before]
+        + weights.before_that * padded[links[before]]
+        + weights.after * after[:-1]
+    )
+    return np.asarray(scores + beside, dtype=np.float32)
+
+
+def signals(layout: Layout, asking: Asking, weights: Weights = WEIGHTS) -> Scores:
+    """What speaks for a turn beside its words: shape (turns,)."""
+    total = -weights.asking * layout.asking
+    if asking.speaker:
+        total = total + weights.speaker * (layout.speakers == layout.names[asking.speaker])
+    if asking.when:
+        total = total + weights.when * layout.dated
+    if not asking.of_assistant:
+        total = total + weights.own * layout.own
+    return np.asarray(total, dtype=np.float32)
+
+
+def with_sessions(scores: Scores, sessions: Numbers, *, share: float = WEIGHTS.session) -> Scores:
+    """Each turn's score and a share of the best one in its session.
+
+    Not scaled again: the best scores of long sessions are all alike, and then say little about them.
+    """
+    best = np.zeros(sessions.max() + 1, dtype=np.float32)
+    np.maximum.at(best, sessions, scores)
+    return np.asarray(scores + share * best[sessions], dtype=np.float32)
+
+
+def relative(scores: Scores) -> Scores:
+    """Scaled to 0..1 by the smallest and the largest; all 0 where they are equal."""
+    low, high = scores.min(), scores.max()
+    if high == low:
+        return np.zeros_like(scores)
+    return np.asarray((scores - low) / (high - low), dtype=np.float32)
+
+
+_PAST = re.compile(r"\b(?:did|was|were|had|when|first|before|used to)\b", re.IGNORECASE)
+"""Of a question about what was so: what was said later does not change it."""
+_WHEN = re.compile(
+    r"\b(?:when|how long|since when|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
+)
+_TO_ASSISTANT = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
+_THIRD_PERSON = (
+    (re.compile(r"\b(?:his|her|their)\b", re.IGNORECASE), "my"),
+    (re.compile(r"\b(?:he|she)\b", re.IGNORECASE), "I"),
+    (re.compile(r"\b(?:him|himself|herself)\b", re.IGNORECASE), "me"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question as it is searched for."""
+
+    terms: tuple[str, ...]  # for BM25: content words, without the names of speakers
+    wording: str  # to be embedded: as the speaker himself would ask it
+    speaker: str  # the one whom it names; "" for none or several
+    when: bool  # whether it asks for a time
+    of_assistant: bool  # whether it asks what the assistant said
+
+
+def read_question(question: str, *, speakers: Collection[str]) -> Asking:
+    """What a question asks for.
+
+    Speakers call each other by name and say "I" of themselves: a name in the question finds the turns that
+    address him. So it is taken out of the terms, and is "I" in the wording.
+    """
+    named = [name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)]
+    return Asking(
+        terms=content_terms(_without(question, named)),
+        wording=_first_person(question, named),
+        speaker=named[0] if len(named) == 1 else "",
+        when=bool(_WHEN.search(question)),
+        of_assistant=bool(_TO_ASSISTANT.search(question)),
+    )
+
+
+def _without(question: str, names: Collection[str]) -> str:
+    for name in names:
+        question = re.sub(rf"\b{re.escape(name)}\b(?:['’]s?\b)?", "", question)
+    return question
+
+
+def _first_person(question: str, names: Collection[str]) -> str:
+    for name in names:
+        question = re.sub(rf"\b{re.escape(name)}['’]s?(?=\s)", "my", question)
+        question = re.sub(rf"\b{re.escape(name)}\b", "I", question)
+    if names:
+        for pattern, word in _THIRD_PERSON:
+            question = pattern.sub(word, question)
+    return question

@@ -1,0 +1,249 @@
+"""All that is stored of one user, in the process: looked up by id, by word, by vector and by name.
+
+It is built from the store and follows its versions; nothing of it is ever written to a file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memory.reading import normalised, predicate_named
+from memory.recalling import graph
+from memory.recalling.keywords import Keywords
+from pipeline.analysis import analyse
+from pipeline.stores.memories import Memory, MemoryChanges, UserMemories
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memory.times import Moment
+    from pipeline.models.base import Encoder
+    from pipeline.stores.memories import Around, Entity, MemoryGraph, Mention, Relation
+
+UNREAD = ("", "note")
+"""Predicates of statements that no rule reads further."""
+
+FIRST_ROWS = 64
+ENDLESS = float("inf")
+
+
+class UserIndex:
+    """One user's rows at one version; use it under its `lock`."""
+
+    def __init__(
+        self, known: UserMemories, *, encoder: Encoder, neighbours: MemoryGraph | None = None
+    ) -> None:
+        self.lock = threading.RLock()
+        self.user = known.user
+        self.version = known.version
+        self.damaged = known.damaged  # ids of rows that cannot be read
+        self.memories: dict[str, Memory] = {}  # in the order of their creation
+        self.entities: dict[str, Entity] = {}
+        self.mentions: dict[str, Mention] = {}
+        self.relations: dict[str, Relation] = {}
+        self.keywords = Keywords()
+        self._encoder = encoder
+        self._neighbours = neighbours
+        self._names: dict[str, str] = {}  # normalised names and aliases: ids of entities
+        self._texts: dict[str, set[str]] = defaultdict(set)  # plain texts: ids of memories
+        self._about: dict[tuple[str, str], set[str]] = defaultdict(set)  # subject, predicate: ids of memories
+        self._mentioned: dict[str, set[str]] = defaultdict(set)  # ids of entities: of mentions
+        self._related: dict[str, set[str]] = defaultdict(set)  # ids of entities: of relations
+        self._row_of: dict[str, int] = {}
+        self._ids: list[str] = []  # by row; "" = free
+        self._free: list[int] = []
+        self._vectors = np.zeros((FIRST_ROWS, encoder.dimensions), dtype=np.float32)
+        self._times = np.zeros((FIRST_ROWS, 4), dtype=np.float64)
+        self._taken = np.zeros(FIRST_ROWS, dtype=bool)
+        for memory in sorted(known.memories, key=lambda memory: (memory.created_at, memory.id)):
+            self._put(memory)
+        for entity in known.entities:
+            self._name(entity)
+        self._link(known.mentions, known.relations)
+
+    # -- following the store --------------------------------------------------------------------------
+
+    def follow(self, changes: MemoryChanges, *, version: int) -> None:
+        """Take in what was written, as the store has done."""
+        for memory in changes.memories:
+            self._put(memory)
+        for entity in changes.entities:
+            self._name(entity)
+        self._link(changes.mentions, changes.relations)
+        for gone in changes.removed:
+            self._remove(gone)
+        self.damaged = tuple(known for known in self.damaged if known not in changes.removed)
+        self.version = version
+
+    def _put(self, memory: Memory) -> None:
+        before = self.memories.get(memory.id)
+        if before is not None and before.text == memory.text and before.embedding == memory.embedding:
+            row = self._row_of[memory.id]
+        else:
+            if before is not None:
+                self._drop(before)
+            row = self._new_row(memory.id)
+            self.keywords.add(row, analyse(memory.text))
+            if memory.embedding and memory.embedded_by == self._encoder.name:
+                self._vectors[row] = np.frombuffer(memory.embedding, dtype=np.float32)
+        self._unlink(before)
+        self._texts[plain(memory.text)].add(memory.id)
+        self._about[memory.subject, memory.predicate].add(memory.id)
+        self._times[row] = (
+            memory.created_at if memory.valid_at is None else memory.valid_at,
+            ENDLESS if memory.invalid_at is None else memory.invalid_at,
+            memory.created_at,
+            ENDLESS if memory.expired_at is None else memory.expired_at,
+        )
+        self.memories[memory.id] = memory
+
+    def _new_row(self, memory_id: str) -> int:
+        if self._free:
+            row = self._free.pop()
+            self._ids[row] = memory_id
+        else:
+            row = len(self._ids)
+            self._ids.append(memory_id)
+        if row >= len(self._taken):
+            self._vectors = _doubled(self._vectors)
+            self._times = _doubled(self._times)
+            self._taken = _doubled(self._taken)
+        self._taken[row] = True
+        self._row_of[memory_id] = row
+        return row
+
+    def _drop(self, memory: Memory) -> None:
+        row = self._row_of.pop(memory.id)
+        self.keywords.remove(row)
+        self._vectors[row] = 0
+        self._taken[row] = False
+        self._ids[row] = ""
+        self._free.append(row)
+
+    def _unlink(self, memory: Memory | None) -> None:
+        if memory is not None:
+            self._texts[plain(memory.text)].discard(memory.id)
+            self._about[memory.subject, memory.predicate].discard(memory.id)
+
+    def _name(self, entity: Entity) -> None:
+        self.entities[entity.id] = entity
+        for name in (entity.name, *entity.aliases):
+            self._names.setdefault(normalised(name), entity.id)
+
+    def _link(self, mentions: Iterable[Mention], relations: Iterable[Relation]) -> None:
+        for mention in mentions:
+            if before := self.mentions.get(mention.id):  # of another entity, where two became one
+                self._mentioned[before.entity_id].discard(mention.id)
+            self.mentions[mention.id] = mention
+            self._mentioned[mention.entity_id].add(mention.id)
+        for relation in relations:
+            self.relations[relation.id] = relation
+            for end in (relation.subject_id, relation.object_id):
+                self._related[end].add(relation.id)
+
+    def _remove(self, gone: str) -> None:
+        if memory := self.memories.pop(gone, None):
+            self._drop(memory)
+            self._unlink(memory)
+        elif self.entities.pop(gone, None):
+            self._names = {name: known for name, known in self._names.items() if known != gone}
+            for entity in self.entities.values():  # another one may have its names now
+                self._name(entity)
+        elif mention := self.mentions.pop(gone, None):
+            self._mentioned[mention.entity_id].discard(gone)
+        elif relation := self.relations.pop(gone, None):
+            for end in (relation.subject_id, relation.object_id):
+                self._related[end].discard(gone)
+
+    # -- looking things up ------------------------------------------------------------------------------
+
+    @property
+    def unembedded(self) -> list[Memory]:
+        """The memories that have no vector of this embedding model."""
+        return [
+            memory
+            for memory in self.memories.values()
+            if not memory.embedding or memory.embedded_by != self._encoder.name
+        ]
+
+    def with_text(self, text: str) -> list[Memory]:
+        """The memories that say the same, but for case, blanks and the full stop; history included."""
+        return [self.memories[found] for found in sorted(self._texts.get(plain(text), ()))]
+
+    def about(self, subject: str, predicate: str) -> list[Memory]:
+        """The memories of a subject and a predicate; history included."""
+        found = [self.memories[known] for known in self._about.get((subject, predicate), ())]
+        return sorted(found, key=lambda memory: (memory.created_at, memory.id))
+
+    def of_thing(self, thing: str) -> list[Memory]:
+        """The memories of a thing of the user's ("bunk") or of an attribute ("name"); history included."""
+        return self._of({f"user's {thing}"}, {("user", predicate_named(thing))})
+
+    def of_user(self, predicates: Collection[str]) -> list[Memory]:
+        """The memories of the user with one of these predicates; history included."""
+        return self._of((), {("user", predicate) for predicate in predicates})
+
+    def _of(self, subjects: Collection[str], about: Collection[tuple[str, str]]) -> list[Memory]:
+        keys = [key for key in self._about if key[0] in subjects or key in about]
+        return [self.memories[known] for key in keys for known in self._about[key]]
+
+    def entity_named(self, name: str) -> Entity | None:
+        """The entity of an exact name or alias, once both are normalised."""
+        return self.entities.get(self._names.get(normalised(name), ""))
+
+    def relations_of(self, entity_id: str) -> Iterable[Relation]:
+        """The relations that an entity is the subject or the object of."""
+        return [self.relations[found] for found in sorted(self._related.get(entity_id, ()))]
+
+    def mentions_of(self, entity_id: str) -> Iterable[Mention]:
+        """When an entity was spoken of."""
+        return [self.mentions[found] for found in sorted(self._mentioned.get(entity_id, ()))]
+
+    def around(self, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
+        """What is within `depth` relations of any of the entities: `most` entities."""
+        asked_for = [known for known in entity_ids if known in self.entities]
+        if self._neighbours is None or not depth or not asked_for:
+            return graph.around(self, asked_for, depth=depth, most=most)
+        return self._neighbours.around(self.user, asked_for, depth=depth, most=most, version=self.version)
+
+    def relevances(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The cosine of each row and a vector of unit length, shape (rows,); 0 without an embedding."""
+        # `@` wakes a thread a core for a millisecond's work, and on a busy machine waits for all of them.
+        return np.asarray(np.einsum("ij,j->i", self._vectors[: len(self._ids)], vector), dtype=np.float32)
+
+    def keyword_scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """BM25 of each row for analysed terms, shape (rows,)."""
+        return self.keywords.scores(terms, size=len(self._ids))
+
+    def seen(self, moment: Moment) -> NDArray[np.bool_]:
+        """Which rows a moment sees, shape (rows,)."""
+        size = len(self._ids)
+        return moment.mask(self._times[:size]) & self._taken[:size]
+
+    def at(self, rows: Iterable[int]) -> list[Memory]:
+        """The memories of rows."""
+        return [self.memories[self._ids[row]] for row in rows]
+
+    def rows_of(self, ids: Iterable[str]) -> list[int]:
+        """The rows of memories; those that are not there are left out."""
+        return [self._row_of[known] for known in ids if known in self._row_of]
+
+
+def plain(text: str) -> str:
+    """A text without what two wordings of the same may differ in: case, blanks, the full stop."""
+    return " ".join(text.casefold().split()).rstrip(".!")
+
+
+def embedded_text(memory: Memory) -> str:
+    """What of a memory is embedded: with its predicate, which questions name more often than its words do."""
+    read = memory.kind in ("fact", "observation") and memory.predicate not in UNREAD
+    return f"{memory.text} ({memory.predicate})" if read else memory.text
+
+
+def _doubled(array: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, np.zeros_like(array)])

@@ -1,0 +1,63 @@
+"""Whether messages ask, state, and are about the one who writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.reading.asking import asked_part, asks, is_personal, states
+
+
+@pytest.mark.parametrize(
+    ("message", "asking"),
+    [
+        ("where does karl live", True),
+        ("wich bunk is mine", True),
+        ("tell me about my sister", True),
+        ("bunk number", True),
+        ("my bunk is nr 4", False),
+        ("karl moved to munich last week", False),
+        ("I moved, did you know?", True),
+        ("yes", False),
+        ("remember that I like tea", False),
+    ],
+)
+def test_what_asks(message: str, asking: bool) -> None:
+    assert asks(message) is asking
+
+
+@pytest.mark.parametrize(
+    ("message", "stating"),
+    [
+        ("karl moved to munich last week", True),
+        ("we sold the car", True),
+        ("the pump is off again", False),
+        ("Petra works at Zalando.", True),
+        ("where is the car", False),
+        ("sourdough bread recipe for beginners", False),
+    ],
+)
+def test_what_states(message: str, stating: bool) -> None:
+    assert states(message) is stating
+
+
+@pytest.mark.parametrize(
+    ("message", "personal"),
+    [
+        ("am I allergic to peanuts?", True),
+        ("where does Karl live?", True),
+        ("where does Petra live?", False),
+        ("how do I reset the pump?", False),
+        ("can I fire the engine?", False),
+        ("show me the table of slots", False),
+        ("show me my notes", True),
+        ("What should I read next?", True),
+        ("What should I check before docking?", False),
+    ],
+)
+def test_what_is_about_the_user_or_somebody_they_spoke_of(message: str, personal: bool) -> None:
+    assert is_personal(message, was_said=lambda word: word == "Karl") is personal
+
+
+def test_only_the_sentences_that_ask_are_looked_for() -> None:
+    assert asked_part("My bunk is 6. What feeds the fan?") == "What feeds the fan?"
+    assert asked_part("what feeds the fan") == "what feeds the fan"

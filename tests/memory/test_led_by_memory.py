@@ -1,0 +1,94 @@
+"""Questions that the memory answers and the documents do not: without a model, and with one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.answer import Answer
+from pipeline.answering.recollection import filled_in, memories_named
+from pipeline.steps.records import RecallStep, step_of
+from tests.fake_llm import FakeLLM
+from tests.memory.talks import Talk
+
+SCI_FI = "I like reading sci-fi books"
+READ_NEXT = "What should I read next?"
+
+
+def shown(talk: Talk, answer: Answer) -> str:
+    return filled_in(answer.text, talk.memory.texts(memories_named(answer.text)))
+
+
+def say(talk: Talk, *messages: str, preset: str = "inject") -> None:
+    chat = talk.chat(preset=preset)
+    for message in messages:
+        chat.answer(message)
+        talk.finish()
+
+
+def test_relations_lead_on_to_what_a_question_asks_for(talk: Talk) -> None:
+    say(talk, "Petra works at Zalando.", "Zalando is based in Germany.", "Rex sleeps a lot.", preset="graph")
+    answer = talk.chat(preset="graph").answer("In which country does Petra work?")
+    recalled = talk.memory.texts(step_of(answer.steps, RecallStep).graph).values()
+    assert {"Petra works at Zalando", "Zalando located in Germany"} <= {*recalled}
+    assert answer.mode == "memory"
+    assert "Germany" in shown(talk, answer)
+    assert "Rex" not in shown(talk, answer)
+    options = talk.memory.options.but(memory="graph", memory_recall="asked")
+    memory = replace(talk.memory, options=options)  # facts alone: no turn says it
+    told = memory.told("Petra works at Zalando in which country?")
+    *_, fact, relation = filled_in(told.text, memory.texts(memories_named(told.text))).splitlines()
+    assert fact.startswith("- Petra works at Zalando")
+    assert relation.startswith("- Zalando located in Germany (")
+
+
+def test_what_does_not_hold_any_more_leads_nowhere(talk: Talk) -> None:
+    say(
+        talk,
+        "Petra works at Zalando.",
+        "Zalando is based in Germany.",
+        "Petra works at Ikea.",
+        preset="graph",
+    )
+    memory = replace(talk.memory, options=talk.memory.options.but(memory="graph"))
+    question = "In which country does Petra work?"
+    found = memory.relations_for(question, memory.read(question)[1].around)
+    assert [memory.texts([item.id])[item.id] for item in found] == ["Petra works at Ikea"]
+
+
+def test_a_liking_is_told_where_advice_is_asked_for(talk: Talk) -> None:
+    say(talk, SCI_FI, "My bunk is number 4.")
+    answer = talk.chat().answer(READ_NEXT)
+    assert answer.mode == "memory"
+    assert SCI_FI in shown(talk, answer)
+
+
+@pytest.mark.parametrize("preset", ["inject", "agent", "generative", "graph"])
+def test_a_model_is_asked_with_what_was_said_though_no_document_answers(talk: Talk, preset: str) -> None:
+    say(talk, SCI_FI, preset=preset)
+    reply = "You like reading sci-fi books. Dune by Frank Herbert won many prizes."
+    llm = FakeLLM([reply], repeat=True)
+    answer = talk.chat(preset=preset, llm=llm).answer(READ_NEXT)
+    assert (answer.mode, answer.abstained) == ("generate", False)
+    assert SCI_FI in llm.prompts[-1]
+    assert answer.citations == ()
+    # What was recalled needs no document; what the model adds does.
+    assert [reply[item.start : item.end].strip() for item in answer.support if not item.supported] == [
+        "Dune by Frank Herbert won many prizes."
+    ]
+    assert not any(item.supported for item in answer.support)
+
+
+def test_a_fact_that_fits_is_enough_for_a_model(talk: Talk) -> None:
+    talk.memory.add("My locker has the code name Gustav.")
+    llm = FakeLLM(["It is called Gustav."])
+    answer = talk.chat(llm=llm).answer("Which code name did the llama get?")
+    assert answer.mode == "generate"
+    assert "Gustav" in llm.prompts[-1]
+
+
+def test_neither_documents_nor_memory_answer(talk: Talk) -> None:
+    llm = FakeLLM([])
+    assert talk.chat(llm=llm).answer("Who feeds the llamas of the mess hall?").abstained
+    assert llm.prompts == []
