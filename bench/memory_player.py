@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.scripts import Believed, has_any
-from memory.after import AfterAnswers
-from memory.chat import RememberingChat
-from memory.indexes import Indexes
+from memory.conversing.after import AfterAnswers
+from memory.conversing.chat import RememberingChat
 from memory.options import MemoryOptions, PresetName
 from memory.presets import PRESETS
+from memory.recalling.user_indexes import Indexes
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
 from pipeline.answering.turns import FinishedTurn
@@ -49,6 +49,7 @@ class AthenaMemory:
         self._clock = Clock()
         self._memories = EmbeddedMemories(folder / FILE_NAME)
         self._conversations = EmbeddedConversations(folder / FILE_NAME)
+        self._conversations.clock = self._clock
         self.indexes = Indexes(self._memories, encoder=lambda: encoder)
         self._conversation_of: dict[str, str] = {}
 
@@ -105,7 +106,7 @@ class AthenaMemory:
 
     def recalled(self, user: str, message: str, *, at: float) -> Sequence[str]:
         """What the chat would put into the prompt."""
-        found = self._chat(user, at=at).recall(message, history=())
+        found = self._chat(user, at=at).recall(message, question=message, left=())
         return [item.text for item in (*found.memories, *found.graph)]
 
     @property

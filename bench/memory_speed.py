@@ -14,8 +14,8 @@ import numpy as np
 from bench.memory_player import AthenaMemory
 from memory.ids import new_id
 from memory.options import PresetName
-from memory.turns.index import Turn, TurnIndex
-from memory.turns.search import search_turns
+from memory.recalling.turn_index import Turn, TurnIndex
+from memory.recalling.turn_search import look_up
 from pipeline.stores.memories import Memory, MemoryChanges
 
 if TYPE_CHECKING:
@@ -128,9 +128,9 @@ def search_in_turns(*, encoder: Encoder, count: int, times: int) -> TurnTimes:
     started = time.perf_counter()
     index = TurnIndex(turns, embed=lambda texts: _vectors(random, len(texts), encoder.dimensions))
     seconds = time.perf_counter() - started
-    search_turns(index, "What did Ada paint?", encoder=encoder)
+    look_up(index, "What did Ada paint?", encoder=encoder)
     asked = [f"When was Ben's {THINGS[number % len(THINGS)]} {number} sold?" for number in range(times)]
-    searches = [_took(partial(search_turns, index, question, encoder=encoder)) for question in asked]
+    searches = [_took(partial(look_up, index, question, encoder=encoder)) for question in asked]
     return TurnTimes(seconds, searches)
 
 

@@ -11,6 +11,6 @@ To register an attack, write a function that takes an empty folder and returns a
 
 Attacks that are tests already are a row alone: `from_tests("tests/browser/test_strangers.py")` counts a test
 as tried, and one that did not pass as failed. Each attack runs in a process of its own, which is ended with
-all that it started when its `seconds` are over: that counts as failed. All `seconds` together are ten minutes
-at most. `make attack options='--only growth'` runs one and writes nothing.
+all that it started when its `seconds` are over: that counts as failed. All `seconds` together are half an
+hour at most. `make attack options='--only growth'` runs one and writes nothing.
 """

@@ -9,22 +9,22 @@ from bench.attack.attack import Attack, from_module, from_tests
 from bench.attack.sessions import sessions
 from bench.processes import BenchmarkError
 
-MOST_SECONDS = 600
-"""All attacks together, at their worst."""
+MOST_SECONDS = 1800
+"""All attacks together, at their worst: three times what they take on two cores, and more."""
 
 ATTACKS = (
     Attack(
         "random-documents",
         "Every text is cut into exact spans, nothing lost and nothing twice",
         from_tests("tests/readers/test_properties.py", detail="700 random texts and 35 hostile ones"),
-        seconds=35,
+        seconds=105,
     ),
-    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=100),
+    Attack("growth", "Every construct is read in linear time", documents.growth, seconds=300),
     Attack(
         "amplification",
         "A store and an ingest's memory stay in proportion to the file",
         documents.amplification,
-        seconds=110,
+        seconds=330,
     ),
     Attack(
         "hostile-files",
@@ -36,7 +36,7 @@ ATTACKS = (
             "tests/pipeline/stores/test_globs.py",
             detail="names, links, ignore files, includes, --path",
         ),
-        seconds=20,
+        seconds=60,
     ),
     Attack(
         "uploads",
@@ -44,13 +44,13 @@ ATTACKS = (
         from_tests(
             "tests/pipeline/ingesting/test_uploads.py", detail="zips of every method, damaged anywhere"
         ),
-        seconds=25,
+        seconds=75,
     ),
     Attack(
         "disk-damage",
         "Damage is found and rebuilt, or named; no traceback, and doctor is right",
         from_module("tests.pipeline.stores.embedded.damage", "120", detail="random damage to stored files"),
-        seconds=55,
+        seconds=165,
     ),
     Attack(
         "kills",
@@ -63,7 +63,7 @@ ATTACKS = (
             "not server",
             detail="kills at random steps and times",
         ),
-        seconds=65,
+        seconds=195,
     ),
     Attack(
         "model-faults",
@@ -73,21 +73,21 @@ ATTACKS = (
             "tests/pipeline/models/test_whole_answers.py",
             detail="54 faults in two protocols",
         ),
-        seconds=60,
+        seconds=180,
     ),
     Attack(
         "requests",
         "Nothing but the loopback address is asked, by any thread or child process",
         from_tests("tests/athena/test_requests.py", detail="ingest, ask, search, doctor"),
-        seconds=40,
+        seconds=120,
     ),
     Attack(
         "strangers",
         "Other sites get no session, no frame and no answer",
         from_tests("tests/browser/test_strangers.py", detail="rebinding, framing, ports; a real browser"),
-        seconds=30,
+        seconds=90,
     ),
-    Attack("sessions", "Everybody gets their own whole answer", sessions, seconds=60),
+    Attack("sessions", "Everybody gets their own whole answer", sessions, seconds=180),
 )
 
 

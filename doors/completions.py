@@ -1,0 +1,322 @@
+"""OpenAI's protocol: `POST /v1/chat/completions`, streaming and not, and `GET /v1/models`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+
+from athena.shapes import answer_shape
+from doors.asking import MODEL, Asked, answers, model_names
+from doors.citing import source_events, url_citations
+from doors.given import ERRORS, Here, here
+from doors.keys import NoKey, holds
+from doors.refusals import Refusal, shape_of
+from doors.running import EventStream, Run, events_of, stop_with
+from pipeline.answer import Answer
+from pipeline.errors import AthenaError
+from pipeline.messages import Message
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, TokenArrived
+from pipeline.steps.records import GenerateStep, step_of
+
+PING_TICKS = 15  # seconds without a word after which a comment keeps proxies from hanging up
+PING = ": still at work\n\n"
+DONE = "data: [DONE]\n\n"
+REVOKED = "This key was revoked while it was answered."
+TOO_MANY_MESSAGES = 1_000
+
+STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
+
+router = APIRouter(prefix="/v1", tags=["OpenAI's protocol"], responses=ERRORS)
+
+
+class Part(BaseModel):
+    """A part of a message's content; only text can be read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    text: str = ""
+
+
+class GivenMessage(BaseModel):
+    """One message of the conversation."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its text; raises `Refusal` for a picture, a sound or a file."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        for part in self.content:
+            if part.type != "text":
+                raise Refusal(
+                    400,
+                    f"Nobody here can read a part of the type '{part.type:.40}'.",
+                    "Send text alone.",
+                    param="messages",
+                )
+        return "\n".join(part.text for part in self.content)
+
+
+class StreamOptions(BaseModel):
+    """What a stream has besides its words."""
+
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: bool = False
+
+
+class Metadata(BaseModel):
+    """What a client sends along; a stored conversation that is to go on, by its id."""
+
+    model_config = ConfigDict(extra="allow")
+
+    conversation_id: str = ""
+
+
+class Completion(BaseModel):
+    """A question in OpenAI's shape. Other fields of theirs are accepted where they change nothing here."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {"model": MODEL, "messages": [{"role": "user", "content": "What feeds the cabin fan?"}]}
+            ]
+        },
+    )
+
+    model: str = Field(MODEL, description="who answers: athena, athena:quotes or athena:PERSONA")
+    messages: Annotated[list[GivenMessage], Field(min_length=1, max_length=TOO_MANY_MESSAGES)]
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    metadata: Metadata | None = None
+    store: bool | None = Field(False, description="keep the answer in a conversation of the key's user")
+    n: int | None = 1
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    functions: list[Any] | None = None
+    response_format: dict[str, Any] | None = None
+    logprobs: bool | None = None
+    modalities: list[str] | None = None
+    stop: str | list[str] | None = None
+
+    def refuse_what_cannot_be(self) -> None:
+        """Raise `Refusal` for what would change the answer and is not done here."""
+        wrong = {
+            "n": (self.n or 1) != 1,
+            "tools": bool(self.tools) and self.tool_choice != "none",
+            "functions": bool(self.functions),
+            "response_format": (self.response_format or {}).get("type", "text") != "text",
+            "logprobs": bool(self.logprobs),
+            "modalities": set(self.modalities or ()) - {"text"} != set(),
+            "stop": bool(self.stop),
+        }
+        for name, is_wrong in wrong.items():
+            if is_wrong:
+                raise Refusal(400, f"`{name}` cannot be honoured here.", "Leave it out.", param=name)
+
+    def asked(self) -> Asked:
+        """The last message as the question, those before as the history; raises `Refusal`."""
+        self.refuse_what_cannot_be()
+        *before, last = self.messages
+        if last.role != "user" or not any(map(str.isalnum, last.text)):
+            raise Refusal(
+                400, "The last message asks nothing.", "End with a user's message in words.", param="messages"
+            )
+        if any(message.role in ("tool", "function") for message in before):
+            raise Refusal(
+                400, "Results of tools cannot be read here.", "Leave those messages out.", param="messages"
+            )
+        return Asked(
+            last.text,
+            model=self.model,
+            history=[
+                Message(message.role, message.text)
+                for message in before
+                if message.role in ("user", "assistant")
+            ],
+            tone="\n".join(message.text for message in before if message.role in ("system", "developer")),
+            conversation_id=self.metadata.conversation_id if self.metadata else "",
+            store=bool(self.store),
+        )
+
+
+@router.get("/models", summary="Who can answer")
+def models(asks: Annotated[Here, Depends(here)]) -> dict[str, Any]:
+    """The names for `model`, in OpenAI's shape."""
+    asks.caller.require("read")
+    listed = [_model(name) for name in model_names(asks.athena)]
+    return {"object": "list", "data": listed}
+
+
+@router.get("/models/{name}", summary="One who can answer")
+def model(name: str, asks: Annotated[Here, Depends(here)]) -> dict[str, Any]:
+    """The same of one."""
+    asks.caller.require("read")
+    if name not in model_names(asks.athena):
+        raise Refusal(404, f"There is no model '{name:.100}'.", "GET /v1/models lists them.", param="model")
+    return _model(name)
+
+
+@router.post("/chat/completions", summary="Ask, in OpenAI's shape", responses=STREAMED)
+async def complete(
+    given: Completion,
+    request: Request,
+    asks: Annotated[Here, Depends(here)],
+    x_athena_events: Annotated[str, Header(description="`sources`: Open WebUI's events, too")] = "",
+) -> Response:
+    """An answer with citations as `annotations`, and whole, as `athena ask --json` prints it, in `athena`."""
+    asked = await run_in_threadpool(given.asked)
+    run = await run_in_threadpool(answers, asks.athena, asks.caller, asked)
+    reply = Reply(asks, asked, given, events=x_athena_events.strip().lower() == "sources")
+    stop = threading.Event()
+    if given.stream:
+        return EventStream(reply.stream(run, stop), stop=stop)
+    hung_up = asyncio.create_task(stop_with(request, stop))
+    try:
+        return JSONResponse(await reply.whole(run, stop))
+    finally:
+        hung_up.cancel()
+
+
+class Reply:
+    """One answer in OpenAI's shapes."""
+
+    def __init__(self, asks: Here, asked: Asked, given: Completion, *, events: bool) -> None:
+        self._asks = asks
+        self._asked = asked
+        self._usage_wanted = bool(given.stream_options and given.stream_options.include_usage)
+        self._events = events
+        self._head = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "created": int(time.time()),
+            "model": asked.model,
+        }
+
+    async def whole(self, run: Run, stop: threading.Event) -> dict[str, Any]:
+        """All of it at once; raises the error that ended it."""
+        answer = await finished(run, stop, self._asks)
+        text, shape = await run_in_threadpool(self._shown, answer)
+        message = {
+            "role": "assistant",
+            "content": text,
+            "refusal": None,
+            "annotations": url_citations(answer, text, self._asks.addresses),
+        }
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
+        return {
+            **self._head,
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": _usage(answer),
+            "athena": shape,
+        }
+
+    async def stream(self, run: Run, stop: threading.Event) -> AsyncIterator[str]:
+        """The same piece by piece, as server-sent events."""
+        yield self._chunk({"role": "assistant", "content": ""})
+        sent, quiet = "", 0
+        try:
+            async with aclosing(watched(run, stop, self._asks)) as events:
+                async for event in events:
+                    quiet += 1
+                    match event:
+                        case TokenArrived(text=text):
+                            sent, quiet = sent + text, 0
+                            yield self._chunk({"content": text})
+                        case AnswerFinished(answer=answer):
+                            for chunk in await run_in_threadpool(self._last, answer, sent):
+                                yield chunk
+                        case None if quiet >= PING_TICKS:
+                            quiet = 0
+                            yield PING
+        except AthenaError as error:
+            yield _event(shape_of(error))
+        yield DONE
+
+    def _last(self, answer: Answer, sent: str) -> list[str]:
+        """What is left to say of a finished answer, its citations, and what it cost."""
+        text, shape = self._shown(answer)
+        rest = text.removeprefix(sent) if text.startswith(sent) else ""
+        cited = url_citations(answer, text, self._asks.addresses)
+        chunks = [self._chunk({"content": rest})] if rest else []
+        if self._events:
+            chunks += map(_event, source_events(answer, self._asks.addresses))
+        chunks.append(self._chunk({"annotations": cited}, finish=_finish_reason(answer), athena=shape))
+        if self._usage_wanted:
+            usage = {**self._head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)}
+            chunks.append(_event(usage))
+        return chunks
+
+    def _shown(self, answer: Answer) -> tuple[str, dict[str, Any]]:
+        shown, recalled = self._asks.athena.with_memories(answer, user=self._asks.caller.user)
+        return shown.text, answer_shape(self._asked.as_kept(shown), recalled)
+
+    def _chunk(self, delta: dict[str, Any], *, finish: str | None = None, **more: Any) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return _event({**self._head, "object": "chat.completion.chunk", "choices": [choice], **more})
+
+
+async def finished(run: Run, stop: threading.Event, asks: Here) -> Answer:
+    """The answer at its end; raises the error that ended it."""
+    async with aclosing(watched(run, stop, asks)) as events:
+        async for event in events:
+            if isinstance(event, AnswerFinished):
+                return event.answer
+    raise AthenaError("The answer ended unexpectedly.", "Ask again.")
+
+
+async def watched(run: Run, stop: threading.Event, asks: Here) -> AsyncGenerator[ChatEvent | None, None]:
+    """The events of an answer, for as long as its key holds; raises the error that ended it."""
+    looked = time.monotonic()
+    async with aclosing(events_of(run, stop)) as events:
+        async for event in events:
+            if isinstance(event, RunFailed):
+                raise event.error or AthenaError(event.message, event.fix)
+            if time.monotonic() - looked >= 1:
+                looked = time.monotonic()
+                if not await run_in_threadpool(holds, asks.athena.keys, asks.caller):
+                    raise NoKey(REVOKED)
+            yield event
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": MODEL}
+
+
+def _finish_reason(answer: Answer) -> Literal["stop", "length"]:
+    return "length" if step_of(answer.steps, GenerateStep).finish_reason == "length" else "stop"
+
+
+def _usage(answer: Answer) -> dict[str, int] | None:
+    """What the model reports; nothing where none was asked, None where it reports nothing."""
+    step = step_of(answer.steps, GenerateStep)
+    if answer.mode != "generate":
+        return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    if step.prompt_tokens is None or step.answer_tokens is None:
+        return None
+    return {
+        "prompt_tokens": step.prompt_tokens,
+        "completion_tokens": step.answer_tokens,
+        "total_tokens": step.prompt_tokens + step.answer_tokens,
+    }
+
+
+def _event(shape: dict[str, Any]) -> str:
+    return f"data: {json.dumps(shape, ensure_ascii=False, default=str)}\n\n"

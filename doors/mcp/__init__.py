@@ -1,0 +1,1 @@
+"""Athena for MCP clients: tools, resources and prompts, over stdio and Streamable HTTP."""

@@ -1,0 +1,323 @@
+"""The conversations and the memory of a key's user over HTTP; those of others do not exist for it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import ConfigDict, Field
+
+from athena.shapes import answer_shape
+from doors.asking import own_conversation
+from doors.given import ERRORS, Given, Here, here
+from doors.refusals import Refusal
+from memory.deciding import edits, upkeep
+from memory.shapes import found_shape, memory_shape, said_shape, turn_shape
+from memory.times import iso, read_date
+from pipeline.errors import UnknownConversation
+from pipeline.stores.conversations import Conversation, ConversationInfo, Turn, unknown_turn
+
+if TYPE_CHECKING:
+    from memory.user_memory import UserMemory
+
+Shape = dict[str, Any]
+LONGEST_WORD = 200
+PREVIEWS = secrets.token_bytes(32)
+"""Signs what was shown before it is forgotten: a token of another process, or made up, is none."""
+
+talk = APIRouter(prefix="/api", tags=["Conversations"], responses=ERRORS)
+router = APIRouter(prefix="/api", tags=["Memory"], responses=ERRORS)
+
+Caller = Annotated[Here, Depends(here)]
+Id = Annotated[str, Path(min_length=1, max_length=100)]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="most of them")]
+When = Annotated[str | None, Query(max_length=40, description="a day or time in ISO 8601")]
+
+
+# -- conversations ------------------------------------------------------------------------------------
+
+
+class NewConversation(Given):
+    """A conversation that begins; without a title, its first question becomes it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Cabin fan"}]})
+
+    title: str = Field("", max_length=LONGEST_WORD)
+
+
+class ConversationChange(Given):
+    """What is changed of a conversation; what is left out stays."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Cabin fan", "pinned": True}]})
+
+    title: Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)] | None = None
+    pinned: bool | None = None
+
+
+@talk.get("/conversations", summary="The user's conversations, latest first")
+def conversations(
+    asks: Caller, limit: Limit = 50, words: Annotated[str, Query(max_length=LONGEST_WORD)] = ""
+) -> Shape:
+    """Those in which all the words stand somewhere."""
+    asks.caller.require("read")
+    found = asks.athena.conversations.list(user=asks.caller.user, limit=limit, words=words)
+    return {"conversations": [info_shape(info) for info in found]}
+
+
+@talk.post("/conversations", summary="Begin a conversation", status_code=201)
+def begin(given: NewConversation, asks: Caller) -> Shape:
+    """Ask in it by its id: `conversation_id`, in OpenAI's protocol in `metadata`."""
+    asks.caller.require("remember")
+    made = asks.athena.conversations.create(
+        given.title, user=asks.caller.user, assistant=asks.athena.persona.name
+    )
+    return info_shape(made.info)
+
+
+@talk.get("/conversations/{conversation_id}", summary="One with its turns")
+def conversation(conversation_id: Id, asks: Caller) -> Shape:
+    """All questions and answers, in order."""
+    asks.caller.require("read")
+    own_conversation(asks.athena, asks.caller, conversation_id)
+    return conversation_shape(asks, asks.athena.conversations.get(conversation_id))
+
+
+@talk.patch("/conversations/{conversation_id}", summary="Rename or pin one")
+def change(conversation_id: Id, given: ConversationChange, asks: Caller) -> Shape:
+    """The conversation as it is then."""
+    asks.caller.require("remember")
+    own_conversation(asks.athena, asks.caller, conversation_id)
+    if given.title is not None:
+        asks.athena.conversations.rename(conversation_id, given.title)
+    if given.pinned is not None:
+        asks.athena.conversations.pin(conversation_id, pinned=given.pinned)
+    return info_shape(own_conversation(asks.athena, asks.caller, conversation_id))
+
+
+@talk.delete("/conversations/{conversation_id}", summary="Delete one")
+def delete(conversation_id: Id, asks: Caller) -> Shape:
+    """It goes with its turns; memories that came of it stay."""
+    asks.caller.require("remember")
+    own_conversation(asks.athena, asks.caller, conversation_id)
+    asks.athena.conversations.delete(conversation_id)
+    return {"deleted": conversation_id}
+
+
+class Feedback(Given):
+    """What the reader thought of an answer: 1, -1, or null to take it back."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"turn_id": "5f0c6f1e-5a53-4d3c-9d1c-0a1b2c3d4e5f", "value": 1, "text": "Right."}]
+        }
+    )
+
+    turn_id: str = Field(min_length=1, max_length=100)
+    value: Literal[1, -1] | None
+    text: str = Field("", max_length=10_000)
+
+
+@talk.post("/feedback", summary="Say whether an answer was good")
+def feedback(given: Feedback, asks: Caller) -> Shape:
+    """Kept with the answer."""
+    asks.caller.require("remember")
+    try:
+        own_conversation(asks.athena, asks.caller, asks.athena.conversations.conversation_of(given.turn_id))
+    except UnknownConversation as error:
+        raise unknown_turn(given.turn_id) from error
+    asks.athena.rate(given.turn_id, given.value, given.text)
+    return {"turn_id": given.turn_id, "value": given.value, "text": given.text}
+
+
+# -- memories -----------------------------------------------------------------------------------------
+
+
+class MemoryText(Given):
+    """What a memory says."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "I sleep in bunk B-2."}]})
+
+    text: str = Field(min_length=1, max_length=100_000)
+
+
+class Forget(Given):
+    """What is to be forgotten: ids, what a search finds, what is older, or all; with a token, it is done."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"search": "bunk"}]})
+
+    ids: tuple[str, ...] = Field((), max_length=1_000)
+    search: str = Field("", max_length=10_000)
+    older_than_days: float | None = Field(None, ge=0, le=100_000)
+    everything: bool = False
+    token: str = Field("", max_length=100, description="what the preview gave; without it, nothing goes")
+
+
+class Ids(Given):
+    """Which memories; none means all."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": []}]})
+
+    ids: tuple[str, ...] = Field((), max_length=1_000)
+
+
+class Texts(Given):
+    """What is to be embedded."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"texts": ["The cabin fan hums."]}]})
+
+    texts: Annotated[list[Annotated[str, Field(max_length=100_000)]], Field(min_length=1, max_length=100)]
+
+
+@router.get("/memories", summary="What is remembered of the user, or what a query finds of it")
+def memories(
+    asks: Caller,
+    query: Annotated[str, Query(max_length=10_000)] = "",
+    limit: Limit = 100,
+    as_of: When = None,
+    known_at: When = None,
+    history: Annotated[bool, Query(description="also what is over")] = False,
+) -> Shape:
+    """As `athena memory list --json` and `search --json` print them; what was said is among what is found."""
+    asks.caller.require("read")
+    memory = memory_of(asks)
+    true_at = None if as_of is None else read_date(as_of, name="as_of")
+    known = None if known_at is None else read_date(known_at, name="known_at")
+    if not query:
+        kept = memory.list(as_of=true_at, known_at=known, history=history)
+        return {"memories": [memory_shape(item) for item in kept[:limit]], "total": len(kept)}
+    found = memory.search(query, limit=limit, as_of=true_at, known_at=known, history=history)
+    said = [] if true_at or known else memory.find_said(query, limit=limit)
+    return {"memories": [found_shape(item) for item in found], "said": [turn_shape(item) for item in said]}
+
+
+@router.post("/memories", summary="Remember something", status_code=201)
+def add(given: MemoryText, asks: Caller) -> Shape:
+    """What is kept of it; it replaces what it corrects."""
+    asks.caller.require("remember")
+    memory = memory_of(asks)
+    step = memory.add(given.text)
+    kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
+    return {
+        "memories": [memory_shape(item) for item in kept],
+        "added": list(step.added),
+        "known": list(step.known),
+        "replaced": list(step.replaced),
+        "disputed": list(step.disputed),
+    }
+
+
+@router.get("/memories/{memory_id}", summary="One memory")
+def one(memory_id: Id, asks: Caller) -> Shape:
+    """A memory of the user's, by its id."""
+    asks.caller.require("read")
+    return memory_shape(memory_of(asks).get(memory_id))
+
+
+@router.put("/memories/{memory_id}", summary="Let a memory say something else")
+def edit(memory_id: Id, given: MemoryText, asks: Caller) -> Shape:
+    """Its id stays, its old words are gone."""
+    asks.caller.require("remember")
+    return memory_shape(edits.edit(memory_of(asks), memory_id, given.text))
+
+
+@router.post("/memories/forget", summary="See what would be forgotten, or forget it")
+def forget(given: Forget, asks: Caller) -> Shape:
+    """First what would go and a token; the same request with that token does it."""
+    asks.caller.require("remember")
+    asks.caller.require("read")  # it shows what would go
+    if (
+        sum(
+            [bool(given.ids), bool(given.search.strip()), given.older_than_days is not None, given.everything]
+        )
+        != 1
+    ):
+        raise Refusal(
+            400, "Say what is to be forgotten, in one way.", "Use ids, search, older_than_days or everything."
+        )
+    memory = memory_of(asks)
+    said = memory.said(given.ids)
+    forgotten = memory.forgetting(
+        [known for known in given.ids if known not in said],
+        turns=said,
+        search=given.search,
+        older_than=given.older_than_days,
+        everything=given.everything,
+    )
+    gone = [*forgotten.ids, *forgotten.turn_ids]
+    token = _token(asks.caller.user, gone)
+    if not given.token:
+        shown = [*map(memory_shape, forgotten.memories), *map(said_shape, forgotten.turns)]
+        return {"would_forget": shown, "token": token}
+    if not hmac.compare_digest(token.encode(), given.token.encode()):
+        raise Refusal(409, "That is not what was shown.", "Look again without a token.", param="token")
+    memory.forget(forgotten, everything=given.everything)
+    return {"forgotten": gone}
+
+
+@router.post("/rate", summary="Rate how much memories matter")
+def rate(given: Ids, asks: Caller) -> Shape:
+    """Those whose rating changed, 0 to 1, with the reason in `why`."""
+    asks.caller.require("remember")
+    return {"memories": [memory_shape(item) for item in upkeep.rate(memory_of(asks), given.ids)]}
+
+
+@router.post("/plan", summary="Plan the rest of the day; needs a language model")
+def plan(asks: Caller) -> Shape:
+    """The plan, which takes the place of the one before."""
+    asks.caller.require("remember")
+    return {"memories": [memory_shape(item) for item in upkeep.plan(memory_of(asks))]}
+
+
+@router.post("/embed", summary="Embed texts with the model of the index")
+def embed(given: Texts, asks: Caller) -> Shape:
+    """A vector of unit length each, as memories and passages have them."""
+    asks.caller.require("read")
+    encoder = asks.athena.encoder
+    vectors = encoder.encode_passages(given.texts)
+    return {"model": encoder.name, "dimensions": encoder.dimensions, "embeddings": vectors.tolist()}
+
+
+def memory_of(asks: Here) -> UserMemory:
+    """What is remembered of the caller's user."""
+    return asks.athena.memory_of(asks.caller.user)
+
+
+def info_shape(info: ConversationInfo) -> Shape:
+    """A conversation without its turns."""
+    return {
+        "id": info.id,
+        "title": info.title,
+        "created_at": iso(info.created_at),
+        "updated_at": iso(info.updated_at),
+        "turns": info.turns,
+        "scope": list(info.scope),
+        "pinned": info.pinned,
+    }
+
+
+def conversation_shape(asks: Here, whole: Conversation) -> Shape:
+    """A conversation whole."""
+    return {
+        **info_shape(whole.info),
+        "turns": [_turn_shape(asks, turn) for turn in whole.turns],
+    }
+
+
+def _turn_shape(asks: Here, turn: Turn) -> Shape:
+    shown, recalled = asks.athena.with_memories(turn.answer, user=asks.caller.user)
+    return {
+        "id": turn.id,
+        "question": turn.question,
+        "created_at": iso(turn.created_at),
+        "feedback": turn.feedback,
+        "feedback_text": turn.feedback_text,
+        "answer": answer_shape(shown, recalled),
+    }
+
+
+def _token(user: str, ids: list[str]) -> str:
+    named = "\0".join([user, *sorted(ids)])
+    return hmac.new(PREVIEWS, named.encode(), hashlib.sha256).hexdigest()[:32]

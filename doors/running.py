@@ -1,0 +1,85 @@
+"""An answer on its way to a client: made in a thread of its own, watched from the event loop, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from pipeline.steps.events import ChatEvent
+
+WORKERS = 64
+"""Answers that are made at once; a search among them waits for its turn (`pipeline/finding/admission.py`)."""
+TICK_S = 1.0  # how often a stream looks whether its key still holds
+
+Run = Callable[[threading.Event], Iterator[ChatEvent]]
+"""Starts an answer, which ends early where the event is set."""
+
+_workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="door")
+
+
+async def events_of(run: Run, stop: threading.Event) -> AsyncGenerator[ChatEvent | None, None]:
+    """The events of an answer as they come, and None where none came for a second.
+
+    Whoever leaves early, or sets `stop`, stops it: what there was of it is kept as the chat keeps it.
+    """
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[ChatEvent | None] = asyncio.Queue()
+
+    def tell(event: ChatEvent | None) -> None:
+        with suppress(RuntimeError):  # the server has stopped: nobody listens any more
+            loop.call_soon_threadsafe(arrived.put_nowait, event)
+
+    def work() -> None:
+        try:
+            for event in run(stop):
+                tell(event)
+        finally:
+            tell(None)
+
+    working = loop.run_in_executor(_workers, work)
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(arrived.get(), TICK_S)
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                break
+            yield event
+        await working
+    finally:
+        stop.set()
+
+
+async def stop_with(request: Request, stop: threading.Event) -> None:
+    """Set `stop` when the client hangs up; to be cancelled where it does not."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    stop.set()
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events that set `stop` as soon as nobody reads them."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, content: AsyncIterator[str], *, stop: threading.Event, **given: Any) -> None:
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(content, headers=headers, **given)
+        self._stop = stop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._stop.set()

@@ -1,0 +1,242 @@
+"""Who may come in, what of whom they see, and how much they may ask."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from contextlib import ExitStack, closing
+from typing import Any
+
+import httpx
+import pytest
+
+from athena.settings import Settings
+from doors.app import open_doors
+from doors.keys import caller_of
+from doors.refusals import LONGEST, without_paths
+from pipeline.errors import ConfigurationError, NotAllowed
+from tests.doors.conftest import Serve
+from tests.fake_llm import FakeLLM
+
+ASKED = {"messages": [{"role": "user", "content": "What feeds the cabin fan?"}]}
+SECRET = "Wintermute"
+
+
+def message(response: httpx.Response) -> str:
+    return str(response.json()["error"]["message"])
+
+
+def test_what_an_error_repeats_is_cut_before_it_is_looked_through() -> None:
+    assert len(without_paths("'/" + "a" * 1_000_000 + "//' ")) <= LONGEST
+    assert without_paths("\ud800 '/home/me/manual.md'") == "? 'manual.md'"
+
+
+def test_what_would_be_forgotten_is_shown_to_readers_alone(serve: Serve) -> None:
+    served = serve()
+    client = served.client(served.key("ann", rights=("remember",)))
+    assert client.post("/api/memories/forget", json={"everything": True}).status_code == 403
+
+
+def test_without_a_key_only_this_machine_is_served_as_the_settings_user(serve: Serve) -> None:
+    served = serve()
+    client = served.client()
+    assert client.get("/api/status").json()["user"] == "local"
+    for header in (
+        {"X-Forwarded-For": "127.0.0.1"}, {"X-Forwarded-User": "ann"}, {"Authorization": "Bearer athena_x_y"},
+    ):  # fmt: skip
+        refused = client.get("/api/status", headers=header)
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"] == "Bearer"
+        assert "athena keys add" in message(refused)
+    served.key("ann")
+    assert client.get("/api/status").status_code == 401  # there is a key now
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("client", "host"), [("192.0.2.7", "127.0.0.1"), ("127.0.0.1", "docs.example"), (None, "127.0.0.1")]
+)
+def test_nobody_else_comes_in_without_a_key(serve: Serve, client: str | None, host: str) -> None:
+    athena = serve().athena
+    with pytest.raises(NotAllowed):
+        caller_of(athena.keys, athena.settings, headers={"host": host}, client=client)
+
+
+def test_doors_do_not_open_to_others_without_a_key(serve: Serve) -> None:
+    served = serve()
+    open_to_all = served.athena.settings.model_copy(update={"host": "0.0.0.0"})
+    with pytest.raises(ConfigurationError, match="athena keys add NAME"):
+        open_doors(open_to_all, lambda: served.athena)
+    served.key("ann")
+    assert open_doors(open_to_all, lambda: served.athena).routes
+    assert open_doors(Settings(host="0.0.0.0"), lambda: served.athena).routes == ()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "http://127.0.0.1:9"}],
+)
+def test_other_sites_are_kept_out(serve: Serve, headers: dict[str, str]) -> None:
+    answered = serve().client().post("/v1/chat/completions", json=ASKED, headers=headers)
+    assert answered.status_code == 403
+    assert not [name for name in answered.headers if name.startswith("access-control")]
+
+
+def test_a_key_does_what_its_rights_say(serve: Serve) -> None:
+    served = serve()
+    reader = served.client(served.key("ann", rights=("read",)))
+    assert reader.post("/api/search", json={"query": "fan"}).is_success
+    for answered in (
+        reader.post("/v1/chat/completions", json=ASKED | {"store": True}),
+        reader.post("/api/memories", json={"text": "I live in Turin."}),
+        reader.put("/api/documents/a.md", json={"text": "# A\n\nWords.\n"}),
+        reader.delete("/api/documents/fan.md"),
+        reader.post("/api/conversations", json={}),
+    ):
+        assert answered.status_code == 403
+        assert "This key may not" in message(answered)
+    assert served.athena.conversations.list() == []
+
+
+def test_two_keys_see_nothing_of_each_other_on_any_route(serve: Serve) -> None:
+    served = serve()
+    ann, bob = (served.client(served.key(name)) for name in ("ann", "bob"))
+    made = ann.post("/api/memories", json={"text": f"My code name is xylophone, from {SECRET}."}).json()
+    memory = made["memories"][0]["id"]
+    told = {"question": f"{SECRET} calls me xylophone: what feeds the cabin fan?", "store": True}
+    kept = ann.post("/api/ask", json=told).json()
+    served.athena.finish()
+    talk, turn = kept["conversation_id"], kept["turn_id"]
+    whole = [ann.get("/api/memories").text, ann.get(f"/api/conversations/{talk}").text]
+    assert all(SECRET in text for text in whole)
+
+    values = {
+        "conversation_id": talk,
+        "memory_id": memory,
+        "source": "x.md",
+        "section_id": "x",
+        "name": "athena",
+    }
+    asked = "What do you know about xylophone?"
+    bodies: dict[str, list[Any]] = {
+        "/v1/chat/completions": [
+            {"messages": [{"role": "user", "content": asked}]},
+            ASKED | {"metadata": {"conversation_id": talk}},
+        ],
+        "/api/search": [{"query": "xylophone"}],
+        "/api/ask": [{"question": "What is my code name?"}, {"question": asked, "conversation_id": talk}],
+        "/api/feedback": [{"turn_id": turn, "value": 1}],
+        "/api/memories": [{"text": "My code name is xylophone."}],
+        "/api/memories/{memory_id}": [{"text": "Mine now."}],
+        "/api/memories/forget": [{"ids": [memory]}, {"search": "xylophone"}, {"ids": [turn]}],
+        "/api/rate": [{"ids": [memory]}, {}],
+        "/api/embed": [{"texts": ["a"]}],
+        "/api/conversations/{conversation_id}": [{"title": "Mine"}],
+        "/api/documents/{source}": [{"text": "# B\n\nWords.\n"}],
+    }
+    paths = bob.get("/api/openapi.json").json()["paths"]
+    assert len(paths) >= len(bodies) + 9
+    for path, methods in paths.items():
+        for method in methods:
+            for body in bodies.get(path, [{}]) if method in ("post", "put", "patch") else [None]:
+                given = {"query": "xylophone", "words": "xylophone"} if method == "get" else None
+                answered = bob.request(method, path.format(**values), json=body, params=given)
+                assert SECRET not in answered.text, (method, path, body)
+                if any(known in f"{path.format(**values)} {body}" for known in (talk, memory, turn)):
+                    assert answered.status_code == 404, (method, path, body, answered.text)
+    assert whole == [ann.get("/api/memories").text, ann.get(f"/api/conversations/{talk}").text]
+
+
+def test_more_than_its_share_is_refused_with_when_to_come_back(serve: Serve) -> None:
+    served = serve(doors_a_minute=3)
+    ann, bob = (served.client(served.key(name)) for name in ("ann", "bob"))
+    assert [ann.get("/api/status").status_code for _ in range(4)] == [200, 200, 200, 429]
+    refused = ann.get("/api/status")
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert refused.json()["error"]["type"] == "rate_limit_error"
+    assert bob.get("/api/status").is_success
+
+
+def test_so_many_are_answered_at_once(serve: Serve) -> None:
+    served = serve(llm=FakeLLM(["word " * 500], pause_s=0.01, repeat=True), doors_at_once=1)
+    ann = served.client(served.key("ann"))
+    with ann.stream("POST", "/v1/chat/completions", json=ASKED | {"stream": True}) as response:
+        for line in response.iter_lines():
+            if "word" in line:
+                assert ann.get("/api/status").status_code == 429
+                break
+    deadline = time.monotonic() + 20
+    while not (answered := ann.get("/api/status")).is_success:
+        assert time.monotonic() < deadline, answered.text
+
+
+def test_a_key_that_is_revoked_in_mid_answer_ends_it(serve: Serve) -> None:
+    served = serve(llm=FakeLLM(["word " * 3000], pause_s=0.01))
+    ann = served.client(served.key("ann"))
+    lines: list[str] = []
+    body = ASKED | {"stream": True, "store": True}
+    with ann.stream("POST", "/v1/chat/completions", json=body) as response:
+        for line in response.iter_lines():
+            if "word" in line and not lines:
+                served.athena.keys.revoke("ann")
+            lines += [line] if "word" in line or "error" in line else []
+    assert "This key was revoked" in lines[-1]
+    assert json.loads(lines[-1].removeprefix("data: "))["error"]["code"] == "401"
+    [info] = served.athena.conversations.list()
+    deadline = time.monotonic() + 20
+    while served.athena.conversations.get(info.id).turns[0].answer.status != "stopped":
+        assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{bad", "not JSON"),
+        (b'{"query": "\xff"}', "JSON in UTF-8"),
+        (b'{"query": 5}', "`query`"),
+        (b'{"query": "fan", "limt": 3}', "`limt`"),
+        (b'{"query": "???"}', "no word"),
+        (b"[" * 100_000, ""),
+        (b'{"query": "\\ud800 fan"}', ""),
+        (b"", ""),
+    ],
+)
+def test_what_is_no_request_is_refused_in_words(serve: Serve, body: bytes, said: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    answered = serve().client().post("/api/search", content=body, headers=headers)
+    assert answered.status_code in (200, 400)
+    if answered.status_code == 400:
+        assert said in message(answered)
+        assert "Traceback" not in answered.text and "pydantic" not in answered.text
+
+
+def test_a_body_that_is_too_large_or_does_not_come_is_refused(serve: Serve) -> None:
+    served = serve(doors_max_mb=0.001, doors_patience_s=0.5)
+    client = served.client()
+    assert client.post("/api/search", json={"query": "fan " * 1000}).status_code == 413
+    assert client.post("/api/search", content=iter([b"x" * 800, b"y" * 800])).status_code == 413
+    host, port = served.address.removeprefix("http://").split(":")
+    head = f"POST /api/search HTTP/1.1\r\nHost: {host}\r\nContent-Length: 20\r\n\r\n{{".encode()
+    with closing(socket.create_connection((host, int(port)))) as stalled:
+        stalled.settimeout(20)
+        stalled.sendall(head)
+        assert stalled.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_two_hundred_connections_that_say_nothing_keep_nobody_out(serve: Serve) -> None:
+    served = serve()
+    host, port = served.address.removeprefix("http://").split(":")
+    with ExitStack() as silent:
+        for _ in range(200):
+            silent.enter_context(closing(socket.create_connection((host, int(port)))))
+        assert served.client().post("/api/search", json={"query": "fan"}).is_success
+
+
+def test_messages_name_no_path_of_the_machine(serve: Serve) -> None:
+    served = serve()
+    served.athena.close()
+    answered = served.client().post("/api/search", json={"query": "fan"})
+    assert answered.status_code in (401, 503)
+    assert str(served.athena.settings.data_dir) not in answered.text
+    assert message(answered)
