@@ -1,9 +1,64 @@
-"""What a program imports: `from athena import load_settings, open_athena`."""
+"""What a program imports: `from athena import load_settings, open_athena` (docs/library.md).
+
+Each name is looked up at its first use, so that parts which need few of them start quickly.
+"""
 
 from __future__ import annotations
 
-from athena.assistant import Athena, open_athena
-from athena.loading import load_settings
-from athena.settings import Settings
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["Athena", "Settings", "load_settings", "open_athena"]
+if TYPE_CHECKING:
+    from athena.assistant import Athena, open_athena
+    from athena.loading import load_settings
+    from athena.settings import Settings
+    from athena.streams import AnswerStream, AsyncAnswerStream
+    from pipeline.answer import Answer, Citation, Passage, Retrieval
+    from pipeline.errors import AthenaError
+    from pipeline.messages import Message
+    from pipeline.models.given import OwnEncoder, OwnModel, OwnReranker
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "AnswerStream",
+    "AsyncAnswerStream",
+    "Athena",
+    "AthenaError",
+    "Citation",
+    "Message",
+    "OwnEncoder",
+    "OwnModel",
+    "OwnReranker",
+    "Passage",
+    "Retrieval",
+    "Settings",
+    "load_settings",
+    "open_athena",
+]
+
+_HOME = {
+    "Answer": "pipeline.answer",
+    "AnswerStream": "athena.streams",
+    "AsyncAnswerStream": "athena.streams",
+    "Athena": "athena.assistant",
+    "AthenaError": "pipeline.errors",
+    "Citation": "pipeline.answer",
+    "Message": "pipeline.messages",
+    "OwnEncoder": "pipeline.models.given",
+    "OwnModel": "pipeline.models.given",
+    "OwnReranker": "pipeline.models.given",
+    "Passage": "pipeline.answer",
+    "Retrieval": "pipeline.answer",
+    "Settings": "athena.settings",
+    "load_settings": "athena.loading",
+    "open_athena": "athena.assistant",
+}
+
+
+def __getattr__(name: str) -> object:
+    """What is imported from here, from the module that it is in."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'athena' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -6,15 +6,18 @@ for what it needs: an ingest that has nothing to do imports neither LlamaIndex n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from athena import reading, searching, stores, warming
-from athena.loading import part
+from athena.loading import load_settings, part
 from athena.memory_assembly import MemoryAssembly
+from athena.models import Given
 from athena.parts import Parts
 from athena.settings import Settings
 from pipeline.answering.recollection import filled_in, memories_named
@@ -23,48 +26,85 @@ from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
 
 if TYPE_CHECKING:
+    from athena.streams import AnswerStream, AsyncAnswerStream
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
     from pipeline.chat import ChatRecipe
+    from pipeline.errors import AthenaError
     from pipeline.finding.why import Why
-    from pipeline.ingest import IngestReport, Progress
+    from pipeline.ingest import IngestReport, Problem, Progress
     from pipeline.llamaindex.chat_engine import ChatEngine
     from pipeline.llamaindex.retriever import HybridRetriever
+    from pipeline.messages import Message
+    from pipeline.models.given import GivenEmbedding, GivenModel, OwnReranker
     from pipeline.options import RetrievalOptions
+    from pipeline.steps.events import ChatEvent
 
 
-def open_athena(settings: Settings) -> Athena:
-    """Athena over the index in `settings.data_dir`; nothing is read before it is needed."""
-    return Athena(settings)
+def open_athena(
+    settings: Settings | None = None,
+    *,
+    llm: str | GivenModel | None = None,
+    encoder: GivenEmbedding | None = None,
+    reranker: OwnReranker | None = None,
+) -> Athena:
+    """Athena over the index in `settings.data_dir`; nothing is read before it is needed.
+
+    Without settings, those of the environment and `.env`. Models that are given take the place of those that
+    the settings name (`pipeline/models/given.py` says what they may be).
+    """
+    return Athena(settings or load_settings(), Given(llm, encoder, reranker))
+
+
+class Asking(TypedDict, total=False):
+    """How `Athena.chat` and what is made of it may be told to ask."""
+
+    conversation_id: str | None
+    llm: str | GivenModel | None
+    options: RetrievalOptions | None
+    paths: Globs | None
+    persona: Persona | None
+    user: str | None
+    private: bool
 
 
 class Athena(Parts):
     """The assembled parts and what is done with them; safe to use from several threads."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: Settings, given: Given | None = None) -> None:
+        super().__init__(settings, given)
         self._remembering = MemoryAssembly(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # -- what is indexed ----------------------------------------------------------------------------
 
     def ingest(
         self,
-        paths: Iterable[Path | str],
+        paths: Path | str | Iterable[Path | str],
         *,
         root: str | None = None,
         rebuild: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
+        unfinished: frozenset[str] = frozenset(),
     ) -> IngestReport:
         """Bring the index up to date with the documents at and below `paths`, web addresses among them.
 
-        `should_stop` is asked by more than one thread.
+        `should_stop` is asked by more than one thread. Files at `unfinished` real paths are being written:
+        they are left as they are indexed.
         """
         from pipeline.ingest import ingest
 
-        paths, refused = reading.fetch_pages(paths, self.settings, should_stop=should_stop)
-        with closing(self.reader) as reader:
+        paths, refused = reading.fetch_pages(_listed(paths), self.settings, should_stop=should_stop)
+        with closing(
+            reading.make_reader(self.settings, self.sentence_cutter, unfinished=unfinished)
+        ) as reader:
             report = ingest(
                 paths,
                 store=self.store,
@@ -79,12 +119,39 @@ class Athena(Parts):
         report = replace(report, problems=(*refused, *report.problems))
         if changed := {*report.added, *report.changed, *report.deleted}:
             self._remembering.check_documents(changed)
+        if not report.stopped:
+            self._remembering.read_documents(on_progress=on_progress, should_stop=should_stop)
         return report
+
+    def watch(
+        self,
+        paths: Path | str | Iterable[Path | str],
+        *,
+        stop: threading.Event,
+        tell: Callable[[IngestReport], None],
+        fail: Callable[[AthenaError], None],
+        known: Iterable[Problem] = (),
+    ) -> None:
+        """Ingest what changes at and below `paths` until `stop` is set, and what had changed before.
+
+        `tell` gets the report of each ingest that did anything, with a problem once; `fail` gets an error, as
+        that another process is writing, once: it is tried again. Problems that are `known` were told before.
+        Web addresses are not watched.
+        """
+        from athena.folder_watch import FolderWatch
+
+        def ingest(changed: Sequence[Path], unfinished: frozenset[str]) -> IngestReport:
+            return self.ingest(changed, unfinished=unfinished, should_stop=stop.is_set)
+
+        folders = [Path(path) for path in _listed(paths) if not reading.is_address(path)]
+        apart = self.settings.data_dir
+        FolderWatch(folders, ingest=ingest, apart=apart, tell=tell, fail=fail, known=known).run(stop)
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
         self.store.delete_document(source)
         self._remembering.check_documents({source})
+        self._remembering.read_documents()
 
     def warm_up(self, *, serving: bool = False) -> None:
         """Load the embedding model in the background: it is needed soon, and other imports take as long.
@@ -120,6 +187,14 @@ class Athena(Parts):
         options = self.options.but(paths=_well_formed(paths), context_tokens=searching.NO_BUDGET)
         return self.hybrid_search.search(query, options=options, ranks=None)
 
+    def search_many(self, queries: Iterable[str], *, paths: Globs | None = None) -> list[Retrieval]:
+        """What `search` finds for each query, in their order; as many at a time as there are cores."""
+        stores.require_index(self.settings, self.store)
+        search = self.hybrid_search
+        options = self.options.but(paths=_well_formed(paths), context_tokens=searching.NO_BUDGET)
+        with ThreadPoolExecutor(self.admission.places) as pool:
+            return list(pool.map(lambda query: search.search(query, options=options, ranks=None), queries))
+
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
         """What became of one section in a search of `search`, or in a new one for a question."""
         from pipeline.finding.why import why
@@ -133,7 +208,7 @@ class Athena(Parts):
         self,
         *,
         conversation_id: str | None = None,
-        llm: str | None = None,
+        llm: str | GivenModel | None = None,
         options: RetrievalOptions | None = None,
         paths: Globs | None = None,
         persona: Persona | None = None,
@@ -143,7 +218,7 @@ class Athena(Parts):
         """A chat bound to one conversation, or to a new one, with another persona or user on request.
 
         Without `paths` it asks the documents that the conversation's scope means; a new one gets its scope
-        from them.
+        from them. `llm` is the name of a model or the model itself.
         A `private` one is kept in this process alone, and nothing of it is remembered.
         """
         from pipeline.answering.turns import ChatParts
@@ -168,6 +243,40 @@ class Athena(Parts):
         )
         return ChatRecipe(parts, conversation_id)
 
+    def ask(
+        self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
+    ) -> Answer:
+        """The answer to a question, in a new conversation or in that of `conversation_id`.
+
+        `history` takes the place of what was said before. Raises the `AthenaError` that ended it.
+        """
+        return self.stream(question, history=history, **asking).answer
+
+    async def aask(
+        self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
+    ) -> Answer:
+        """`ask` in a thread; it ends where the task is cancelled."""
+        return await self.astream(question, history=history, **asking).answer()
+
+    def stream(
+        self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
+    ) -> AnswerStream:
+        """The same answer while it is made: its events, or its text."""
+        from athena.streams import AnswerStream
+
+        def run(stop: threading.Event) -> Iterator[ChatEvent]:
+            return self.chat(**asking).run(question, stop=stop, history=history)
+
+        return AnswerStream(run, lambda answer: self.with_memories(answer, user=asking.get("user"))[0])
+
+    def astream(
+        self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
+    ) -> AsyncAnswerStream:
+        """`stream` for `async for`."""
+        from athena.streams import AsyncAnswerStream
+
+        return AsyncAnswerStream(self.stream(question, history=history, **asking))
+
     def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
         """Keep what the reader thought of an answer, 1, -1 or None, and say it in the answer's trace.
 
@@ -179,11 +288,11 @@ class Athena(Parts):
         if self.tracer and not private:
             self.tracer.annotate(turn_id, value, word)
 
-    def chat_engine(self, **given: Any) -> ChatEngine:
+    def chat_engine(self, **asking: Unpack[Asking]) -> ChatEngine:
         """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""
         from pipeline.llamaindex.chat_engine import ChatEngine
 
-        return ChatEngine(self.chat(**given))
+        return ChatEngine(self.chat(**asking))
 
     # -- remembering --------------------------------------------------------------------------------
 
@@ -197,13 +306,13 @@ class Athena(Parts):
         return self._remembering.memory_of(user or self.settings.user, persona=persona)
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
-        """The answer with what the memories say that its text names, and what was recalled for it, by id."""
-        ids = (*answer.recalled, *memories_named(answer.text))
+        """The answer with what the memories say that its text names, and what came to mind for it, by id."""
+        ids = (*answer.recalled, *answer.related, *memories_named(answer.text))
         if not ids:
             return answer, {}
         texts = self.memory_of(user).texts(ids)
         shown = replace(answer, text=filled_in(answer.text, texts))
-        return shown, {known: texts[known] for known in answer.recalled if known in texts}
+        return shown, {known: texts[known] for known in (*answer.recalled, *answer.related) if known in texts}
 
     def filled_in(self, text: str, *, user: str | None = None) -> str:
         """A stored text with what the memories say now that it names; forgotten ones are said to be that."""
@@ -219,16 +328,25 @@ class Athena(Parts):
 
     # -- looking after itself -----------------------------------------------------------------------
 
+    def finish(self) -> None:
+        """Do what is left to do after answers."""
+        self._remembering.finish()
+
     def close(self) -> None:
         """Do what is left to do after answers, and release files and connections."""
         with ExitStack() as last:
-            for name in ("tracer", "store", "memories", "conversations"):
+            for name in ("tracer", "store", "memories", "conversations", "keys"):
                 last.callback(self._release, name)
-            self._remembering.finish()
+            self.finish()
 
     def _release(self, name: str) -> None:
         if self.__dict__.get(name) is not None:
             self.__dict__[name].close()
+
+
+def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:
+    """The paths, of which there may be one: its letters are none, though `/` would be a folder."""
+    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def _within(options: RetrievalOptions, paths: Globs | None) -> RetrievalOptions:

@@ -27,6 +27,8 @@ CHANGEABLE = (
     "quotes",
     "hyde",
     "persona",
+    "memory",
+    "memory_recall",
 )
 """The settings that can be chosen there; what else stands in the file is not read."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_settings import DotEnvSettingsSource
 
 from athena.chosen import CHANGEABLE, chosen_file, read_chosen
 from athena.settings import Settings
@@ -19,6 +21,8 @@ from pipeline.redaction import heard, hide
 
 Part = TypeVar("Part", bound=Options)
 
+NEAR = 0.8  # of two names: a letter or two are wrong
+SETTINGS_LIST = "The README lists all settings."
 CORRECT_IT = "Correct it in the environment, in .env or on the command line."
 KEY, KEYS_SERVER = "openai_api_key", "openai_base_url"
 OLLAMA_KEY, OLLAMA_KEYS_SERVER = "OLLAMA_API_KEY", "ollama_url"
@@ -27,8 +31,12 @@ OLLAMA_KEY, OLLAMA_KEYS_SERVER = "OLLAMA_API_KEY", "ollama_url"
 def load_settings(**given: Any) -> Settings:
     """The settings of the environment and `.env`, with those given on top and the page's choices below.
 
-    Raises `ConfigurationError`.
+    Raises `ConfigurationError`, also for a name that is no setting's.
     """
+    for name in given:
+        if name not in Settings.model_fields:
+            raise ConfigurationError(f"There is no setting '{name:.80}'.{_meant(name)}", SETTINGS_LIST)
+    _refuse_slips()
     settings = _without_nul(_made(given, CORRECT_IT))
     chosen = read_chosen(settings.data_dir)
     return with_chosen(settings, chosen) if chosen else settings
@@ -84,6 +92,32 @@ def _made(given: Mapping[str, Any], fix: str) -> Settings:
         entered = heard(repr(first["input"]))  # before it is cut: half a key is told from no other text
         said = f"{name} cannot be {entered:.80}: {first['msg'][0].lower()}{first['msg'][1:]}."
         raise ConfigurationError(heard(said), fix) from error
+
+
+def _refuse_slips() -> None:
+    """Raise where a variable of the environment or of `.env` looks like a setting's name, and is none.
+
+    Others that begin alike are somebody else's business: scripts, tests and containers have some, too.
+    """
+    try:
+        _check_env_file()
+        names = {*os.environ, *DotEnvSettingsSource(Settings).env_vars}
+    except (OSError, UnicodeDecodeError):  # said where the settings are made
+        names = {*os.environ}
+    for variable in sorted(names):
+        prefix, _, name = variable.lower().partition("_")
+        if prefix != "athena" or name.startswith("test_") or name in Settings.model_fields:
+            continue
+        if meant := _meant(name, prefix="ATHENA_"):
+            raise ConfigurationError(f"There is no setting {variable.upper():.80}.{meant}", CORRECT_IT)
+
+
+def _meant(name: str, *, prefix: str = "") -> str:
+    """The setting that was probably meant, as a question; "" where none is near."""
+    near = get_close_matches(name.lower(), Settings.model_fields, n=1, cutoff=NEAR)
+    if not near:
+        return ""
+    return f" Did you mean {prefix}{near[0].upper()}?" if prefix else f" Did you mean '{near[0]}'?"
 
 
 def _check_env_file() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,17 +12,20 @@ from athena import stores
 from athena.loading import part
 from athena.once import made_once
 from memory.options import MemoryOptions
+from memory.presets import PRESETS
 from pipeline.errors import AthenaError, UnknownDocument
 
 if TYPE_CHECKING:
     from athena.parts import Parts
-    from memory.after import AfterAnswers
-    from memory.chat import RememberingChat
-    from memory.in_hand import TurnsInHand
-    from memory.indexes import Indexes
-    from memory.remember import Complete
+    from memory.conversing.after import AfterAnswers
+    from memory.conversing.chat import RememberingChat
+    from memory.conversing.in_hand import TurnsInHand
+    from memory.deciding.remember import Complete
+    from memory.recalling.user_indexes import Indexes
+    from memory.recalling.user_turns import TurnsOfUsers
     from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
+    from pipeline.ingesting.run import Progress
 
 MODEL_TIMEOUT_S = 60.0
 
@@ -39,26 +42,31 @@ class MemoryAssembly:
 
     def memory_of(self, user: str, *, persona: Persona | None = None) -> UserMemory:
         """The memory of one user, with another persona on request."""
-        from memory.documents import Documents
-        from memory.static import static_of
+        from memory.recalling.documents import Documents
+        from memory.recalling.static import static_of
         from memory.times import UserZone
         from memory.user_memory import UserMemory
 
         parts = self._parts
+        persona = persona or parts.persona
+        says = {tag: getattr(persona, tag) for tag in ("identity", "goals", "rules", "environment")}
         return UserMemory(
             self._indexes,
             user,
             options=part(parts.settings, MemoryOptions),
-            static=static_of(persona or parts.persona, user=user),
+            static=static_of(persona.name, says, persona.memories, user=user),
             find_model=self._model,
             documents=Documents(hashes=self._hashes, text=self._text),
             zone=UserZone(),
+            clock=lambda: round(parts.conversations.clock(), 6),
+            turns=self._turns.of(user),
             unread=lambda: [turn.id for turn in parts.conversations.unremembered(user)],
         )
 
     def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
         """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
-        from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
+        from memory.conversing.chat import PRIVATE, UNWRITABLE, RememberingChat
+        from memory.recalling.document_graph import read_documents
 
         parts = self._parts
         chat = RememberingChat(
@@ -75,6 +83,8 @@ class MemoryAssembly:
             chat = replace(chat, private=parts.conversations, why_private=UNWRITABLE)
         if not private and self._is_first(user):
             self._catch_up(chat)
+        if chat.private is None and chat.memory.preset.documents:
+            self._after_answers.add(partial(read_documents, chat.memory))
         return chat
 
     def check_documents(self, sources: Collection[str]) -> None:
@@ -88,6 +98,31 @@ class MemoryAssembly:
         except AthenaError as error:
             logger.warning("memories of documents are not checked yet: %s", error)
 
+    def read_documents(
+        self,
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        """Read the documents that are named for it into the graph of the settings' user.
+
+        Others' graphs follow when they begin a chat; so does this one where it cannot be written now.
+        """
+        settings = self._parts.settings
+        if not PRESETS[settings.memory].documents:
+            return
+        from memory.recalling.document_graph import read_documents
+        from pipeline.ingesting.run import Progress
+
+        def tell(done: int, total: int, document: str) -> None:
+            if on_progress is not None:
+                on_progress(Progress("relating", done, total, document))
+
+        try:
+            read_documents(self.memory_of(settings.user), tell=tell, should_stop=should_stop or bool)
+        except AthenaError as error:
+            logger.warning("documents are not in the graph yet: %s", error)
+
     def finish(self) -> None:
         """Do what is left to do after answers."""
         if (after := self.__dict__.get("_after_answers")) is not None:
@@ -96,21 +131,28 @@ class MemoryAssembly:
     @made_once
     def _indexes(self) -> Indexes:
         """The users' memories in this process."""
-        from memory.indexes import Indexes
+        from memory.recalling.user_indexes import Indexes
 
         return Indexes(self._parts.memories, encoder=lambda: self._parts.encoder)
 
     @made_once
+    def _turns(self) -> TurnsOfUsers:
+        """What users said, in this process."""
+        from memory.recalling.user_turns import TurnsOfUsers
+
+        return TurnsOfUsers(self._parts.conversations, encoder=lambda: self._parts.encoder)
+
+    @made_once
     def _after_answers(self) -> AfterAnswers:
         """What is done after answers: while the process goes on where it serves, else when it closes."""
-        from memory.after import AfterAnswers
+        from memory.conversing.after import AfterAnswers
 
         return AfterAnswers(background=self._parts.serving)
 
     @made_once
     def _turns_in_hand(self) -> TurnsInHand:
         """The turns that this process answers and remembers, as others in the same data folder see them."""
-        from memory.in_hand import TurnsInHand
+        from memory.conversing.in_hand import TurnsInHand
 
         return TurnsInHand(self._parts.settings.data_dir / "in_hand")
 

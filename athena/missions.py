@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mission
 from athena.settings import MANUALS, Settings
 from pipeline.given_files import read_given
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MISSION_PERSONA = Path(__file__).parents[1] / "mission" / "persona.toml"
+MISSION_PERSONA = Path(mission.__file__).with_name("persona.toml")
 TELEMETRY = "What the ship's console shows at this moment:"
 GROUND_TIMEOUT_S = 20.0
 GROUND = """You are mission control, call sign Harbour, on the radio with the one person aboard a spacecraft.

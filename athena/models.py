@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from athena.loading import part
@@ -15,15 +16,27 @@ from pipeline.options import EncoderOptions, LanguageModelOptions
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+    from pipeline.models.given import GivenEmbedding, GivenModel, OwnReranker
+
 LOCAL_EMBEDDINGS = ("bundled", "sentence-transformers")
 
 
-class Models:
-    """The models that the settings name; safe to use from several threads."""
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a program brings along in the place of models that the settings name."""
 
-    def __init__(self, settings: Settings) -> None:
+    llm: str | GivenModel | None = None
+    encoder: GivenEmbedding | None = None
+    reranker: OwnReranker | None = None
+
+
+class Models:
+    """The models that were given, or that the settings name; safe to use from several threads."""
+
+    def __init__(self, settings: Settings, given: Given | None = None) -> None:
         self.lock = threading.RLock()
         self._settings = settings
+        self._given = given or Given()
         self._cross_encoder: tuple[CrossEncoder | None, ModelChoice] | None = None
 
     def use(self, settings: Settings) -> None:
@@ -39,6 +52,10 @@ class Models:
     @made_once
     def encoder(self) -> tuple[Encoder, ModelChoice]:
         """The embedding model and why."""
+        if self._given.encoder is not None:
+            from pipeline.models.given import encoder_of
+
+            return encoder_of(self._given.encoder)
         from pipeline.models.embedding import choose_encoder
 
         return choose_encoder(self._settings.embedding_model, options=part(self._settings, EncoderOptions))
@@ -55,6 +72,10 @@ class Models:
 
     def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
         """The cross-encoder and why; None where it is not on disk."""
+        if self._given.reranker is not None:
+            from pipeline.models.given import reranker_of
+
+            return reranker_of(self._given.reranker)
         from pipeline.models.cross_encoder import find_cross_encoder
 
         if self._cross_encoder is None:
@@ -73,11 +94,20 @@ class Models:
         self._cross_encoder = fetch_cross_encoder(name, model_cache=cache, on_progress=on_progress)
         return self._cross_encoder
 
-    def language_model(self, name: str | None = None) -> tuple[LLM | None, ModelChoice]:
-        """The language model of a name, by default the settings', and why; None where there is none."""
-        from pipeline.models.llm import choose_language_model
+    def language_model(self, wanted: str | GivenModel | None = None) -> tuple[LLM | None, ModelChoice]:
+        """The language model that is wanted, by its name or as it is, and why; None where there is none.
 
-        return choose_language_model(name or self._settings.llm, options=self._llm_options)
+        By default the given one, else the settings'.
+        """
+        if wanted in (None, ""):
+            wanted = self._settings.llm if self._given.llm is None else self._given.llm
+        if isinstance(wanted, str):
+            from pipeline.models.llm import choose_language_model
+
+            return choose_language_model(wanted, options=self._llm_options)
+        from pipeline.models.given import language_model_of
+
+        return language_model_of(wanted)
 
     def language_models(self) -> list[str]:
         """The names to pick from: `ollama/NAME`, `openai/NAME`, and `none` at the end."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from athena import reading, searching, stores, watching
-from athena.models import Models
+from athena.models import Given, Models
 from athena.once import made_once
 from athena.settings import Settings
 from pipeline.models.base import Encoder
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentStore, Vector
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded import EmbeddedStore
+    from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories
     from pipeline.stores.private import PrivateConversations
     from pipeline.stores.server import ServerStore
@@ -39,11 +40,11 @@ class Parts:
     model.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, given: Given | None = None) -> None:
         self.settings = settings
         self.lock = threading.RLock()
         self.serving = False  # whether the process goes on for many answers
-        self.models = Models(settings)
+        self.models = Models(settings, given)
 
     def use(self, settings: Settings) -> None:
         """Go on with other settings for models, search and persona, from the next question on.
@@ -156,6 +157,11 @@ class Parts:
         from pipeline.stores.private import PrivateConversations
 
         return PrivateConversations()
+
+    @made_once
+    def keys(self) -> Keys:
+        """The keys by which other programs come in."""
+        return stores.open_keys(self.settings)
 
     @made_once
     def memories(self) -> Memories:

@@ -12,6 +12,8 @@ from readers.formats import formats_named
 
 if TYPE_CHECKING:
     from pipeline.ingesting.documents import Problem
+    from pipeline.ingesting.uploads import UploadLimits
+    from pipeline.stores.base import DocumentInfo
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
 
@@ -29,7 +31,9 @@ def make_cutter(encoder: Encoder) -> SentenceCutter:
     return SentenceCutter(encoder.count_tokens, max_tokens=max(8, encoder.max_tokens - 2))
 
 
-def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> MarkdownCorpus:
+def make_reader(
+    settings: Settings, cutter: Callable[[], SentenceCutter], *, unfinished: frozenset[str] = frozenset()
+) -> MarkdownCorpus:
     """Finds documents, reads or converts them, and cuts them; the cutter is made with the first of them."""
     from readers.corpus import MarkdownCorpus
 
@@ -40,6 +44,27 @@ def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> Mar
         convert_seconds=settings.convert_timeout_s,
         formats=formats_named(settings.formats),
         whole_folder=settings.data_dir / UPLOADS,
+        unfinished=unfinished,
+    )
+
+
+def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
+    """The folder of ours that a document's file is in: that of uploads, or of fetched web pages."""
+    ours = (settings.data_dir / UPLOADS, settings.data_dir / WEB)
+    return next((folder for folder in ours if info.root == str(folder.resolve())), None)
+
+
+def upload_limits(settings: Settings) -> UploadLimits:
+    """What an upload may not exceed, and the formats that can be read here."""
+    from pipeline.ingesting.uploads import UploadLimits
+    from readers.files import FileLimits
+    from readers.formats import FORMATS
+
+    return UploadLimits(
+        max_files=settings.max_upload_files,
+        max_total_bytes=int(settings.max_upload_mb * MEGABYTE),
+        of_a_file=FileLimits(int(settings.max_file_mb * MEGABYTE), int(settings.max_converted_mb * MEGABYTE)),
+        suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )
 
 

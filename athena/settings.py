@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+import pipeline
 from memory.options import MemoryOptions
 from pipeline.options import (
     DEFAULT_USER,
@@ -41,7 +42,7 @@ def _formats(setting: str) -> str:
     return setting
 
 
-MANUALS = Path(__file__).parents[1] / "docs_corpus"
+MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
 
 
 class Settings(
@@ -85,8 +86,8 @@ class Settings(
         "auto", description="auto (bundled), a sentence-transformers name, ollama/NAME or openai/NAME"
     )
     cross_encoder: str = Field(
-        "cross-encoder/ms-marco-MiniLM-L-6-v2",
-        description="a sentence-transformers CrossEncoder name or folder; none switches it off",
+        "auto",
+        description="auto (bundled), a sentence-transformers CrossEncoder name or folder; none = off",
     )
     llm: str = Field("auto", description="auto, none, ollama/NAME or openai/NAME")
 
@@ -107,8 +108,21 @@ class Settings(
     phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
     # Serving
+    watch: bool = Field(
+        False, description="while it serves, index what changes in the corpus, if one is set, and the uploads"
+    )
     host: str = Field("127.0.0.1", description="address that the app listens on")
     port: Port = Field(8501, description="port that the app listens on")
     allowed_hosts: str = Field(
         "", description="names that the app answers to besides loopback and its own address, with commas"
     )
+    user_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]*$")] = Field(
+        "", description="header by which a proxy names the page's user; empty: the page has a switch"
+    )
+    doors: Literal["none", "api", "mcp", "all"] = Field(
+        "none", description="what other programs may use: api (HTTP and OpenAI's protocol), mcp, all or none"
+    )
+    doors_a_minute: Count = Field(60, description="requests a minute that a key may make")
+    doors_at_once: Count = Field(4, description="requests of a key that are answered at once")
+    doors_max_mb: Megabytes = Field(1.0, description="largest body of a request, MB")
+    doors_patience_s: Seconds = Field(20.0, description="seconds that a client may take to send a request")

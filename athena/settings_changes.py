@@ -16,9 +16,10 @@ from athena.loading import KEY, KEYS_SERVER, part, with_chosen
 from athena.models import Models
 from athena.settings import Settings
 from pipeline.answering.persona import load_persona
-from pipeline.errors import AthenaError, ModelError
+from pipeline.errors import AthenaError, ConfigurationError, ModelError
 from pipeline.models.llm import require_model_name
-from pipeline.options import ChatOptions
+from pipeline.options import ChatOptions, is_server_address
+from pipeline.redaction import without_password
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.stores.private import PrivateConversations
 
@@ -31,6 +32,8 @@ Changes = Mapping[str, Any]
 """New values by the settings' names; None takes a choice back."""
 
 CHOOSE_OTHERWISE = "Choose another value, or reset it."
+ADDRESSES = {"ollama_url": "http://localhost:11434", "openai_base_url": "http://localhost:8000/v1"}
+"""The settings that are servers' addresses, with one that could be theirs."""
 WORD = "Answer with the one word: ready"
 WORD_TIMEOUT_S = 60.0  # a model may have to be loaded first
 
@@ -60,6 +63,8 @@ def change(parts: Parts, changes: Changes) -> Settings:
 
 def _chosen_after(settings: Settings, changes: Changes) -> Chosen:
     """The choices after a change; a key goes to no other server than the one that it was chosen for."""
+    for name, value in changes.items():
+        require_workable(name, value)
     before = read_chosen(settings.data_dir)
     chosen = {**before, **changes}
     if KEY not in changes and chosen.get(KEYS_SERVER) != before.get(KEYS_SERVER):
@@ -72,6 +77,17 @@ def _drafted(settings: Settings, chosen: Chosen) -> Settings:
     require_model_name(made.llm)
     load_persona(made.persona)
     return made
+
+
+def require_workable(name: str, value: object) -> None:
+    """Nothing; raises `ConfigurationError` for a new value that could never work; asks no server."""
+    if name == "llm" and value:
+        require_model_name(str(value))
+    if name in ADDRESSES and value and not is_server_address(str(value)):
+        raise ConfigurationError(
+            f"ATHENA_{name.upper()} cannot be '{without_password(str(value))}': that is no address.",
+            f"Give it with its scheme, as {ADDRESSES[name]} is.",
+        )
 
 
 def try_out(parts: Parts, settings: Settings, question: str, *, paths: Globs | None = None) -> Answer:

@@ -65,6 +65,7 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED,
     return {
         "question": answer.question,
         "condensed_question": answer.condensed_question,
+        "carried": answer.carried,
         "answer": answer.text,
         "verdict": answer.verdict,
         "corrected": answer.corrected,
@@ -75,6 +76,7 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED,
         "status": answer.status,
         "error": error,
         "citations": [citation_shape(citation) for citation in answer.citations],
+        "parts": [asdict(part) for part in answer.parts],
         "units": [unit_shape(unit, answer) for unit in answer.units],
         "left_out": [
             {"marker": unit.marker, "parts": unit.parts, "count": unit.left_out}
@@ -94,8 +96,10 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED,
 
 
 def recalled_shape(answer: Answer, texts: Mapping[str, str]) -> list[Shape]:
-    """The recalled memories, best first, with their scores; forgotten ones are left out."""
-    scores = {item.memory_id: item for item in step_of(answer.steps, RecallStep).recalled}
+    """The recalled memories and turns, best first, with their scores; forgotten ones are left out."""
+    step = step_of(answer.steps, RecallStep)
+    scores = {item.memory_id: item for item in step.recalled}
+    said = {item.memory_id: item for item in step.turns}
     shapes = []
     for known, text in texts.items():
         shape: Shape = {"id": known, "text": text}
@@ -106,6 +110,8 @@ def recalled_shape(answer: Answer, texts: Mapping[str, str]) -> list[Shape]:
                 "importance": item.importance,
                 "relevance": round(item.relevance, 6),
             }
+        elif item := said.get(known):
+            shape |= {"score": round(item.score, 6), "relevance": round(item.relevance, 6)}
         shapes.append(shape)
     return shapes
 

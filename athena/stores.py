@@ -17,6 +17,7 @@ from pipeline.stores.manifest import FORMAT
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded.vectors import Embed
+    from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore
@@ -72,6 +73,19 @@ def open_memories(settings: Settings) -> Memories:
     from pipeline.stores.neo4j.memories import MemoriesWithGraph
 
     return MemoriesWithGraph(memories, Neo4jGraph(part(settings, GraphAddress)))
+
+
+def open_keys(settings: Settings) -> Keys:
+    """The keys of other programs, in the same store."""
+    if settings.store == "server":
+        _server_store()
+        from pipeline.stores.server.keys import ServerKeys
+
+        return ServerKeys(server_addresses(settings))
+    from pipeline.stores.embedded.database import FILE_NAME
+    from pipeline.stores.embedded.keys import EmbeddedKeys
+
+    return EmbeddedKeys(settings.data_dir / FILE_NAME)
 
 
 def _memories_of_store(settings: Settings) -> Memories:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from athena.cli import ask, chat, doctor, ingest, migrate, mission, pull, repair, search, serve
+from athena.cli import ask, chat, doctor, ingest, mcp, migrate, mission, pull, repair, search, serve
 from athena.cli.eval import app as evaluate
+from athena.cli.keys import app as keys
 from athena.cli.memory import app as memory
 from athena.cli.terminal import HarmlessLines, standard_streams
 from athena.warming import look_for_garbage_rarely
@@ -33,10 +34,12 @@ for command in (
     migrate.migrate,
     repair.repair,
     serve.serve,
+    mcp.mcp,
 ):
     app.command()(command)
 app.add_typer(evaluate, name="eval")
 app.add_typer(memory, name="memory")
+app.add_typer(keys, name="keys")
 
 
 @app.callback()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -19,13 +19,14 @@ from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
-from pipeline.words import CLOSEST, counted
+from pipeline.words import CLOSEST, counted, is_told_first
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Support, Unit
     from pipeline.chat import ChatRecipe
 
 REMEMBERED = "\N{BRAIN} Remembered:"
+RELATED = "\N{BRAIN} Related:"
 NOTHING_RECALLED: Mapping[str, str] = {}
 WIDEST = 100  # columns of text that is read
 INSET = 2  # columns of a quote
@@ -38,6 +39,11 @@ class Unanswered(ModelError):
     def __init__(self, problem: str, fix: str, answer: Answer | None) -> None:
         super().__init__(problem, fix)
         self.answer = answer
+
+
+def without_failure(answer: Answer) -> Answer:
+    """An answer that broke off, without the notice that says why: the error does."""
+    return replace(answer, notices=answer.notices[:-1])
 
 
 def watch_answer(chat: ChatRecipe, question: str, console: Console) -> Answer:
@@ -105,30 +111,51 @@ def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
 def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> RenderableType:
     """The answer with its quotes and citations, what the reader should know of it, and who answered.
 
-    What was recalled, texts by id, stands above quotes, and below what a model wrote.
+    What was recalled, texts by id, stands above quotes, and below what a model wrote; how things relate,
+    below both.
     """
     if answer.mode in ("reply", "memory"):
         return Prose(answer.text)
-    remembered: list[RenderableType] = [
-        Line(f"{REMEMBERED} {' '.join(text.split())}", style="magenta") for text in recalled.values()
+    remembered = _from_memory(REMEMBERED, answer.recalled, recalled)
+    lines = [
+        line for part in answer.each for line in _part(part, heading=part.question if answer.parts else "")
     ]
-    lines: list[RenderableType] = [answer_body(answer)]
     if answer.mode == "quote" and remembered:
         lines = [*remembered, Text(""), *lines]
-    elif remembered:
+    else:
         lines += remembered
+    lines += _from_memory(RELATED, answer.related, recalled)
     lines += [_unsupported(answer, item) for item in answer.support if not item.supported]
-    lines += [Prose(notice, style="dim") for notice in answer.notices]
+    first = [Prose(notice) for notice in answer.notices if is_told_first(notice)]
+    lines = [*first, *([Text("")] if first else []), *lines]
+    lines += [Prose(notice, style="dim") for notice in answer.notices if not is_told_first(notice)]
     lines.append(Line(_by(answer), style="dim"))
     return Group(*lines)
 
 
-def answer_body(answer: Answer) -> RenderableType:
-    """The answer alone: its text with footnotes, or its quotes."""
-    lines: list[RenderableType] = []
+def _part(answer: Answer, *, heading: str) -> Iterator[RenderableType]:
+    """The answer to one question, under it where there are others; what it was read as stands above."""
+    if heading:
+        yield Line(heading, style="bold")
+    if answer.carried:
+        yield Line(f"About “{answer.carried}”.", style="dim")
     if answer.corrected:
-        lines += [showing_results(answer.corrected, instead_of=answer.condensed_question), Text("")]
-    return Group(*lines, *(_quotes(answer) if quotes_units(answer) else _prose(answer)))
+        yield showing_results(answer.corrected, instead_of=answer.condensed_question)
+    if heading or answer.carried or answer.corrected:
+        yield Text("")
+    yield answer_body(answer)
+
+
+def _from_memory(intro: str, ids: Sequence[str], texts: Mapping[str, str]) -> list[RenderableType]:
+    """A line each; what is forgotten is left out."""
+    return [
+        Line(f"{intro} {' '.join(texts[known].split())}", style="magenta") for known in ids if known in texts
+    ]
+
+
+def answer_body(answer: Answer) -> Group:
+    """The answer alone: its text with footnotes, or its quotes."""
+    return Group(*(_quotes(answer) if quotes_units(answer) else _prose(answer)))
 
 
 def quotes_units(answer: Answer) -> bool:
@@ -148,7 +175,10 @@ def plain_answer(answer: Answer) -> str:
     named = passages_named(answer)
     first = min(named, default=0)
     more = f"more shows what they say; more {first}, only what [{first}] says." if named else ""
-    return _plainly(Group(answer_body(answer), more))
+    read_as: list[RenderableType] = []
+    if answer.corrected:
+        read_as = [Line(f"I read it as: {answer.corrected}"), Text("")]
+    return _plainly(Group(*read_as, answer_body(answer), more))
 
 
 def passages_named(answer: Answer) -> dict[int, RenderableType]:

@@ -18,7 +18,7 @@ from athena.cli.options import (
     User,
     Verbatim,
 )
-from athena.cli.running import as_set, check_private, err, flush, opened, print_json, show
+from athena.cli.running import as_set, check_private, err, flush, opened, show
 from pipeline.stores.globs import as_globs
 
 
@@ -36,7 +36,7 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer one question, with citations."""
-    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer
+    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer, without_failure
     from athena.shapes import answer_shape
 
     if not any(map(str.isalnum, question)):
@@ -49,9 +49,11 @@ def ask(
         try:
             answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
         except Unanswered as failed:
-            if as_json and failed.answer:
+            if failed.answer:
                 partial, recalled = athena.with_memories(failed.answer)
-                print_json(answer_shape(partial, recalled, error=str(failed)))
+                shape = answer_shape(partial, recalled, error=str(failed))
+                show(as_json, shape, lambda: answer_text(without_failure(partial), recalled))
+                flush()
             raise
         answer, recalled = athena.with_memories(answer)
         # Before traces are waited for, and before anything is remembered.

@@ -17,24 +17,26 @@ def chat(
     data_dir: DataDir = None,
 ) -> None:
     """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
-    from athena.cli.answers import answer_text, watch_answer
-    from pipeline.answering.replies import without_model_note
+    from athena.cli.answers import Unanswered, answer_text, watch_answer, without_failure
+    from pipeline.answering.replies import has_model_note, without_model_note
 
     check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
         athena.serving = True
         recipe = athena.chat(conversation_id=conversation, private=private)
         err.print(athena.banner(), style="dim")
-        noted = False  # that no model is connected
+        before = athena.conversations.get(conversation).turns if conversation else ()
+        noted = any(has_model_note(turn.answer.notices) for turn in before)
         while question := _read_question():
             try:
                 answer = watch_answer(recipe, question, err)
             except AthenaError as error:
+                if isinstance(error, Unanswered) and error.answer:
+                    out.print(answer_text(*athena.with_memories(without_failure(error.answer))))
                 say_error(error)
                 continue
-            once = without_model_note(answer.notices)
-            shown = replace(answer, notices=once) if noted else answer
-            noted = noted or once != answer.notices
+            shown = replace(answer, notices=without_model_note(answer.notices)) if noted else answer
+            noted = noted or has_model_note(answer.notices)
             out.print(answer_text(*athena.with_memories(shown)))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from evals.passages import PassagesReport
     from evals.retrieval import RetrievalReport
     from evals.support import SupportReport
+    from evals.talks import TalksReport
     from evals.turn_search import MemoryReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
@@ -61,6 +63,9 @@ def answers(
         str | None,
         typer.Option(metavar="PATH_OR_URL", help="Also record the chat's answers in this TruLens database."),
     ] = None,
+    indexed: Annotated[
+        bool, typer.Option("--indexed", help="Ask the data folder's own index, as it is.")
+    ] = False,
     hyde: Hyde = None,
     rerank: Rerank = None,
     llm: Llm = None,
@@ -73,8 +78,10 @@ def answers(
 
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_answers(athena, folder, corpus=corpus, trulens=trulens, report=report)
-    show(as_json, asdict(result), lambda: metrics_text(result))
+        result = evaluate_answers(
+            athena, folder, corpus=corpus, trulens=trulens, indexed=indexed, report=report
+        )
+    show(as_json, asdict(result), lambda: answers_text(result))
 
 
 @app.command()
@@ -118,16 +125,24 @@ def passages(
 def memory(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="Conversations in LoCoMo's or BEAM's format: a file, a folder."),
+        typer.Argument(
+            metavar="PATH", help="Conversations in LoCoMo's or BEAM's format, or talks: a file, a folder."
+        ),
     ],
+    failures: Annotated[bool, typer.Option("--failures", help="Also list what went wrong in talks.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remember conversations, ask about them, and count which of the answering turns are found."""
+    """Remember conversations, ask about them, and count what is found and answered."""
     from athena.cli.progress import counter
+    from evals.talks import evaluate_talks, load_talks
     from evals.turn_search import evaluate_memory
 
     with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
+        if talks := load_talks(path):
+            told = evaluate_talks(athena, talks, failures=failures, report=report)
+            show(as_json, asdict(told), lambda: talks_text(told))
+            return
         result = evaluate_memory(athena, path, report=report)
     show(as_json, asdict(result), lambda: memory_text(result))
 
@@ -184,20 +199,52 @@ def support_text(report: SupportReport) -> RenderableType:
 
 
 def memory_text(report: MemoryReport) -> RenderableType:
-    """Which turns were found, over all questions and by their category."""
-    table = Table("", "questions", *report.metrics, box=box.SIMPLE)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    rows = {"all": {"questions": report.questions, **report.metrics}, **report.by_category}
-    for name, row in rows.items():
-        shares = [f"{row[metric]:.3f}" for metric in report.metrics]
-        table.add_row(name, f"{row['questions']:,.0f}", *shares)
+    """Which turns were found, and what was answered, over all questions and by their category."""
+    found = {"all": {"questions": report.questions, **report.metrics}, **report.by_category}
+    asked = report.questions + report.never_said
+    chat = {"all": {"questions": asked, **report.chat}, **report.chat["by_category"]}
     size = f"{counted(report.conversations, 'conversation')}, {counted(report.turns, 'turn')}"
     left_out = (
-        f"; left out: {counted(report.left_out, 'question')} without evidence" if report.left_out else ""
+        f"\nleft out: {counted(report.left_out, 'question')} without evidence" if report.left_out else ""
     )
-    times = ", ".join(f"{name} {ms:.1f} ms" for name, ms in report.ms_per_read.items())
-    return Group(Text(size + left_out, style="bold"), table, Text(f"a read: {times}"))
+    made = report.made
+    never_said = f"\n{counted(report.never_said, 'question')} about what was never said"
+    cost = f"a turn: {made['ms_per_turn']:.1f} ms, {made['bytes_per_turn']:,} bytes"
+    return Group(
+        Text(size + left_out + never_said, style="bold"),
+        _shares("the search", found, [*report.metrics]),
+        Text(f"a read: {_times(report.ms_per_read)}"),
+        _shares("the chat", chat, ["R@5", "hit@10", "answered", "span", "tokens", "left_alone"]),
+        Text(f"a question: {_times(report.chat['ms_per_question'])}"),
+        Text(f"{cost}; {made['memories']:,} memories"),
+    )
+
+
+def _shares(title: str, rows: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Table:
+    """A row for all questions and for each category; "-" is a share of nothing."""
+    table = Table(
+        title, "asked", *(name.replace("_", " ") for name in names), box=box.SIMPLE, padding=(0, 0, 0, 1)
+    )
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    for category, row in rows.items():
+        shares = ["-" if row[name] is None else f"{row[name]:.3f}" for name in names]
+        table.add_row(category.replace("_", " "), f"{row['questions']:,.0f}", *shares)
+    return table
+
+
+def _times(ms: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.1f} ms" for name, value in ms.items())
+
+
+def talks_text(report: TalksReport) -> RenderableType:
+    """What was answered and believed, by the kind of talk; then what went wrong, where that was asked for."""
+    table = Table("", *report.talks, box=box.SIMPLE)
+    for metric in dict.fromkeys(name for found in report.talks.values() for name in found):
+        shares = [found.get(metric) for found in report.talks.values()]
+        cells = [f"{share['count']} of {share['of']}" if share else "-" for share in shares]
+        table.add_row(metric.replace("_", " "), *cells)
+    return Group(table, *map(Text, report.failures))
 
 
 def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
@@ -216,22 +263,25 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
     return Group(Text(size, style="bold"), table)
 
 
+def answers_text(report: AnswersReport) -> RenderableType:
+    """The figures of all questions, and those that each kind of question is about."""
+    names = ("section", "first_quote", "any_quote", "marked", "parts", "headed", "alone")
+    about = [name for name in names if any(row[name] is not None for row in report.by_kind.values())]
+    return Group(metrics_text(report), _shares("kind", report.by_kind, about))
+
+
 def passages_text(report: PassagesReport) -> RenderableType:
-    """Which of the first passages have the answer: a row for each way to search."""
-    first = report.variants[0]
-    table = Table("", box=box.SIMPLE)
-    for column in (
-        *map(str, first.shares),
-        *(f"words {n}" for n in first.words),
-        "parents",
-        "led",
-        "ms",
-    ):
-        table.add_column(column, justify="right")
-    for way in report.variants:
-        shares = [f"{share:.2f}" for share in way.shares.values()]
-        words = [f"{words:.0f}" for words in way.words.values()]
-        brought = f"{way.merged_up:.2f}", f"{way.led:.2f}", f"{way.ms_per_query['p50']:.1f}"
-        table.add_row(way.name, *shares, *words, *brought)
-    size = f"{report.dataset}: {report.questions} questions, the share with the answer in the first passages"
+    """Which of the first passages have the answer: a column for each way to search."""
+    ways = report.variants
+    table = Table("in the first", box=box.SIMPLE)
+    for way in ways:
+        table.add_column(way.name, justify="right")
+    for count in ways[0].shares:
+        table.add_row(counted(count, "passage"), *(f"{way.shares[count]:.2f}" for way in ways))
+    for count in ways[0].words:
+        table.add_row(f"words of {count}", *(f"{way.words[count]:.0f}" for way in ways))
+    table.add_row("parents", *(f"{way.merged_up:.2f}" for way in ways))
+    table.add_row("led to by links", *(f"{way.led:.2f}" for way in ways))
+    table.add_row("ms a question", *(f"{way.ms_per_query['p50']:.1f}" for way in ways))
+    size = f"{report.dataset}: {report.questions} questions, the share with the answer"
     return Group(Text(size, style="bold"), table)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import signal
+import threading
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +12,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir
-from athena.cli.running import err, opened, show
+from athena.cli.running import err, flush, opened, say_error, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:
+    from athena import Athena
     from athena.cli.progress import Counted
     from pipeline.ingest import IngestReport, Progress
     from pipeline.ingesting.run import OtherFormat
@@ -27,6 +30,7 @@ STAGES = {
     "embedding": "Embedding",
     "storing": "Storing",
     "indexing": "Indexing words",
+    "relating": "Reading names and relations",
 }
 
 
@@ -39,21 +43,48 @@ def ingest(
     ] = None,
     data_dir: DataDir = None,
     rebuild: Annotated[bool, typer.Option(help="Index everything anew.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on: index what changes there, until Ctrl-C.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index documents: only what changed is read and embedded again, what vanished is removed."""
     from athena.cli.progress import counter
 
-    with opened(data_dir, formats=formats) as athena, counter(err, quiet=as_json) as count:
-        report = athena.ingest(
-            paths or [athena.settings.corpus],
-            on_progress=(lambda progress: _count(count, progress)) if count else None,
-            rebuild=rebuild,
-        )
-    show(as_json, asdict(report), lambda: ingest_text(report))
+    with opened(data_dir, formats=formats) as athena:
+        chosen = paths or [str(athena.settings.corpus)]
+        with counter(err, quiet=as_json) as count:
+            report = athena.ingest(
+                chosen,
+                on_progress=(lambda progress: _count(count, progress)) if count else None,
+                rebuild=rebuild,
+            )
+        _show(report, as_json=as_json)
+        if watch:
+            _watch(athena, chosen, report, as_json=as_json)
+            return
     if report.problems:
         reached = report.added or report.changed or report.unchanged
         raise typer.Exit(SOME_FAILED if reached else 1)
+
+
+def _show(report: IngestReport, *, as_json: bool) -> None:
+    show(as_json, asdict(report), lambda: ingest_text(report))
+    flush()
+
+
+def _watch(athena: Athena, paths: list[str], before: IngestReport, *, as_json: bool) -> None:
+    """Index what changes until Ctrl-C, or until the system asks the process to end."""
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    err.print("Watching for changes (Ctrl-C ends it)", style="dim")
+    athena.watch(
+        paths,
+        stop=stop,
+        known=before.problems,
+        tell=lambda report: _show(replace(report, unchanged=()), as_json=as_json),
+        fail=say_error,
+    )
 
 
 def _count(count: Counted, progress: Progress) -> None:

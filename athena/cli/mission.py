@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer
 
 
+SILENT = "Athena has no answer. Ask again later, or go on."
 STOPPED = "Stopped. Ask again, or go on."
 NOTHING_ASKED = "Nothing was asked yet."
 
@@ -126,7 +127,8 @@ class Assistant:
             )
             self._last = ask_quietly(chat, question)
         except AthenaError as error:  # no index, a model that failed: the game goes on
-            return str(error)
+            say_error(error)  # beside the game, in words that are not the game's
+            return SILENT
         except KeyboardInterrupt:
             return STOPPED
         self._games.keep_conversation(self._level, chat.conversation_id)

@@ -16,10 +16,13 @@ def serve(
     ingest: Annotated[
         bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
     ] = False,
+    page: Annotated[
+        bool, typer.Option("--page/--no-page", help="The chat, or the doors alone (ATHENA_DOORS).")
+    ] = True,
     data_dir: DataDir = None,
 ) -> None:
-    """Open the chat in a browser: runs the Streamlit app."""
+    """Open the chat in a browser: runs the Streamlit app, and the doors that ATHENA_DOORS opens."""
     from ui.launch import serve as serve_app
 
     with failing_clearly():
-        serve_app(settings_with(data_dir, host=host, port=port), say=out.print, ingest=ingest)
+        serve_app(settings_with(data_dir, host=host, port=port), say=out.print, ingest=ingest, page=page)

@@ -15,7 +15,7 @@ from athena.settings import Settings
 from athena.settings_changes import drafted
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.redaction import MARK
-from ui.settings.fields import SERVERS, origin_of
+from ui.shared.fields import SERVERS, origin_of
 
 
 @pytest.fixture(autouse=True)

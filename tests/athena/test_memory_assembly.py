@@ -13,8 +13,8 @@ import pytest
 from athena.assistant import Athena
 from athena.memory_assembly import MemoryAssembly
 from athena.settings import Settings
-from memory import remember
-from memory.chat import RememberingChat
+from memory.conversing.chat import RememberingChat
+from memory.deciding import remember
 from pipeline.errors import StoreError
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from tests.contracts.test_conversations import answer

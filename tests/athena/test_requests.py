@@ -24,7 +24,7 @@ plain = socket.socket()
 ctypes.CDLL(None).connect(plain.fileno(), address, 16)
 """
 FIRST_RUN = {
-    "ATHENA_CROSS_ENCODER": "cross-encoder/ms-marco-MiniLM-L-6-v2",  # the default, not on disk
+    "ATHENA_CROSS_ENCODER": "cross-encoder/ms-marco-MiniLM-L-6-v2",  # not on disk
     "ATHENA_OLLAMA_URL": "http://127.0.0.1:9",
 }
 

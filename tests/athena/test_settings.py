@@ -84,6 +84,8 @@ GOOD: dict[str, tuple[str, Any]] = {
     "history_tokens": ("100", 100),
     "quotes": ("2", 2),
     "memory": ("agent", "agent"),
+    "memory_recall": ("asked", "asked"),
+    "memory_documents": ("systems/**", "systems/**"),
     "memory_tokens": ("90", 90),
     "memory_recency_weight": ("0.5", 0.5),
     "memory_importance_weight": ("0.5", 0.5),
@@ -95,6 +97,13 @@ GOOD: dict[str, tuple[str, Any]] = {
     "host": ("0.0.0.0", "0.0.0.0"),
     "port": ("9000", 9000),
     "allowed_hosts": ("docs.example, wiki.example", "docs.example, wiki.example"),
+    "user_header": ("X-Forwarded-User", "X-Forwarded-User"),
+    "watch": ("true", True),
+    "doors": ("all", "all"),
+    "doors_a_minute": ("600", 600),
+    "doors_at_once": ("8", 8),
+    "doors_max_mb": ("2", 2.0),
+    "doors_patience_s": ("5", 5.0),
 }
 
 BAD = {
@@ -113,7 +122,10 @@ BAD = {
     "rerank": "maybe",
     "top_k": "2.5",
     "port": "0",
+    "user_header": "X User",
+    "doors": "http",
     "memory": "everything",
+    "memory_recall": "some",
     "memory_tokens": "0",
     "memory_recency_weight": "-1",
     "user": "",

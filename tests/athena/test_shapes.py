@@ -72,6 +72,7 @@ def test_answer() -> None:
             }
         ],
         "left_out": [{"marker": 1, "parts": "rows", "count": 7}],
+        "carried": "", "parts": [],
         "arranged": False, "abstained": False, "mode": "quote", "model": "", "status": "complete",
         "error": "",
         "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],
@@ -91,4 +92,5 @@ def test_why() -> None:
         "source": "fan.md", "heading_path": ["Fan"], "indexed": True, "dropped_by": "merge",
         "explanation": "Too far down.", "lists": {"bm25_sections": {"rank": 3, "score": 1.5}},
         "fused": {"rank": 30, "score": 0.1}, "reranked": {"rank": None, "score": None}, "final_rank": None,
+        "remedy": "",
     }  # fmt: skip

@@ -10,6 +10,8 @@ app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_a
 for command in (
     read_commands.list_,
     read_commands.search,
+    read_commands.stream,
+    read_commands.entities,
     edit_commands.add,
     edit_commands.edit,
     edit_commands.pin,

@@ -43,7 +43,7 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Let a memory say something else; its id stays, its old words are gone."""
-    from memory import edits
+    from memory.deciding import edits
     from memory.shapes import memory_shape
 
     with memory_of(user, data_dir) as memory:
@@ -59,7 +59,7 @@ def pin(
     as_json: AsJson = False,
 ) -> None:
     """Keep a memory from being summarised or forgotten by age."""
-    from memory import edits
+    from memory.deciding import edits
     from memory.shapes import memory_shape
 
     with memory_of(user, data_dir) as memory:
@@ -76,7 +76,7 @@ def resolve(
     as_json: AsJson = False,
 ) -> None:
     """Decide a dispute: this memory is right, and what contradicts it is not."""
-    from memory import edits
+    from memory.deciding import edits
     from memory.shapes import memory_shape
 
     if both and wrong:
@@ -92,14 +92,19 @@ def resolve(
 
 
 def forget(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Ids of memories.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID…", help="Ids of facts, and of messages.")
+    ] = None,
     search: Annotated[str | None, typer.Option(help="All that this search finds.")] = None,
     older_than: Annotated[
-        float | None, typer.Option(min=0, metavar="DAYS", help="All that is older; pinned ones stay.")
+        float | None, typer.Option(min=0, metavar="DAYS", help="All that is older; pinned facts stay.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All of it, and the graph.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of it: facts, what was said, and the graph.")
+    ] = False,
     keep_words: Annotated[
-        bool, typer.Option("--keep-words", help="Leave the words in the conversations that they came from.")
+        bool,
+        typer.Option("--keep-words", help="Leave the words in the conversations; they are not found again."),
     ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Do it; without it, only what would go is shown.")
@@ -108,8 +113,8 @@ def forget(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forget memories, and what was made of them."""
-    from memory.shapes import memory_shape
+    """Forget facts, what was made of them, and what was said."""
+    from memory.shapes import memory_shape, said_shape
 
     given = sum([bool(ids), search is not None, older_than is not None, everything])
     if given != 1:
@@ -117,17 +122,24 @@ def forget(
     if search is not None:
         some(search, "forget")
     with memory_of(user, data_dir) as memory:
+        said = memory.said(ids or ())
         forgotten = memory.forgetting(
-            ids or (), search=search or "", older_than=older_than, everything=everything
+            [known for known in ids or () if known not in said],
+            turns=said,
+            search=search or "",
+            older_than=older_than,
+            everything=everything,
         )
         gone = [memory_shape(item) for item in forgotten.memories]
         if not yes:
             gone += [{"id": damaged, "damaged": True} for damaged in forgotten.damaged]
+            gone += map(said_shape, forgotten.turns)
             show(as_json, {"would_forget": gone}, lambda: would_forget_text(forgotten))
             return
         memory.forget(forgotten, words=not keep_words, everything=everything)
-        ids_gone = list(forgotten.ids)
-        show(as_json, {"forgotten": ids_gone}, lambda: f"{len(ids_gone)} forgotten.")
+        done = [*forgotten.ids, *map(said_shape, forgotten.turns)]
+        number = len(forgotten.ids) + len(forgotten.turn_ids)
+        show(as_json, {"forgotten": done}, lambda: f"{number} forgotten.")
 
 
 def _done(step: RememberStep) -> dict[str, Any]:

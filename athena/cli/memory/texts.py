@@ -13,10 +13,12 @@ from rich.text import Text
 from athena.cli.running import out
 
 if TYPE_CHECKING:
-    from memory.forgetting import Forgetting
-    from memory.recall import FoundMemory
+    from memory.deciding.forgetting import Forgetting
+    from memory.recalling.graph import Known
+    from memory.recalling.recall import FoundMemory
+    from memory.recalling.turn_index import FoundTurn, Turn
     from pipeline.steps.records import RememberStep
-    from pipeline.stores.memories import Memory, MemoryEvent
+    from pipeline.stores.memories import Entity, Memory, MemoryEvent, Mention
 
 
 LINE = 160
@@ -36,10 +38,57 @@ def memories_text(
     return table
 
 
-def found_text(found: Sequence[FoundMemory]) -> RenderableType:
-    """Memories that were found, with their scores."""
-    if not found:
+def found_text(found: Sequence[FoundMemory], said: Sequence[FoundTurn]) -> RenderableType:
+    """Facts and messages that were found."""
+    if not (found or said):
         return Text("Nothing is remembered about that.", style="dim")
+    parts = [
+        *([_facts(found)] if found else []),
+        *([said_text([item.turn for item in said])] if said else []),
+    ]
+    return Group(*parts)
+
+
+def said_text(turns: Sequence[Turn]) -> RenderableType:
+    """Messages and answers as lines: the day, who said it, and how it begins."""
+    from memory.recalling.user_turns import speaker_of
+    from memory.times import local_day
+
+    table = _table("said", "by", "message")
+    for turn in turns:
+        table.add_row(local_day(turn.at), Text(speaker_of(turn)), Text(_line(turn.text)))
+    return table
+
+
+def stream_text(found: Sequence[tuple[Mention, Entity]]) -> RenderableType:
+    """Who and what was spoken of, a line each."""
+    from memory.times import local
+
+    if not found:
+        return Text("Nobody and nothing was spoken of yet.", style="dim")
+    table = _table("at", "name", "type")
+    for mention, entity in found:
+        at = f"{local(mention.at):%Y-%m-%d %H:%M}"
+        table.add_row(at, Text(entity.name), Text(entity.type, "dim"))
+    return table
+
+
+def entities_text(found: Sequence[Known]) -> RenderableType:
+    """Whom and what was spoken of, how often, and when last."""
+    from memory.times import local_day
+
+    if not found:
+        return Text("Nobody and nothing was spoken of yet.", style="dim")
+    table = _table("name", "type", "times", "last")
+    for known in found:
+        entity = known.entity
+        table.add_row(
+            Text(entity.name), Text(entity.type, "dim"), str(known.mentions), local_day(known.last_at)
+        )
+    return table
+
+
+def _facts(found: Sequence[FoundMemory]) -> RenderableType:
     table = _table("score", "relevance", "id", "memory", "")
     for item in found:
         notes = Text(", ".join(_notes(item.memory)), "dim")
@@ -65,10 +114,15 @@ def added_text(step: RememberStep, kept: Sequence[Memory], *, sides: Sequence[Me
 
 def would_forget_text(forgotten: Forgetting) -> RenderableType:
     """What would be forgotten, and how to go on."""
-    if not forgotten.ids:
+    if not forgotten:
         return Text("There is nothing to forget.", style="dim")
     if forgotten.memories:
         out.print(memories_text(forgotten.memories))
+    if forgotten.turns:
+        out.print(said_text(forgotten.turns))
+        out.print(
+            "Messages are deleted with their answers; --keep-words leaves them to read, and not found again."
+        )
     if forgotten.damaged:
         out.print(f"damaged, and not to be read: {', '.join(forgotten.damaged)}")
     return Text("Nothing is forgotten yet: add --yes.", style="yellow")

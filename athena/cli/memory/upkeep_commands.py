@@ -26,23 +26,23 @@ def rate(
     as_json: AsJson = False,
 ) -> None:
     """Rate how much memories matter, 1 to 10, with the reason."""
-    from memory.upkeep import on_request
+    from memory.deciding import upkeep
 
-    _upkeep(user, data_dir, llm, as_json, lambda memory: on_request.rate(memory, ids or ()))
+    _upkeep(user, data_dir, llm, as_json, lambda memory: upkeep.rate(memory, ids or ()))
 
 
 def reflect(llm: Llm = None, user: User = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Make an insight of the latest memories; without a model, a digest of what they speak of most."""
-    from memory.upkeep import on_request
+    """Make an insight of the latest memories; needs a language model."""
+    from memory.deciding import upkeep
 
-    _upkeep(user, data_dir, llm, as_json, on_request.reflect)
+    _upkeep(user, data_dir, llm, as_json, upkeep.reflect)
 
 
 def plan(llm: Llm = None, user: User = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Make a plan for the rest of the day of what matters most; needs a language model."""
-    from memory.upkeep import on_request
+    from memory.deciding import upkeep
 
-    _upkeep(user, data_dir, llm, as_json, on_request.plan)
+    _upkeep(user, data_dir, llm, as_json, upkeep.plan)
 
 
 def summarize(
@@ -55,26 +55,26 @@ def summarize(
     as_json: AsJson = False,
 ) -> None:
     """Put two lines in the place of the five memories that matter least."""
+    from memory.deciding import upkeep
     from memory.shapes import memory_shape
-    from memory.upkeep import on_request
 
     with opened(data_dir, user=user, llm=llm) as athena:
         memory = athena.memory
         if conversations:
             infos = athena.conversations.list(user=memory.user)
             found = [athena.conversations.get(info.id) for info in infos]
-            done = [made for one in found for made in on_request.summarize_conversation(memory, one)]
+            done = [made for one in found for made in upkeep.summarize_conversation(memory, one)]
         else:
-            done = [*on_request.summarize(memory)]
+            done = [*upkeep.summarize(memory)]
         shape = {"memories": [memory_shape(item) for item in done]}
         show(as_json, shape, lambda: memories_text(done, nothing="Nothing to do."))
 
 
 def migrate(user: User = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Move the oldest short-term memories that matter to long-term memory."""
-    from memory.upkeep import on_request
+    from memory.deciding import upkeep
 
-    _upkeep(user, data_dir, None, as_json, on_request.migrate)
+    _upkeep(user, data_dir, None, as_json, upkeep.migrate)
 
 
 def _upkeep(

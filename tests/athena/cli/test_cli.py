@@ -24,11 +24,14 @@ from typer.testing import CliRunner
 from athena import Athena, cli
 from athena.cli.answers import answer_text, ask_quietly, watch_answer
 from athena.cli.progress import counter
+from athena.models import Models
 from athena.settings import Settings
 from pipeline.answer import Answer, Support
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
+from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
 from pipeline.stores.embedded import EmbeddedStore
+from tests.fake_llm import FakeLLM
 from tests.made_files import notebook
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -425,6 +428,14 @@ def test_chat_says_once_that_no_model_is_connected(data_dir: Path) -> None:
     assert " ".join(result.stdout.split()).count("No language model is connected") == 1
 
 
+def test_a_conversation_that_goes_on_does_not_say_it_again(data_dir: Path) -> None:
+    begun = ok("ask", "Where does the antenna point?", "--data-dir", str(data_dir))["conversation_id"]
+    result = run("chat", "--conversation", begun, "--data-dir", str(data_dir),
+                 given="What does the cabin fan do?\n")  # fmt: skip
+    assert "ecs.md" in result.stdout
+    assert "No language model is connected" not in result.stdout
+
+
 def test_a_chat_ends_with_an_empty_line(data_dir: Path) -> None:
     result = run("chat", "--data-dir", str(data_dir), given="Where does the antenna point?\n\nFan?\n")
     assert result.exit_code == 0
@@ -670,3 +681,30 @@ def test_every_evaluation_that_the_readme_names_is_a_command() -> None:
     named = set(re.findall(r"`athena eval (\w+)", (ROOT / "README.md").read_text(encoding="utf-8")))
     known = {command.callback.__name__ for command in cli.eval.app.registered_commands if command.callback}
     assert {"retrieval", "answers", "passages", "support"} <= named <= known
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_what_had_arrived_is_printed_before_the_error(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    def dying(*_: object) -> tuple[FakeLLM, ModelChoice]:
+        reply = "The cabin fan moves the air [1]. It never came to say this."
+        return FakeLLM([reply], fails_after=9), ModelChoice("language model", "fake", "local", "here")
+
+    monkeypatch.setattr(Models, "language_model", dying)
+    result = run("ask", "What moves the air?", "--no-hyde", "--data-dir", str(data_dir), *flags)
+    assert result.exit_code == 1
+    assert "The cabin fan moves the air [1]. It never" in result.stdout
+    assert "in the middle of its answer" in result.stderr
+    assert ("in the middle of its answer" in result.stdout) == bool(flags)
+
+
+def test_a_hypothesis_of_the_documents_answers_no_foreign_question(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fan, answer = "The cabin fan moves the air. A broken fan shows OFFLINE.", "The cabin fan won it [1]."
+    model = FakeLLM([fan, answer]), ModelChoice("language model", "fake", "local", "here")
+    monkeypatch.setattr(Models, "language_model", lambda *_: model)
+    told = ok("ask", "Who won the 1998 football world cup?", "--hyde", "--data-dir", str(data_dir))
+    assert (told["verdict"], told["abstained"]) == ("not in the documents", True)
+    assert len(model[0].prompts) == 1  # the hypothesis was asked for, and no answer

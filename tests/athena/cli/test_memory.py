@@ -181,8 +181,8 @@ def test_a_long_memory_is_one_cut_line_of_a_list_and_whole_by_itself(run: Run) -
 
 
 def test_all_sides_of_a_dispute_may_be_right(run: Run) -> None:
-    first = run("memory", "add", "The staging server of the team listens on port 8443.", "--json")["id"]
-    said = run("memory", "add", "The staging server of the team listens on port 9443.")
+    first = run("memory", "add", "My bunk is number 4.", "--json")["id"]
+    said = run("memory", "add", "My bunk is number 6.")
     for side in run("memory", "list", "--json"):
         assert f"athena memory resolve {side['id'][:8]}" in said
     assert [item["disputed"] for item in run("memory", "list", "--json")] == [True, True]
@@ -207,7 +207,7 @@ def test_upkeep_and_counts(run: Run) -> None:
         run("memory", "add", f"My friend {name} likes chess.")
     assert run("memory", "stats", "--json")["memories"] == 6
     assert run("memory", "summarize", "--json")["memories"][0]["kind"] == "summary"
-    assert run("memory", "reflect", "--json")["memories"][0]["kind"] == "reflection"
+    assert run("memory", "reflect", "--json") == {"memories": []}  # it needs a model
     assert run("memory", "migrate", "--json") == {"memories": []}
     assert "memories" in run("memory", "rate", "--json")
 
@@ -230,12 +230,44 @@ def test_a_chat_remembers_recalls_and_forgets(manual: Run) -> None:
     assert (names[0], names[1], names[-1]) == ("condense", "recall", "remember")
     assert all("Gustav" not in citation["quote"] for citation in answer["citations"])
     wanted = manual("ask", "Forget that my cabin fan is called Gustav.", "--json")
-    assert memory["id"] in wanted["answer"]
+    assert "Nothing is forgotten yet" in wanted["answer"]
     assert len(manual("memory", "list", "--json")) == 1
     assert files_with("Gustav")
     manual("memory", "forget", "--search", "Gustav", "--yes")
     assert manual("memory", "list", "--json") == []
     assert [path for path in files_with("fan is called Gustav") if "manual" not in path] == []
+
+
+def test_what_was_said_is_searched_filtered_and_forgotten(manual: Run) -> None:
+    manual("ask", "My locker by the galley smells of onions.", "--json")
+    manual("ask", "Clara: I would like tulips.", "--json")
+    (found,) = manual("memory", "search", "locker onions", "--json")
+    assert (found["kind"], found["speaker"], found["role"]) == ("turn", "you", "user")
+    assert {"id", "text", "conversation_id", "created_at", "score", "relevance"} < found.keys()
+    (tulips,) = manual("memory", "search", "tulips", "--speaker", "clara", "--json")
+    assert tulips["text"] == "I would like tulips."
+    for given in (("--speaker", "assistant"), ("--to", "2020-01-01"), ("--from", "2999-01-01")):
+        assert manual("memory", "search", "tulips", *given, "--json") == []
+    assert manual("memory", "stats", "--json")["messages"] == 2
+    assert "tulips" in manual("memory", "forget", "--search", "tulips")
+    gone = manual("memory", "forget", tulips["id"], "--yes", "--json")["forgotten"]
+    assert {"id": tulips["id"], "kind": "turn", "text": "I would like tulips."} in gone
+    assert files_with("tulips") == []
+    manual("memory", "forget", "--all", "--keep-words", "--yes")
+    assert manual("memory", "search", "locker onions", "--json") == []
+    assert files_with("smells of onions")
+
+
+def test_who_was_spoken_of_and_when(run: Run) -> None:
+    run("memory", "add", "Ada Lovelace works at Siemens.")
+    run("memory", "add", "Ada Lovelace lives in Vienna.")
+    first, *_ = run("memory", "entities", "--json")
+    assert (first["name"], first["type"], first["count"]) == ("Ada Lovelace", "person", 2)
+    assert first["last_at"]
+    (latest,) = run("memory", "stream", "--limit", "1", "--json")
+    assert latest["at"] == first["last_at"]
+    assert "Vienna" in run("memory", "stream")
+    assert "Siemens" in run("memory", "entities")
 
 
 def test_a_past_conversation_is_summarised_once(manual: Run) -> None:

@@ -69,7 +69,8 @@ def test_a_question_without_an_index_does_not_end_the_game(tmp_path: Path) -> No
     empty = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(tmp_path / "empty")]
     result = CliRunner().invoke(cli.app, empty)
     assert result.exit_code == 1
-    assert "athena ingest" in result.stdout
+    assert "Athena has no answer." in result.stdout
+    assert "athena ingest" in result.stderr
     assert "it is " in result.stdout
 
 
@@ -93,3 +94,12 @@ def test_a_game_keeps_one_conversation_and_a_new_game_begins_another(
     assert play("ask and where is it?", "quit") == first
     (data_dir / "mission" / "ln2-tank.json").unlink()
     assert play("ask what does the relief valve do?", "quit") not in ("", first)
+
+
+def test_the_game_speaks_of_no_flag(data_dir: Path, tmp_path: Path) -> None:
+    script = tmp_path / "ask.txt"
+    script.write_text("ask the LN2 tnak shows OFFLINE\n", encoding="utf-8")
+    arguments = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(data_dir)]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert "I read it as: the LN2 tank shows OFFLINE" in result.stdout
+    assert " --" not in result.stdout

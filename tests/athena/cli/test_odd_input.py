@@ -18,6 +18,7 @@ from athena import Athena, cli, load_settings
 from athena.models import Models
 from athena.settings import Settings
 from pipeline.answer import Answer
+from pipeline.asking.several import LONGEST_MESSAGE
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import RunFailed
@@ -135,7 +136,7 @@ def test_undecodable_arguments_reach_a_terminal_that_knows_no_unicode(folder: Pa
 )  # fmt: skip
 def test_queries_of_a_program(query: str, athena: Athena) -> None:
     assert athena.search(query).question == query.encode(errors="replace").decode()[:LONGEST]
-    for message in (query, "And the tank?"):
+    for message in (query[:LONGEST_MESSAGE], "And the tank?"):
         *_, last = athena.chat(paths=query[:100]).run(message)
         assert not isinstance(last, RunFailed), last
 

@@ -1,0 +1,10 @@
+"""What a program of LlamaIndex's parts may take from Athena, besides `Athena.retriever` and `chat_engine`."""
+
+from __future__ import annotations
+
+from memory.llamaindex import agent_memory
+from pipeline.llamaindex.chat_engine import ChatEngine
+from pipeline.llamaindex.retriever import HybridRetriever
+from readers.llamaindex import MarkdownReader, PunktSentenceParser
+
+__all__ = ["ChatEngine", "HybridRetriever", "MarkdownReader", "PunktSentenceParser", "agent_memory"]

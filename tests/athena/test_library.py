@@ -1,0 +1,150 @@
+"""Athena as a program imports it: every block of docs/library.md runs, and what it does not show."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core import SimpleDirectoryReader
+
+import athena as package
+from athena import Athena, AthenaError, load_settings, open_athena
+from athena.events import TokenArrived
+from athena.llamaindex import MarkdownReader
+from tests.fake_llm import FakeLLM
+from tests.fakes import FakeEncoder
+
+PAGE = Path(__file__).parents[2] / "docs" / "library.md"
+FAN = "# Fan\n\nThe cabin fan hums at 4000 rpm. Breaker B7 feeds the cabin fan.\n"
+QUESTION = "Which breaker feeds the cabin fan?"
+
+
+@pytest.fixture(scope="module")
+def fan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
+    folder = tmp_path_factory.mktemp("fan")
+    (folder / "fan.md").write_text(FAN)
+    with open_athena(load_settings(data_dir=folder / "data", llm="none")) as opened:
+        opened.ingest([folder])
+        yield opened
+
+
+@pytest.mark.slow
+def test_every_block_of_the_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("manual/systems").mkdir(parents=True)
+    Path("manual/fan.md").write_text(FAN)
+    Path("manual/systems/tank.md").write_text("# Tank\n\nThe tank is cold.\n")
+    known: dict[str, Any] = {"__name__": "page"}
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 5
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), known)
+    printed = capsys.readouterr().out
+    assert "Did you mean 'top_k'?" in printed
+    assert "Breaker B7 feeds the cabin fan [1]." in printed
+
+
+def test_one_path_is_a_path_and_no_list_of_letters(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "alone.md").write_text("# Alone\n\nThe quokka sleeps.\n")
+    with open_athena(load_settings(data_dir=tmp_path / "data"), encoder=FakeEncoder()) as athena:
+        report = athena.ingest(str(tmp_path / "docs"))
+    assert (report.added, report.problems) == (("alone.md",), ())
+
+
+def test_each_name_can_be_imported() -> None:
+    assert all(getattr(package, name) for name in [*package.__all__, "__version__"])
+    assert set(package.__all__) == set(package._HOME)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing
+
+
+@pytest.mark.parametrize("name", ["ATHENA_TOPK", "athena_openai_key"])
+def test_a_slip_in_the_environment_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "3")
+    with pytest.raises(AthenaError, match=r"Did you mean ATHENA_(TOP_K|OPENAI_API_KEY)\?"):
+        load_settings()
+
+
+def test_what_is_somebody_elses_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("ATHENA_PASSWORD=x\nATHENA_DATABASE=y\nOTHER=z\n")
+    assert load_settings().top_k
+    Path(".env").write_text("ATHENA_TOPK=3\n")
+    with pytest.raises(AthenaError, match="There is no setting ATHENA_TOPK"):
+        load_settings()
+
+
+def test_a_stream_that_is_left_is_stopped_and_kept(fan: Athena) -> None:
+    llm = FakeLLM(["Breaker B7 feeds the cabin fan [1]. " * 20], pause_s=0.01, repeat=True)
+    with fan.stream(QUESTION, llm=llm) as events:
+        next(event for event in events if isinstance(event, TokenArrived))
+    with pytest.raises(AthenaError, match="stopped"):
+        _ = events.answer
+    (newest, *_) = fan.conversations.list()
+    assert fan.conversations.get(newest.id).turns[-1].answer.status == "stopped"
+
+
+def test_a_model_that_fails_raises_from_the_text(fan: Athena) -> None:
+    llm = FakeLLM(["Breaker B7 feeds the cabin fan."], fails_after=2, repeat=True)
+    stream = fan.stream(QUESTION, llm=llm, private=True)
+    with pytest.raises(AthenaError):
+        list(stream.texts())
+
+
+def test_a_cancelled_task_stops_the_answer(fan: Athena) -> None:
+    llm = FakeLLM(["Breaker B7 feeds the cabin fan [1]. " * 500], pause_s=0.01, repeat=True)
+
+    async def cancelled() -> None:
+        asking = asyncio.ensure_future(fan.aask(QUESTION, llm=llm, private=True))
+        while not llm.messages:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(cancelled())
+
+
+def test_texts_of_one_file_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "fan.md").write_text(FAN)
+    reader = SimpleDirectoryReader(str(tmp_path), recursive=True, file_extractor={".md": MarkdownReader()})
+    documents = reader.load_data()
+    assert len({document.id_ for document in documents}) == len(documents) == 2
+    assert documents[0].metadata["file_name"] == "fan.md"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"llm": 3}, "`llm` is a 'int'"),
+        ({"encoder": object()}, "`encoder` is a 'object'"),
+        ({"reranker": object()}, "`reranker` is a 'object'"),
+    ],
+)
+def test_what_is_no_model_is_refused(fan: Athena, given: dict[str, Any], message: str) -> None:
+    with open_athena(fan.settings, **given) as athena, pytest.raises(AthenaError, match=message):
+        athena.ask(QUESTION)
+
+
+@pytest.mark.parametrize("rows", [[[0.0, 0.0]], [["a"]], [[1.0], [2.0]], [[float("nan")]], 5])
+def test_vectors_that_are_none_are_told(fan: Athena, tmp_path: Path, rows: Any) -> None:
+    class Wrong:
+        def encode_passages(self, texts: list[str]) -> Any:
+            return rows
+
+        def encode_query(self, text: str) -> Any:
+            return [1.0, 2.0]
+
+    (tmp_path / "fan.md").write_text(FAN)
+    settings = load_settings(data_dir=tmp_path / "data", llm="none")
+    with open_athena(settings, encoder=Wrong()) as athena, pytest.raises(AthenaError, match="'Wrong' gave"):
+        athena.ingest([tmp_path / "fan.md"])
