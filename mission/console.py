@@ -41,6 +41,7 @@ MEANT = {
     "ask": ("what", "how", "why", "where", "which", "who", "when", "is", "can", "should", "tell me"),
 }
 """Other words that people type; the console suggests the command that they mean."""
+BOARD = ("list systems", "alarms")
 HELP = {
     "list systems": "every system with its status, inner systems indented",
     "list parts": "parts with name, role and status, as filters say",
@@ -60,7 +61,7 @@ HELP = {
 }
 ASIDE = {
     "hint": "the next hint to what is not done yet",
-    "undo": "takes the last step back",
+    "undo": "takes the last step back, undo 09:30 all since then",
     "quit": "leaves the level; the game is saved",
 }
 """What the game understands besides the ship's commands."""
@@ -126,6 +127,11 @@ def with_ids(ship: Ship, line: str) -> str:
         return " ".join((parsed.command.name, *_ids_first(ship, parsed.words)))
     except Refused:
         return line
+
+
+def shows_board(line: str) -> bool:
+    """Whether a line asks for the systems or the alarms."""
+    return " ".join(line.lower().split()) in BOARD
 
 
 def act(ship: Ship, state: ShipState, line: str) -> Action:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -18,12 +19,14 @@ from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
 from mission.radio import Ground, reword
-from mission.saves import SAVE_VERSION, Moment, Saved, dump, parse_saved, write_atomically
+from mission.saves import SAVE_VERSION, Saved, Step, dump, parse_saved, write_atomically
 from mission.ship import Ship, the_ship
-from mission.state import ShipState, clock, sound_state
+from mission.state import ShipState, clock, sound_state, whole_minute
 from mission.status import Status
 
 MINUTE = 1.0
+DAY_MIN = 24 * 60
+TIME = re.compile(r"([01]?\d|2[0-3])[:.]?([0-5]\d)")
 LONGEST_DARK_MIN = 10.0  # without any main bus
 FORECAST_MIN, FORECAST_STEP_MIN = 720, 10
 Ask = Callable[[str, str], str]
@@ -54,7 +57,7 @@ class Game:
     transcript: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
     undone: int = 0
-    before: Moment | None = None
+    steps: list[Step] = field(default_factory=list)  # those that were not taken back
     ask: Ask | None = None
     ground: Ground | None = None
 
@@ -70,42 +73,69 @@ class Game:
 
     def run(self, line: str) -> list[str]:
         """What the console says to a line: a command of the ship, `hint` or `undo`."""
-        word = line.strip().lower()
+        word, _, rest = line.strip().lower().partition(" ")
         if not word:
             return []
         if self.outcome is Outcome.WON or (self.outcome is Outcome.LOST and word != "undo"):
             return ["The level is over."]
         self.history.append(line)
         self.transcript.append(f"{self.ship.names.prompt} {line}")
-        match word:
-            case "hint":
+        match word, rest.strip():
+            case "hint", "":
                 lines = [self.hint() or "There are no more hints."]
-            case "undo":
-                lines = self._undo()
+            case "undo", time:
+                lines = self._undo(time)
             case _:
                 lines = self._act(line)
         self.transcript += lines
         return lines
 
     def _act(self, line: str) -> list[str]:
-        before = Moment(self.state.copy(), self.held_min)
+        before = self.state.copy()
         try:
             lines = self._do(console.act(self.ship, self.state, line))
         except Refused as refused:
             lines = self._refuse(refused)
-        if self.state != before.state:
-            self.before = before
-        return lines + self._standing()
+        if acted := self.state != before:
+            self.steps.append(Step(before.minute, line))
+        return lines + self._standing(green=acted or console.shows_board(line))
 
-    def _undo(self) -> list[str]:
-        """Back to before the last command that changed anything; it costs no time, and is counted."""
-        if self.before is None:
+    def _undo(self, time: str) -> list[str]:
+        """Back to before the last line that changed something, or to a time; it is counted."""
+        if not self.steps:
             return ["There is no step to take back."]
-        then, self.before = self.before, None
-        self.state, self.held_min = then.state, then.held_min
+        if not time:
+            return self._without(1)
+        first, begun = clock(self.steps[0].minute), [whole_minute(step.minute) for step in self.steps]
+        if (wanted := self._last_at(time)) is None:
+            return [f"'{time}' is no time. undo takes the last step back, undo {first} all since then."]
+        if wanted < begun[0]:
+            return [f"The first step was at {first}: undo {first} takes all back."]
+        if begun[-1] < wanted == whole_minute(self.state.minute):
+            return [f"It is {self.clock}, and the last step began at {clock(begun[-1])}."]
+        since = max(minute for minute in begun if minute <= wanted)
+        return self._without(sum(minute >= since for minute in begun))
+
+    def _last_at(self, time: str) -> int | None:
+        """The last ship's minute, up to now, at which the clock showed a time; None for what is no time."""
+        found = TIME.fullmatch(time)
+        if found is None:
+            return None
+        now, of_day = whole_minute(self.state.minute), int(found[1]) * 60 + int(found[2])
+        return now - (now - of_day) % DAY_MIN
+
+    def _without(self, last: int) -> list[str]:
+        """Play again from the start without the last steps; what was heard on the radio stays as it was."""
+        again, kept = Game.start(self.level.id, seed=self.seed), self.steps[:-last]
+        for step in kept:
+            again.run(step.line)
+        heard = self.state.inbox
+        again.state.inbox = {radio: heard[radio][: len(said)] for radio, said in again.state.inbox.items()}
+        self.state, self.held_min, self.steps = again.state, again.held_min, kept
         self.outcome, self.reason = Outcome.RUNNING, ""
-        self.undone += 1
-        return [f"One step back: it is {self.clock} again."]
+        self.undone += last
+        count = "One step" if last == 1 else f"{last} steps"
+        return [f"{count} back: it is {self.clock} again."]
 
     def _do(self, action: Action) -> list[str]:
         self.state = action.state
@@ -171,13 +201,14 @@ class Game:
         if self.reason:
             self.outcome = Outcome.LOST
             return
-        met = all(condition(now) for condition in self.level.success)
+        wanted = (*self.level.success, *(goal.when for goal in self.level.goals))
+        met = all(condition(now) for condition in wanted)
         self.held_min = self.held_min + minutes if met else 0.0
         if met and self.held_min >= self.level.hold_min:
             self.outcome = Outcome.WON
 
-    def _standing(self) -> list[str]:
-        """How the level ended, or that it nearly has."""
+    def _standing(self, *, green: bool) -> list[str]:
+        """How the level ended, or that it nearly has; of a `green` board, what it does not show."""
         if self.outcome is Outcome.WON:
             return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
         if self.outcome is Outcome.LOST:
@@ -189,7 +220,16 @@ class Game:
         if self.held_min:
             left = self.level.hold_min - self.held_min
             return [f"The ship looks sound. Verify that it stays so for {left:.0f} more minutes."]
+        if green and (still_open := self._open()):
+            return [f"The board is green, and this is not the end: {'; '.join(still_open)}."]
         return []
+
+    def _open(self) -> list[str]:
+        """What a green board does not show and is still to be done; nothing where the board is not green."""
+        now = Situation.of(self.ship, self.state, self.elapsed_min)
+        if self.alarms() or not all(condition(now) for condition in self.level.success):
+            return []
+        return list(dict.fromkeys(goal.open for goal in self.level.goals if not goal.when(now)))
 
     def hint(self) -> str | None:
         """The next hint to what was not done yet, or None after the last."""
@@ -209,6 +249,15 @@ class Game:
         return [at for at, hint in hints if at >= first and not any(done(now) for done in hint.done)]
 
     # -------------------------------------------------------------------------------------------- looking
+
+    @property
+    def times_back(self) -> dict[str, list[str]]:
+        """The times that `undo` can go back to, the last first, each with the lines typed then."""
+        found: dict[int, list[str]] = {}
+        for step in self.steps:
+            found.setdefault(whole_minute(step.minute), []).append(step.line)
+        last_day = [minute for minute in found if minute > self.state.minute - DAY_MIN]
+        return {clock(minute): found[minute] for minute in reversed(last_day)}
 
     @property
     def elapsed_min(self) -> float:
@@ -271,7 +320,7 @@ class Game:
             transcript=self.transcript,
             history=self.history,
             undone=self.undone,
-            before=self.before,
+            steps=self.steps,
         )
         return dump(saved)
 
@@ -302,7 +351,7 @@ class Game:
             saved.transcript,
             saved.history,
             saved.undone,
-            saved.before,
+            saved.steps,
             ask,
         )
 

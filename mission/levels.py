@@ -70,6 +70,13 @@ class Failure(FileRow):
     because: str
 
 
+class Goal(FileRow):
+    """A condition that no status and no alarm shows, and what is said while it alone is open."""
+
+    when: Parsed
+    open: str
+
+
 class Hint(FileRow):
     """A hint, and what makes it needless: each condition alone says that it has been done."""
 
@@ -92,6 +99,7 @@ class Level(FileRow):
     story_lost: Story
     events: Annotated[tuple[EventRow, ...], AfterValidator(_in_order)]
     success: tuple[Parsed, ...]
+    goals: tuple[Goal, ...] = Field(default=(), alias="goal")
     hold_min: float
     failures: tuple[Failure, ...] = Field(alias="failure")
     hints: tuple[Hint, ...] = ()

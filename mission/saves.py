@@ -14,15 +14,15 @@ from mission.errors import SavedGameError
 from mission.ship import Ship
 from mission.state import ShipState, sound_state
 
-SAVE_VERSION = 1
+SAVE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What `undo` goes back to: a game that was running."""
+class Step:
+    """A line that changed something, and the ship's minute in which it was typed: `undo` plays without it."""
 
-    state: ShipState
-    held_min: float
+    minute: float
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Saved:
     transcript: list[str]
     history: list[str]
     undone: int = 0
-    before: Moment | None = None
+    steps: list[Step] = field(default_factory=list)
     hints_given: list[int] = field(default_factory=list)  # their places among the level's
 
 
@@ -67,8 +67,7 @@ def parse_saved(text: str, ship: Ship) -> Saved:
         raise SavedGameError(f"The saved game is damaged: {reason_of(error)}.", fix) from error
     if saved.version != SAVE_VERSION:
         raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", fix)
-    states = [saved.state, *([saved.before.state] if saved.before else [])]
-    if not all(_fits(state, ship) for state in states):
+    if not _fits(saved.state, ship):
         raise SavedGameError("The saved game is of another ship.", fix)
     return saved
 

@@ -129,7 +129,12 @@ def _quantities(part: Part) -> dict[str, float]:
     return {own.key: float(part.start.get(own.key, own.nominal)) for own in part.own}
 
 
+def whole_minute(minute: float) -> int:
+    """The minute that the clock shows."""
+    return int(minute + 1e-6)
+
+
 def clock(minute: float) -> str:
     """Ship's time of day, `06:12`."""
-    whole = int(minute + 1e-6)
+    whole = whole_minute(minute)
     return f"{whole // 60 % 24:02d}:{whole % 60:02d}"

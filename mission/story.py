@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from mission.errors import LevelError
 from mission.game import Game, Outcome
+from mission.games import BestTimes
 from mission.levels import Level, all_levels
 from mission.schema import FileRow
 from mission.text import duration
@@ -55,23 +57,32 @@ class Ending:
     reason: str  # why it was lost
     story: tuple[str, ...]
     summary: str
-    following: Level | None  # after a win, the level with the next number
-    epilogue: tuple[str, ...] = ()  # after the last level
+    following: Level | None  # after a win, the level with the next number; after the last, the first missing
+    epilogue: tuple[str, ...] = ()  # once all levels are won, or which of them are missing
 
 
-def ending(game: Game) -> Ending:
-    """The ending of a game; its outcome must not be `RUNNING`."""
-    won, level = game.outcome is Outcome.WON, game.level
-    following = next((x for x in all_levels().values() if won and x.number == level.number + 1), None)
+def ending(game: Game, best: BestTimes) -> Ending:
+    """The ending of a game, beside the levels that were won; its outcome must not be `RUNNING`."""
+    won, level, levels = game.outcome is Outcome.WON, game.level, list(all_levels().values())
+    missing = [x for x in levels if x.id != level.id and not best.completed(x.id)] if won else []
+    after = [x for x in levels if won and x.number == level.number + 1]
     return Ending(
         won=won,
         title="Crisis averted" if won else "Mission lost",
         reason=game.reason,
         story=tuple((level.story_won if won else level.story_lost).splitlines()),
         summary=_summary(game, won=won),
-        following=following,
-        epilogue=tuple(the_story().end) if won and following is None else (),
+        following=next(iter(after or missing), None),
+        epilogue=_epilogue(missing, is_last=not after) if won else (),
     )
+
+
+def _epilogue(missing: Sequence[Level], *, is_last: bool) -> tuple[str, ...]:
+    """The end of the story once nothing is missing; before that, the last level says what is."""
+    if not missing:
+        return tuple(the_story().end)
+    named = ", ".join(f"{level.number}. {level.title}" for level in missing)
+    return (f"The end of the story is told when these are won, too: {named}.",) if is_last else ()
 
 
 def _summary(game: Game, *, won: bool) -> str:

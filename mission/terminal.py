@@ -74,19 +74,19 @@ def play(
         record_win(progress, game.level.id, game.elapsed_seconds)
     if game.outcome is not Outcome.RUNNING and save is not None:
         save.unlink(missing_ok=True)
-    _say(write, _last_words(game, saved=save is not None))
+    _say(write, _last_words(game, _best_times(progress), saved=save is not None))
     return 0 if game.outcome is Outcome.WON else 1
 
 
-def _last_words(game: Game, *, saved: bool) -> list[str]:
+def _last_words(game: Game, best: BestTimes, *, saved: bool) -> list[str]:
     """How it ended and what to play next, or that the game is kept."""
     if game.outcome is Outcome.RUNNING:
         kept = " The game is saved: the same command continues it." if saved else ""
         return [f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start.{kept}"]
-    end = ending(game)
-    if end.following is None:
-        return [end.summary, *_paragraphs(end.epilogue)]
-    return [end.summary, f"Next: athena mission {end.following.number} ({end.following.title})"]
+    end = ending(game, best)
+    following = end.following
+    then = [f"Next: athena mission {following.number} ({following.title})"] if following else []
+    return [end.summary, *_paragraphs(end.epilogue), *then]
 
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:
@@ -141,7 +141,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None, more: Mor
             return
         _enter(game, line, write, save, more)
         if game.outcome is Outcome.LOST:
-            _say(write, ["undo takes the last step back; quit leaves."])
+            _say(write, ["undo takes the last step back, undo with a time all since then; quit leaves."])
 
 
 def _enter(game: Game, line: str, write: Write, save: Path | None, more: More | None) -> None:

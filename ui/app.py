@@ -12,6 +12,7 @@ from streamlit.navigation.page import Page
 from pipeline.errors import AthenaError
 from ui.pages import PAGES, PageEntry, PageKey
 from ui.shared import brand, dialogs, links, messages, process, state
+from ui.shared.corpus import is_the_ships
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +29,10 @@ def show() -> None:
 
 
 def offered_pages() -> dict[PageKey, Page]:
-    """The pages in order, the first by default; the mission only where the corpus is the ship's manuals."""
+    """The pages in order, the first by default; the mission only where its manuals are what is read."""
     from athena.missions import has_mission
 
-    playable = has_mission(process.settings())
+    playable = has_mission(process.settings()) and not _are_others()
     return {
         entry.key: st.Page(
             partial(draw, entry), title=entry.title, icon=entry.icon, url_path=entry.key,
@@ -42,12 +43,21 @@ def offered_pages() -> dict[PageKey, Page]:
     }  # fmt: skip
 
 
+def _are_others() -> bool:
+    """Whether documents are indexed, and none of the ship's manuals is among them."""
+    try:
+        documents = process.athena().store.sections.documents()
+    except AthenaError:  # the page says so
+        return False
+    return bool(documents) and not is_the_ships(documents)
+
+
 def draw(entry: PageEntry) -> None:
     """Draw a page; an expected error is shown with its advice, without a traceback."""
     state.come_to(entry.key)
     module, _, function = entry.drawn_by.partition(":")
     try:
-        getattr(import_module(module), function)()
+        getattr(import_module(module, __package__), function)()
         dialogs.show_dialog(messages.shown)
     except AthenaError as error:
         log.warning("the page cannot be shown: %s", error)

@@ -158,6 +158,9 @@ def _authority(url: str) -> tuple[str, int | None] | None:
         name, port = parts.hostname, parts.port
     except ValueError:
         return None
+    # urlsplit reads "[::1].evil.com" as the host "::1": a name in brackets ends there, or before its port.
+    if "]" in parts.netloc and parts.netloc.partition("]")[2][:1] not in ("", ":"):
+        return None
     if not name or parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
         return None
     return name.lower().rstrip("."), port or STANDARD_PORTS.get(parts.scheme)

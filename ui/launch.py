@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from athena.settings import Settings
+from pipeline.errors import ConfigurationError
 from ui.ports import require_free, url_of
+from ui.watched import watched
 
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from athena import Athena
+
+PLAIN_HEADERS = [("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer")]
+NO_PAGE = "The chat in the browser needs Streamlit, which is not installed."
+INSTALL_PAGE = "Install it with: pip install 'athena-docs[page]'"
+LAST_WORDS_S = 5  # that answers are given when the doors close
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
 
 
@@ -19,19 +33,29 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     options["server.address"] = settings.host
     options["server.port"] = settings.port
     options["server.maxUploadSize"] = max(1, round(settings.max_upload_mb))
+    if settings.user_header:
+        from ui.shared.process import PROXY_USER
+
+        options["server.trustedUserHeaders"] = json.dumps({settings.user_header: PROXY_USER})
     return options
 
 
-def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = False) -> None:
+def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = False, page: bool = True) -> None:
     """Serve the app until it is interrupted, whatever the working folder; `say` is told its address.
 
-    With `ingest` the corpus is indexed meanwhile.
+    With `ingest` the corpus is indexed meanwhile. Without its `page`, it is the doors alone.
 
     Raises:
-        ConfigurationError: the port is taken, or cannot be listened on.
+        ConfigurationError: the port is taken, or cannot be listened on; nothing is left to serve.
     """
     require_free(settings.host, settings.port)
-    import streamlit
+    if not page:
+        serve_doors(settings, say=say, ingest=ingest)
+        return
+    try:
+        import streamlit
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(NO_PAGE, INSTALL_PAGE) from error
 
     from ui.serving import APP_FILE, serving
     from ui.shared import process
@@ -40,6 +64,47 @@ def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = Fals
     app = streamlit.App(APP_FILE, **serving(settings, ingest=ingest))
     say(f"Athena is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
     app.run(config=streamlit_options(settings))
+
+
+def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool) -> None:
+    """Serve the doors alone, without Streamlit."""
+    if settings.doors == "none":
+        raise ConfigurationError(
+            "Without its page there is nothing to serve: no door is open.",
+            "Set ATHENA_DOORS to api, mcp or all.",
+        )
+    from athena import open_athena
+
+    with closing(open_athena(settings)) as athena:
+        app = doors_alone(athena)
+        import uvicorn  # of the same extra as the doors
+
+        athena.warm_up(serving=True)
+        if ingest:
+            threading.Thread(target=athena.ingest, args=([settings.corpus],), daemon=True).start()
+        say(f"Athena's doors are at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
+        with watched(settings, lambda: athena, ingest=ingest):
+            uvicorn.run(
+                app,
+                host=settings.host,
+                port=settings.port,
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=LAST_WORDS_S,
+            )
+
+
+def doors_alone(athena: Athena) -> Starlette:
+    """The doors as an app of their own, behind the guard."""
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+
+    from doors.app import open_doors
+    from ui.guard import AllowedHosts, Guard
+
+    doors = open_doors(athena.settings, lambda: athena, page=False)
+    guard = Middleware(Guard, hosts=AllowedHosts.of(athena.settings), headers=PLAIN_HEADERS)
+    return Starlette(routes=doors.routes, middleware=[guard], lifespan=lambda _: doors.lifespan())
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,10 +19,10 @@ class PageEntry:
 
 
 PAGES = (
-    PageEntry("chat", "Chat", ":material/forum:", "ui.chat.page:page"),
-    PageEntry("mission", "Mission", ":material/rocket_launch:", "ui.mission.page:page"),
-    PageEntry("inspector", "Inspector", ":material/account_tree:", "ui.inspector.page:page"),
-    PageEntry("documents", "Documents", ":material/library_books:", "ui.documents.page:page"),
-    PageEntry("memory", "Memory", ":material/psychology:", "ui.memory.page:page"),
-    PageEntry("settings", "Settings", ":material/tune:", "ui.settings.page:page"),
+    PageEntry("chat", "Chat", ":material/forum:", ".chat.page:page"),
+    PageEntry("mission", "Mission", ":material/rocket_launch:", ".mission.page:page"),
+    PageEntry("inspector", "Inspector", ":material/account_tree:", ".inspector.page:page"),
+    PageEntry("documents", "Documents", ":material/library_books:", ".documents.page:page"),
+    PageEntry("memory", "Memory", ":material/psychology:", ".memory.page:page"),
+    PageEntry("settings", "Settings", ":material/tune:", ".settings.page:page"),
 )

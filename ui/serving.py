@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -16,13 +17,18 @@ from starlette.routing import Route
 
 from athena import load_settings
 from athena.settings import Settings
+from doors.app import Doors, open_doors
 from pipeline.redaction import guard_tracebacks
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
 from ui.ports import IDENTITY, PROGRAM
+from ui.sessions import WindowLimit, letting_go, most_windows, raise_file_limit
+from ui.shared import process
+from ui.watched import watched
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 SERVER = "window.__streamlit = { BACKEND_BASE_URL: new URL('./', window.location.href).href };"
+SESSION_LOG = "streamlit.runtime.scriptrunner_utils.script_run_context"
 APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
 
@@ -31,7 +37,7 @@ class Serving(TypedDict):
 
     middleware: list[Middleware]
     routes: list[Route]
-    lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]] | None
+    lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]]
 
 
 def serving(settings: Settings | None = None, *, ingest: bool = False) -> Serving:
@@ -42,19 +48,30 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     settings = settings or load_settings()
     guard_tracebacks()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(index_html()))
+    raise_file_limit()
+    pages = page_routes()
+    doors = open_doors(settings, process.opened)
+    limit = Middleware(WindowLimit, most=most_windows(), pages={route.path for route in pages})
     return {
-        "middleware": [guard],
-        "routes": [Route(IDENTITY, _identity), *page_routes()],
-        "lifespan": _indexing if ingest else None,
+        "middleware": [guard, limit],
+        "routes": [Route(IDENTITY, _identity), *pages, *doors.routes],
+        "lifespan": partial(_serving, settings=settings, doors=doors, ingest=ingest),
     }
 
 
 @asynccontextmanager
-async def _indexing(_: streamlit.App) -> AsyncIterator[None]:
-    from ui.documents.indexing import index_corpus
+async def _serving(
+    _: streamlit.App, *, settings: Settings, doors: Doors, ingest: bool
+) -> AsyncIterator[None]:
+    logging.getLogger(SESSION_LOG).disabled = True  # it warns of work outside of any session
+    if ingest:
+        from ui.documents.indexing import index_corpus
 
-    index_corpus()
-    yield
+        index_corpus()
+    watching = watched(settings, process.opened, ingest=ingest)
+    async with letting_go(), doors.lifespan():
+        with watching:
+            yield
 
 
 async def _identity(_: Request) -> JSONResponse:

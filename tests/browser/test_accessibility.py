@@ -13,6 +13,15 @@ from tests.browser.pages import App, box
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
+PAGES = (
+    "/inspector",
+    "/documents",
+    "/memory",
+    "/settings",
+    "/?private=1",
+    "/mission",
+    "/mission?level=mixture",
+)
 SIZES = ((1280, 800), (390, 844))
 GROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(18, 22, 27)"}
 SERIOUS = ("serious", "critical")
@@ -46,24 +55,28 @@ def _selector(node: dict[str, Any]) -> str:
     return " >>> ".join(part if isinstance(part, str) else " > ".join(part) for part in node["target"])
 
 
-def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener) -> None:
+def test_the_chat_has_no_serious_problem(talkative: str, open_app: Opener) -> None:
     app = open_app(talkative)
-    found = {"first visit": problems(app.page)}
+    assert not problems(app.page)
     app.page.set_viewport_size({"width": 1280, "height": 800})
     app.ask(LN2)
     app.answered(1).locator(".chip").first.click()
     expect(app.pane).to_be_visible()
-    found["answer with its evidence"] = problems(app.page)
+    assert not problems(app.page)
+    app.page.set_viewport_size({"width": 1280, "height": 800})
     app.page.keyboard.press("Escape")
-    pages = ("/inspector", "/documents", "/memory", "/settings", "/?private=1", "/mission")
-    for path in (*pages, "/mission?level=mixture"):
-        app.page.set_viewport_size({"width": 1280, "height": 800})
-        app.open(path)
-        if "level" in path:
-            app.page.get_by_role("button", name="Begin").click()
-            expect(app.page.get_by_role("textbox", name="Command")).to_be_visible()
-        found[path] = problems(app.page)
-    assert not {place: lines for place, lines in found.items() if lines}
+    app.turn(1).get_by_label("Ask again").click()
+    expect(app.answered(1).locator(".versions")).to_be_visible()
+    assert not problems(app.page)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener, path: str) -> None:
+    app = open_app(talkative, path=path)
+    if "level" in path:
+        app.page.get_by_role("button", name="Begin").click()
+        expect(app.page.get_by_role("textbox", name="Command")).to_be_visible()
+    assert not problems(app.page)
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
@@ -80,11 +93,28 @@ def test_what_opens_stays_in_the_window_however_many_conversations(
     expect(listed.locator("button").first).to_contain_text(f"Conversation {(MANY - 2) % 7}")
     sidebar = app.page.get_by_test_id("stSidebar")
     for opener in (
-        listed.get_by_test_id("stPopoverButton"),
         sidebar.get_by_text("local", exact=True),
         sidebar.get_by_text("Export all"),
     ):
         _opened_and_closed(app, opener)
+
+
+def test_the_conversations_are_one_stop_and_the_skip_link_leads_to_the_question(
+    talkative: str, open_app: Opener
+) -> None:
+    app = open_app(talkative)
+    app.page.keyboard.press("Tab")
+    app.page.keyboard.press("Enter")
+    expect(app.page.get_by_test_id("stChatInputTextArea")).to_be_focused()
+    rows = app.page.locator(".st-key-conversations [class*='st-key-open-'] button")
+    rows.first.focus()
+    app.page.keyboard.press("ArrowDown")
+    expect(rows.nth(1)).to_be_focused()
+    app.page.keyboard.press("ArrowRight")
+    menus = app.page.locator(".st-key-conversations [class*='st-key-menu-'] button")
+    expect(menus.nth(1)).to_be_focused()
+    app.page.keyboard.press("Tab")
+    assert not app.page.evaluate("document.activeElement.closest('[class*=\"st-key-other-\"]')")
 
 
 def _opened_and_closed(app: App, opener: Locator) -> None:

@@ -62,7 +62,8 @@ def test_one_and_all_are_taken_away(quoting: str, open_app: Opener) -> None:
     app.ask("How long does the oxygen last? 2")  # before the page of the new one is there
     expect(app.turn(1).locator(".question")).to_contain_text("last? 2")
     app.answered(1)
-    app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
+    app.page.locator("[class*='st-key-current-'] [class*='st-key-menu-'] button").click()
+    app.page.get_by_role("menuitem", name="Export …").click()
     one = json.loads(_downloaded(app, "Export as JSON"))["conversations"]
     assert [turn["question"] for turn in one[0]["turns"]] == ["How long does the oxygen last? 2"]
     app.page.keyboard.press("Escape")

@@ -305,7 +305,9 @@ def _cancelled_and_completed(app: App, data_dir: Path, pack: Path) -> None:
     app.upload(pack)
     expect(app.job).to_contain_text(f"Storing {STORED} of {FILES}")
     app.page.get_by_role("button", name="Cancel").click()
-    expect(app.page.get_by_text("Cancelled: what was done before stays.")).to_be_visible()
+    expect(
+        app.page.get_by_text(f"Cancelled: {STORED} documents added or changed before it stay")
+    ).to_be_visible()
     with sqlite3.connect(data_dir / "athena.sqlite") as database:
         stored = database.execute("SELECT sentences FROM document").fetchall()
     assert stored == [(LINES,)] * STORED

@@ -63,10 +63,15 @@ def test_a_level_is_won_with_quotes_and_survives_a_reload(aboard: tuple[str, Pat
     app.ask(LN2)
     turn = app.answered(1)
     expect(turn.locator(".quote").first).to_contain_text("ECS-LN2-T1")
+    turn.get_by_role("button", name="power on ECS-LN2-T1").first.click()
+    expect(command(app)).to_have_value("power on ECS-LN2-T1")
+    expect(command(app)).to_be_focused()
+    expect(output(app).locator(".command")).to_have_count(1)  # it is run by nobody but the player
     turn.locator(".chip").first.click()
     assert "LN2" in app.cited()
     expect(app.mark.first).to_be_in_viewport()
     app.reload()
+    expect(command(app)).to_have_value("")
     expect(output(app).locator(".command")).to_have_count(1)
     expect(app.turn(1).locator(".quote").first).to_contain_text("ECS-LN2-T1")
     for line in rest:

@@ -45,8 +45,8 @@ def test_follow_ups_and_links_in_quotes_are_asked_with_a_click(quoting: str, ope
     expect(app.turn(2).locator(".quote").first).to_be_visible()
     expect(app.turn(1).get_by_role("group", name="Ask next")).to_have_count(0)
     app.turn(2).get_by_label("Ask again").dblclick()
-    expect(app.answered(3).locator(".question")).to_contain_text(question)
-    expect(app.page.locator(".turn")).to_have_count(3)
+    expect(app.answered(2).locator(".versions")).to_contain_text("2 of 2")
+    expect(app.page.locator(".turn")).to_have_count(2)
     app.open("/")
     app.ask("The cabin pressure is dropping, what do I do?")
     app.answered(1).locator(".quote .ask:visible", has_text="P-ATM-01").first.click()
@@ -165,26 +165,24 @@ def test_conversations_are_renamed_exported_and_deleted(
     app.answered(1)
     app.show_sidebar()
     listed = app.page.locator(".st-key-conversations")
-    _open_menu(app)
+    _choose(app, "Rename …")
     title = app.page.get_by_label("Title")
     title.fill("My own <b>title</b>")
     title.press("Enter")
-    expect(listed.get_by_text("My own <b>title</b>")).to_be_visible()
-    _open_menu(app)
-    app.page.get_by_role("button", name="Pin", exact=True).click()
+    expect(listed.get_by_text("My own <b>title</b>", exact=True)).to_be_visible()
+    _choose(app, "Pin")
     expect(listed.get_by_text("Pinned")).to_be_visible()
     expect(listed.locator("button").first).to_contain_text("My own <b>title</b>")
-    _open_menu(app)
+    _choose(app, "Export …")
     with app.page.expect_download() as download:
         app.page.get_by_role("button", name="Export as Markdown").click()
     exported = download.value.path().read_text(encoding="utf-8")
     assert LN2 in exported
     assert ".md" in exported
-    _open_menu(app)
-    app.page.get_by_role("button", name="Delete …").click()
+    app.page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    _choose(app, "Delete …")
     asked = app.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True)
     expect(asked).to_be_visible()
-    expect(app.page.get_by_test_id("stPopoverBody").filter(visible=True)).to_have_count(0)
     asked.click()
     expect(app.page.get_by_text("What do you need to know?")).to_be_visible()
     expect(listed.get_by_text("My own <b>title</b>")).to_have_count(0)
@@ -211,7 +209,7 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     field.press("Escape")
     expect(app.turn(1).get_by_label("Edit the question")).to_be_focused()
     app.turn(2).get_by_label("Edit the question").click()
-    expect(app.turn(2)).to_contain_text("A new conversation goes on from here; this one stays as it is.")
+    expect(app.turn(2)).to_contain_text("It is answered here; this version stays, with what follows it.")
     ask = box(app.turn(2).get_by_role("button", name="Ask", exact=True))
     assert ask["y"] + ask["height"] < box(app.question)["y"]  # the whole form is in view
     if not window["dark"]:
@@ -221,15 +219,40 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     field.press("Enter")
     expect(app.answered(2).locator(".question")).to_contain_text("How is the CO2 removed?")
     expect(app.turn(1).locator(".question")).to_contain_text(LN2)
-    app.ready()
-    assert app.page.url.split("?")[1] not in link
+    expect(app.turn(2).locator(".versions")).to_contain_text("2 of 2")
+    if not window["dark"]:
+        looked_at(app, "versions")
+    app.turn(2).get_by_label("Previous version").press("Enter")
+    expect(app.answered(2).locator(".question")).to_contain_text("oxygen")
+    expect(app.turn(2).get_by_label("Next version")).to_be_focused()
+    expect(app.turn(2).get_by_label("Previous version")).to_be_disabled()
 
     app.go_to(link)
-    expect(app.turn(2).locator(".question")).to_contain_text("oxygen")
     expect(app.turn(1).locator(".question")).to_be_in_viewport()
     app.turn(1).get_by_label("Ask again").click()
-    expect(app.answered(3).locator(".question")).to_contain_text(LN2)
-    expect(app.turn(3).locator(".question")).to_be_in_viewport()
+    expect(app.answered(1).locator(".versions")).to_contain_text("2 of 2")
+    expect(app.page.locator(".turn")).to_have_count(1)
+    app.turn(1).get_by_label("Previous version").click()
+    expect(app.answered(2).locator(".question")).to_contain_text("CO2")
+    expect(app.turn(1).locator(".question")).to_be_in_viewport()
+
+
+def test_a_second_window_follows_the_first(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting)
+    app.ask(LN2)
+    app.answered(1)
+    other = open_app(quoting, path=app.page.url.removeprefix(quoting))
+    other.answered(1)
+    app.ask("How long does the oxygen last?")
+    expect(other.answered(2).locator(".question")).to_contain_text("oxygen")
+    app.answered(2)
+    app.turn(1).get_by_label("Edit the question").click()
+    app.turn(1).get_by_label("Your question").fill("How is the CO2 removed?")
+    app.turn(1).get_by_role("button", name="Ask", exact=True).click()
+    expect(other.answered(1).locator(".question")).to_contain_text("CO2")
+    app.answered(1)
+    app.turn(1).get_by_label("Previous version").click()
+    expect(other.answered(2).locator(".question")).to_contain_text("oxygen")
 
 
 def _copied(app: App, number: int, label: str) -> str:
@@ -245,22 +268,20 @@ def test_a_conversation_deleted_in_another_window_is_said(quoting: str, open_app
     app.answered(1)
     other = open_app(quoting, path=app.page.url.removeprefix(quoting))
     other.answered(1)
-    _open_menu(other)
-    other.page.get_by_role("button", name="Delete …").click()
+    _choose(other, "Delete …")
     other.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(other.page.get_by_text("What do you need to know?")).to_be_visible()
 
-    app.turn(1).locator(".chip").first.click()
     expect(app.page.get_by_text("not stored any more")).to_be_visible()
     app.ask(LN2)
     app.answered(1)
 
 
-def _open_menu(app: App) -> None:
+def _choose(app: App, wanted: str) -> None:
+    """Choose something of the current conversation's menu."""
     app.ready()  # an open menu may be about to close
-    if not app.page.get_by_role("button", name="Delete …").is_visible():
-        # Streamlit draws one for a mouse, and one for fingers
-        app.page.get_by_test_id("stPopoverButton").filter(visible=True).first.click()
+    app.page.locator("[class*='st-key-current-'] [class*='st-key-menu-'] button").click()
+    app.page.get_by_role("menuitem", name=wanted).click()
 
 
 def _words(text: str) -> list[str]:

@@ -57,7 +57,8 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     app.answered(1)
     expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
     app.turn(1).get_by_label("Ask again").click()
-    expect(app.answered(2).locator(".meta")).to_contain_text("only in reference/")
+    expect(app.answered(1).locator(".versions")).to_contain_text("2 of 2")
+    expect(app.turn(1).locator(".meta")).to_contain_text("only in reference/")
 
     app.page.get_by_label("Remove procedures/environment.md").press("Enter")
     expect(chips(app)).to_have_text(["reference/"])
@@ -66,7 +67,7 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     expect(chips(app)).to_have_count(0)
     expect(only).to_be_focused()
     app.ask(LN2)
-    expect(app.answered(3).locator(".meta")).not_to_contain_text("only in")
+    expect(app.answered(2).locator(".meta")).not_to_contain_text("only in")
     app.page.get_by_role("button", name="New conversation").first.dispatch_event("click")
     expect(chips(app)).to_have_count(0)
 

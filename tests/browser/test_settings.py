@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 from athena.chosen import FILE_NAME
-from athena.settings import Settings
 from tests.browser.conftest import SERVE, Opener, serving
 from tests.browser.looks import looked_at
 from tests.browser.pages import App
@@ -32,7 +31,7 @@ Models.fetch_cross_encoder = fetch
 KEY = "sk-161803398"
 PERSONA = 'name = "Ceres"\ngreeting = "Ask about the greenhouse."\n'
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
-RERANKER = Settings.model_fields["cross_encoder"].default
+RERANKER = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 LIGHT, DARK = "rgb(251, 250, 248)", "rgb(18, 22, 27)"
 
 

@@ -193,7 +193,9 @@ def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
     assert "takes 5 min" in said(game, "help self-test")
     assert len(said(game, "help power").splitlines()) == 2
     assert "as long as stated" in said(game, "help wait")
-    assert said(game, "help undo") == "undo: takes the last step back; takes no time"
+    assert (
+        said(game, "help undo") == "undo: takes the last step back, undo 09:30 all since then; takes no time"
+    )
 
 
 # ------------------------------------------------------------------------------------------- errors

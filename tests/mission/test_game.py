@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,16 @@ from hypothesis import strategies as st
 
 from mission.errors import SavedGameError
 from mission.game import Game, Outcome
-from mission.levels import all_levels
+from mission.games import BestTimes
+from mission.levels import LEVELS_FOLDER, all_levels
 from mission.panel import gauges
 from mission.saves import write_atomically
-from mission.ship import Ship
 from mission.state import clock
 from mission.story import ending
 from mission.text import marked
 from tests.mission.conftest import script
 
+ACTING = ("set", "transmit", "receive")
 ALARM_LINE = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
 ENDED_LINE = re.compile(r"\d\d:\d\d  [WC]-\d{3} ended  ")
 
@@ -132,7 +134,7 @@ def test_a_command_takes_time_and_ends_alarms() -> None:
 # ------------------------------------------------------------------------------------------------ undo
 
 
-def test_a_step_is_taken_back_once_costs_nothing_and_is_counted(ship: Ship) -> None:
+def test_a_step_is_taken_back_costs_nothing_and_is_counted() -> None:
     game = Game.start("ln2-tank")
     before = game.state.copy()
     game.run("power off ECS-FAN-1")
@@ -144,6 +146,41 @@ def test_a_step_is_taken_back_once_costs_nothing_and_is_counted(ship: Ship) -> N
     assert game.undone == 1
 
 
+@pytest.mark.parametrize(
+    ("typed", "said", "undone"),
+    [
+        ("undo", "One step back: it is 09:23 again.", 1),
+        ("undo 09:13", "2 steps back: it is 09:13 again.", 2),
+        ("undo 9.20", "2 steps back: it is 09:13 again.", 2),  # in the middle of the wait
+        ("UNDO 0912", "3 steps back: it is 09:12 again.", 3),
+        ("undo 09:24", "It is 09:24, and the last step began at 09:23.", 0),
+        ("undo 08:00", "The first step was at 09:12: undo 09:12 takes all back.", 0),
+        ("undo 10:00", "The first step was at 09:12: undo 09:12 takes all back.", 0),
+        ("undo lunch", "'lunch' is no time. undo takes the last step back, undo 09:12 all since then.", 0),
+    ],
+)
+def test_steps_are_taken_back_to_a_time(typed: str, said: str, undone: int) -> None:
+    game = Game.start("ln2-tank", seed=3)
+    states = [game.state.copy()]
+    for line in ("power off ECS-FAN-1", "wait 10m", "power off STO-FRZ-1"):
+        game.run(line)
+        states.append(game.state.copy())
+    assert list(game.times_back) == ["09:23", "09:13", "09:12"]
+    again = Game.from_json(game.to_json())
+    assert again.run(typed) == [said]
+    assert (again.undone, again.state) == (undone, states[3 - undone])
+
+
+def test_what_was_heard_before_stays_as_it_was_said() -> None:
+    game = Game.start("ln2-tank")
+    game.ground = lambda *_: "Good morning."
+    for line in ("transmit COM-SBT-1 MESA-31 hello", "power off ECS-FAN-1"):
+        game.run(line)
+    inbox = game.state.inbox
+    game.run("undo")
+    assert game.state.inbox == inbox
+
+
 def test_what_lost_the_level_is_taken_back_and_a_win_stays() -> None:
     game = Game.start("co2-race")
     while game.outcome is Outcome.RUNNING:
@@ -153,13 +190,38 @@ def test_what_lost_the_level_is_taken_back_and_a_win_stays() -> None:
     again.run("undo")
     assert (again.outcome, again.reason, again.undone) == (Outcome.RUNNING, "", 1)
     assert again.run("wait 1m")[-1] != "The level is over."
-    assert "1 step taken back" in ending(play_lost(again)).summary
+    assert "1 step taken back" in ending(play_lost(again), BestTimes()).summary
 
 
 def play_lost(game: Game) -> Game:
     while game.outcome is Outcome.RUNNING:
         game.run("wait 2h")
     return game
+
+
+# ------------------------------------------------------------------------------------- a green board
+
+
+def test_a_green_board_that_is_not_the_end_says_what_is_open() -> None:
+    game = Game.start("radio-key")
+    said = "The board is green, and this is not the end: "
+    expected, answer = "Harbour expects one message", "Harbour's answer is to be received"
+    key, transmit, receive, *_ = [line for line in script("radio-key") if line.split()[0] in ACTING]
+    assert said not in game.run("list systems")[-1]
+    assert game.run(key)[-1] == f"{said}{expected}; {answer}."
+    assert game.run("list systems")[-1] == f"{said}{expected}; {answer}."
+    assert said not in game.run("show COM-SBT-1")[-1]
+    assert game.run(transmit)[-1] == f"{said}{answer}."
+    game.run(receive)
+    assert game.outcome is Outcome.WON
+
+
+def test_what_the_board_does_not_show_has_words() -> None:
+    for path in LEVELS_FOLDER.glob("*.toml"):
+        level = tomllib.loads(path.read_text(encoding="utf-8"))
+        assert [
+            words for words in level["success"] if not re.search("is (NOMINAL|not OFFLINE)$", words)
+        ] == []
 
 
 # ---------------------------------------------------------------------------------------------- alarms

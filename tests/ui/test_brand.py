@@ -10,9 +10,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from athena import Athena
 from athena.settings import Settings
 from pipeline.answering.persona import Persona
 from ui.shared import brand, process
+from ui.shared.process import GivenAthena
 
 
 @pytest.fixture
@@ -52,8 +54,14 @@ st.text(", ".join(page.title for page in app.offered_pages().values()))
 
 
 def test_another_corpus_has_no_mission_in_its_navigation(served: list[Settings], tmp_path: Path) -> None:
-    served[:] = [Settings()]
+    served[:] = [Settings(data_dir=tmp_path / "data")]
     pages = "Chat, Mission, Inspector, Documents, Memory, Settings"
     assert AppTest.from_string(TITLES).run().text[0].value == pages
     served[:] = [Settings(corpus=tmp_path)]
     assert AppTest.from_string(TITLES).run().text[0].value == pages.replace("Mission, ", "")
+
+
+def test_an_index_of_other_documents_has_no_mission_either(athena: Athena) -> None:
+    app = AppTest.from_string(TITLES)
+    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    assert "Mission" not in app.run().text[0].value

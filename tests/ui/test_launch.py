@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from athena.settings import Settings
+from pipeline.errors import ConfigurationError
 from tests.contrast import LEAST_CONTRAST, channels, contrast
-from ui.launch import OPTIONS_FILE, streamlit_options
+from tests.server_processes import free_ports
+from ui.launch import OPTIONS_FILE, serve, streamlit_options
 from ui.serving import APP_FILE
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +47,13 @@ def test_options_are_known_to_streamlit() -> None:
 
     known = config.get_config_options()
     assert not [name for name in streamlit_options(Settings()) if name not in known]
+
+
+def test_without_streamlit_it_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "streamlit", None)
+    (port,) = free_ports(1)
+    with pytest.raises(ConfigurationError, match=r"athena-docs\[page\]"):
+        serve(Settings(port=port), say=print)
 
 
 TEXTS = ("textColor", "primaryColor", "linkColor", "redTextColor", "greenTextColor", "yellowTextColor")

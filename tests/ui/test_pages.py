@@ -182,16 +182,31 @@ def test_a_deleted_file_still_shows_what_was_cited(athena: Athena, run_app: Run)
 def test_deleting_a_conversation_asks_first(athena: Athena, run_app: Run) -> None:
     conversation, _ = store(athena, answered())
     app = run_app(athena, c=conversation)
-    app.button(key=f"delete-{conversation}").click().run()
-    assert "will be deleted for good" in texts(app)
+    app.menu_button(key=f"menu-{conversation}").click("Delete …").run()
+    assert "will be deleted" in texts(app)
     assert app.button(key="keep-conversation").label == "Keep it"
     assert len(athena.conversations.list()) == 1
+
+
+def test_a_deletion_can_be_undone(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered())
+    other = athena.conversations.create("Sleep").info.id
+    app = run_app(athena, c=other)
+    app.menu_button(key=f"menu-{conversation}").click("Delete …").run()
+    app.button(key="discard-conversation").click().run()
+    assert [info.id for info in athena.conversations.list()] == [other]
+    assert app.query_params["c"] in (other, [other])
+    app.button(key="undo-deletion").click().run()
+    assert len(athena.conversations.get(conversation).turns) == 1
+    assert "Undo" not in [button.label for button in app.button]
 
 
 def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
     conversation, _ = store(athena, answered())
     app = run_app(athena, c=conversation)
-    app.text_input(key=f"title-{conversation}").set_value("Other").run()
+    app.menu_button(key=f"menu-{conversation}").click("Rename …").run()
+    app.text_input(key=f"title-{conversation}").set_value("Other")
+    next(button for button in app.button if button.label == "Rename").click().run()
     assert athena.conversations.list()[0].title == "Other"
 
 
@@ -264,41 +279,39 @@ def test_the_chat_says_once_that_no_model_is_connected(athena: Athena, run_app: 
     assert "Something else." in json.dumps([view["notices"] for view in component_data(app, "turn")])
 
 
-def test_an_edited_question_begins_a_branch_and_the_conversation_stays(
+def test_a_question_asked_again_or_edited_gets_another_version(
     athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation, first = store(athena, answered())
-    second = athena.conversations.save_turn(conversation, answered("And then?"))
-    monkeypatch.setattr(
-        "ui.conversation.talk.sent",
-        lambda _, trigger: {"question": " Why not? ", "turn": second} if trigger == "edit" else {},
-    )
-    app = AppTest.from_function(_edit_the_second, args=(conversation,))
+    athena.conversations.save_turn(conversation, answered("And then?"))
+    clicks: dict[str, dict[str, object]] = {"instead": {"question": " Why not? ", "turn": first}}
+    monkeypatch.setattr("ui.conversation.talk.sent", lambda _, trigger: clicks.get(trigger, {}))
+    app = AppTest.from_function(_click_a_version, args=(conversation,))
     app.session_state[GivenAthena.__name__] = GivenAthena(athena)
     app.run()
+    assert app.session_state["asked"] == ("Why not?", first)
+    other = athena.conversations.save_turn(conversation, answered("Why not?"), instead_of=first)
+    (view,) = component_data(run_app(athena, c=conversation), "turn")
+    assert (view["turn"], view["versions"]) == (other, [first, other])
+    clicks = {"version": {"version": first}}
+    app.run()
     assert not app.exception
-    assert app.session_state["asked"] == ["Why not?"]
-    (branch,) = app.session_state["opened"]
-    assert [turn.question for turn in athena.conversations.get(conversation).turns] == [
-        "Why is it OFFLINE?", "And then?",
+    views = component_data(run_app(athena, c=conversation), "turn")
+    assert [(view["question"], len(view["versions"])) for view in views] == [
+        ("Why is it OFFLINE?", 2), ("And then?", 1),
     ]  # fmt: skip
-    (copied,) = athena.conversations.get(branch).turns
-    assert (copied.question, copied.answer.conversation_id) == ("Why is it OFFLINE?", branch)
-    assert copied.id != first
-    assert copied.remembered
 
 
-def _edit_the_second(conversation: str) -> None:
+def _click_a_version(conversation: str) -> None:
     import streamlit as st
 
     from ui.conversation import talk
 
-    st.session_state.asked, st.session_state.opened = [], []
-    place = talk.Place(
-        conversation, lambda question, **_: st.session_state.asked.append(question),
-        st.session_state.opened.append, noted=True, working=False,
-    )  # fmt: skip
-    talk._edit("key", place, 1)
+    def asked(question: str, *, verbatim: bool = False, instead_of: str = "") -> None:
+        st.session_state.asked = (question, instead_of)
+
+    talk._ask_instead("key", asked)
+    talk._choose("key", conversation, 0)
 
 
 def test_older_conversations_are_listed_when_asked_for(
@@ -328,6 +341,43 @@ def test_a_file_is_uploaded_and_indexed(athena: Athena, run_app: Run) -> None:
     uploaded(app, "beans.md", b"# Beans\n\nThe beans get water.\n")
     assert [info.source for info in athena.store.sections.documents()] == ["beans.md", "crew.md", "valves.md"]
     assert "1 document added" in texts(app)
+
+
+def test_an_upload_that_cannot_be_read_is_listed_and_deleted(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    uploaded(app, "bad.md", b"\xff\xfe")
+    app = run_app(athena, page="documents")
+    assert "1 uploaded file could not be indexed" in texts(app)
+    assert "not UTF-8 (byte 0xFF at 0)" in texts(app).replace("\\", "")
+    app.button(key="retry").click().run()
+    job_ended()
+    app.run().button(key="delete-bad.md").click().run()
+    app.button(key="discard-upload").click().run()
+    assert "could not be indexed" not in texts(app)
+    assert not list((athena.settings.data_dir / "uploads").iterdir())
+
+
+def test_a_text_in_latin_1_is_indexed_and_told(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, page="documents")
+    uploaded(app, "heat.md", "# Wärme\n\nDie Wärme bleibt.\n".encode("latin-1"))
+    assert "it is not UTF-8 and was read as cp1252 (Latin-1)" in texts(app).replace("\\", "")
+
+
+def test_a_rebuild_is_asked_for_and_tells_how_far_it_came(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = athena.ingest
+    monkeypatch.setattr(
+        athena, "ingest", lambda *given, **named: ingest(*given, **named | {"should_stop": lambda: True})
+    )
+    app = run_app(athena, page="documents")
+    app.button(key="rebuild").click().run()
+    assert "2 documents will be read" in texts(app)
+    assert jobs().current is None
+    app.button(key="discard-rebuild").click().run()
+    job_ended()
+    assert "Cancelled after 0 of 2 documents. The index is searched as it was" in texts(app.run())
+    assert len(athena.store.sections.documents()) == 2
 
 
 def test_a_notebook_is_converted_and_what_was_lost_is_shown(athena: Athena, run_app: Run) -> None:
@@ -453,6 +503,16 @@ def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run
     (flow,) = component_data(app, "flow")
     assert [step["label"] for step in flow["steps"]] == ["Hypothesis", "Search"]
     assert "Why is the LN2 tank OFFLINE?" in texts(app)
+
+
+def test_the_inspectors_address_names_the_answer(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered(steps=(SearchStep(ms=1.0),)))
+    athena.conversations.save_turn(conversation, answered("And then?", steps=(SearchStep(ms=1.0),)))
+    app = run_app(athena, page="inspector", c=conversation, answer="1")
+    assert "Why is it OFFLINE?" in [text.value for text in app.text]
+    box = next(box for box in app.selectbox if box.label == "Question")
+    box.select_index(1).run()
+    assert app.query_params["answer"] in ("2", ["2"])
 
 
 def test_what_if_compares_two_searches(athena: Athena, run_app: Run) -> None:
@@ -655,3 +715,11 @@ def test_a_question_right_after_the_button_begins_the_new_conversation(athena: A
     app.chat_input[0].set_value("Is the LN2 tank full?").run()
     assert len(athena.conversations.list()) == 2
     assert app.query_params["c"] != [kept]
+
+
+def test_a_citations_address_opens_the_document_at_its_span(athena: Athena, run_app: Run) -> None:
+    text = athena.store.sections.document("crew.md").text
+    start = text.index(text.split()[-1])
+    app = run_app(athena, page="documents", source="crew.md", start=str(start), end=str(len(text)))
+    assert '"mark"' in str(component_data(app, "document")).replace("'", '"')
+    assert "not indexed any more" in texts(run_app(athena, page="documents", source="gone.md", start="x"))

@@ -39,4 +39,4 @@ def _code(name: str) -> str:
 def test_every_page_can_be_imported() -> None:
     for entry in PAGES:
         module, _, function = entry.drawn_by.partition(":")
-        assert callable(getattr(import_module(module), function))
+        assert callable(getattr(import_module(module, "ui"), function))

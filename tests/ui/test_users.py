@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -12,8 +13,10 @@ from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
+from ui.conversation import whose
 from ui.conversation.runner import runner
-from ui.shared.process import GivenAthena
+from ui.launch import streamlit_options
+from ui.shared.process import PROXY_USER, GivenAthena
 
 Run = Callable[..., AppTest]
 
@@ -98,6 +101,19 @@ def test_a_private_conversation_is_in_no_file_and_gone_afterwards(athena: Athena
     assert not component_data(app, "turn")
 
 
+def test_a_browser_that_has_not_drawn_the_switch_anew_does_not_switch_back(
+    athena: Athena, run_app: Run
+) -> None:
+    app = run_app(athena)
+    app.toggle(key="private-False").set_value(True)
+    as_drawn = app._tree.get_widget_states()
+    app.run()
+    app._run(as_drawn)  # what a question brings along that is asked at once
+    assert not app.exception
+    assert app.toggle(key="private-True").value
+    assert "Nothing of this conversation is stored" in texts(app)
+
+
 def test_the_inspector_looks_at_ones_own_and_at_what_is_private(athena: Athena, run_app: Run) -> None:
     theirs = athena.conversations.create("Theirs", user="ann").info.id
     athena.conversations.save_turn(theirs, answered())
@@ -144,3 +160,16 @@ def test_a_deleted_conversation_may_take_along_what_was_remembered_from_it(
     assert athena.conversations.list() == []
     left = athena.memories.load("local").memories
     assert [row.sources[0].turn_id for row in left] == ([] if forget else [""])
+
+
+def test_a_proxys_header_names_the_user_in_place_of_the_switch(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    athena.use(athena.settings.model_copy(update={"user_header": "X-Forwarded-User"}))
+    options = streamlit_options(athena.settings)
+    assert json.loads(options["server.trustedUserHeaders"]) == {"X-Forwarded-User": PROXY_USER}
+    assert "did not say who you are" in texts(run_app(athena, u="eve"))
+    monkeypatch.setattr(whose.st, "user", {PROXY_USER: "dora"})
+    app = run_app(athena, u="eve")
+    assert "dora" in texts(app) and "eve" not in texts(app)
+    assert not [button for button in app.button if str(button.key).startswith("user-")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -53,8 +54,8 @@ def page() -> None:
         else:
             connection()
             turns(
-                conversation, run, working=working, on_ask=ask, on_branch=state.open_conversation,
-                on_go_on=go_on, noted=True,
+                conversation, run, working=working, on_ask=partial(ask, conversation_id=current),
+                on_go_on=partial(go_on, current), noted=True,
             )  # fmt: skip
         if not documents:
             wait_for_documents()
@@ -75,20 +76,33 @@ def _conversation() -> Conversation | None:
 
 
 @messages.noticed
-def ask(question: str, *, verbatim: bool = False) -> None:
-    """Start answering a question, in the current conversation or a new one; `verbatim` as it is spelled."""
-    drawn = state.drawn_conversation_id()
+def ask(
+    question: str,
+    *,
+    conversation_id: str = "",
+    verbatim: bool = False,
+    alone: bool = False,
+    instead_of: str = "",
+) -> None:
+    """Start answering a question in a conversation: the named one, else the current one, else a new one.
+
+    `verbatim` as it is spelled, `alone` without what was said before; `instead_of` names the turn that it is
+    another version of.
+    """
+    drawn = conversation_id or state.drawn_conversation_id()
     conversation = drawn or whose.begin(
         title_of(question), assistant=process.persona().name, scope=take_scope()
     )
     try:
-        start_answer(question, conversation_id=conversation, verbatim=verbatim)
+        start_answer(
+            question, conversation_id=conversation, verbatim=verbatim, alone=alone, instead_of=instead_of
+        )
     finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
         if not drawn:
             state.open_conversation(conversation)
 
 
 @messages.noticed
-def go_on(question: str, turn_id: str) -> None:
-    """Write on the answer of the current conversation that broke off."""
-    start_answer(question, conversation_id=state.drawn_conversation_id(), goes_on=turn_id)
+def go_on(conversation_id: str, question: str, turn_id: str) -> None:
+    """Write on the answer of a conversation that broke off."""
+    start_answer(question, conversation_id=conversation_id, goes_on=turn_id)

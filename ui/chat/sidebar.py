@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -22,14 +23,17 @@ from ui.conversation.model_picker import model_picker
 from ui.conversation.runner import runner
 from ui.shared import messages, process, state
 from ui.shared.dialogs import end_dialog, open_dialog
-from ui.shared.words import local_time, plain
+from ui.shared.state import kept
+from ui.shared.words import local_time, plain, shortened
 
 if TYPE_CHECKING:
     from athena import Athena
     from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
 
 UNTITLED = "New conversation"
-DELETE = "Delete this conversation?"
+RENAME, PIN, UNPIN, EXPORT, DELETE = "Rename …", "Pin", "Unpin", "Export …", "Delete …"
+ASK_TO_DELETE = "Delete this conversation?"
+UNDO_S = 10.0
 PRIVATE = (
     "Nothing of this conversation is stored or remembered. It is gone when you switch this off, "
     "or after a day without use."
@@ -47,6 +51,14 @@ class Listed:
     """How much of the list this session has asked for."""
 
     pages: int = 1
+
+
+@dataclass(slots=True)
+class Deleted:
+    """The conversation that this session deleted last, while that can be undone; a time of `monotonic`."""
+
+    conversation: Conversation | None = None
+    until: float = 0.0
 
 
 def sidebar() -> None:
@@ -71,25 +83,28 @@ def sidebar() -> None:
                 key=f"private-{whose.is_private()}",
                 help="Nothing of it is stored or remembered.",
                 on_change=_switch_privacy,
+                args=(not whose.is_private(),),  # as drawn: a browser sends it again until it has drawn anew
             )
             whose.user_switch()
             model_picker()
 
 
 @messages.noticed
-def _switch_privacy() -> None:
-    whose.set_private(on=not whose.is_private())
+def _switch_privacy(on: bool) -> None:
+    whose.set_private(on=on)
 
 
 def _conversations() -> None:
     """Draw the pinned conversations and the latest, or those of both that have the words of the search."""
-    shown = PAGE * state.kept(Listed).pages
+    pages = kept(Listed).pages
+    shown = PAGE * pages
     store, words = process.athena().conversations, state.entered(SEARCH)
     pinned = store.list(user=whose.user(), pinned=True, words=words)
     others = store.list(user=whose.user(), pinned=False, words=words, limit=shown + 1)
     if len(pinned) + len(others) >= FEW or words:
         st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
                       label_visibility="collapsed", icon=":material/search:")  # fmt: skip
+    st.fragment(_undoing, run_every=1.0 if kept(Deleted).conversation else None)()
     with st.container(key="conversations"):
         if not (pinned or others):
             st.caption(NONE_FOUND if words else NONE_YET)
@@ -98,7 +113,9 @@ def _conversations() -> None:
         for day in by_day(others[:shown], today=datetime.now().astimezone().date()):
             _listed(day, times(day.infos))
         if len(others) > shown:
-            st.button("Older conversations", type="tertiary", width="stretch", on_click=_show_more)
+            st.button(
+                "Older conversations", type="tertiary", width="stretch", on_click=_show, args=(pages + 1,)
+            )
     if pinned or others:
         _export_all()
 
@@ -118,47 +135,52 @@ def _export_all() -> None:
         _download("As JSON", partial(all_as_json, athena, user), "conversations.json", "all-json")
 
 
-def _show_more() -> None:
-    state.kept(Listed).pages += 1
+def _show(pages: int) -> None:
+    kept(Listed).pages = pages
 
 
 def _row(info: ConversationInfo, time: str, *, current: bool) -> None:
-    """Draw a conversation; `time` tells it from others of its title."""
-    if not current:
-        _opener(info, time)
-        return
+    """Draw a conversation with its menu; `time` tells it from others of its title."""
+    state_of = "current" if current else "other"
     with st.container(
-        horizontal=True, key=f"current-{info.id}", gap="xsmall", vertical_alignment="center", wrap=False
+        horizontal=True, key=f"{state_of}-{info.id}", gap=None, vertical_alignment="center", wrap=False
     ):
-        _opener(info, time)
-        with st.popover(
-            "Manage", icon=":material/more_horiz:", help="Rename, pin, export, delete", type="tertiary"
-        ):
-            _manage(info)
+        label = plain(f"{time}{info.title or UNTITLED}")
+        st.button(label, key=f"open-{info.id}", type="tertiary", width="stretch",
+                  on_click=state.open_conversation, args=(info.id,))  # fmt: skip
+        pinning = UNPIN if info.pinned else PIN
+        st.menu_button(plain(f"Manage {info.title or UNTITLED}"), [RENAME, pinning, EXPORT, DELETE],
+                       icon=":material/more_horiz:", key=f"menu-{info.id}", type="tertiary",
+                       on_click=_manage, args=(info,))  # fmt: skip
 
 
-def _opener(info: ConversationInfo, time: str) -> None:
-    label = plain(f"{time}{info.title or UNTITLED}")
-    st.button(label, key=f"open-{info.id}", type="tertiary", width="stretch",
-              on_click=state.open_conversation, args=(info.id,))  # fmt: skip
-
-
+@messages.noticed
 def _manage(info: ConversationInfo) -> None:
-    athena = process.athena()
-    title = st.text_input("Title", value=info.title, key=f"title-{info.id}", max_chars=120)
-    if title.strip() and title != info.title:
-        athena.conversations.rename(info.id, title.strip())
-        st.rerun()
-    label, icon = ("Unpin", ":material/keep_off:") if info.pinned else ("Pin", ":material/keep:")
-    if st.button(label, icon=icon, width="stretch", key=f"pin-{info.id}"):
-        athena.conversations.pin(info.id, pinned=not info.pinned)
-        st.rerun()
-    name = file_name(info.title)
+    """Do what was chosen of a conversation's menu, or open the dialog for it."""
+    dialogs = {
+        RENAME: ("Rename this conversation", partial(_rename, info)),
+        EXPORT: ("Export this conversation", partial(_export, info)),
+        DELETE: (ASK_TO_DELETE, partial(confirm_deletion, info.id, info.title or UNTITLED)),
+    }
+    wanted = state.entered(f"menu-{info.id}")
+    if wanted in dialogs:
+        open_dialog(*dialogs[wanted])
+    elif wanted:
+        process.athena().conversations.pin(info.id, pinned=wanted == PIN)
+
+
+def _rename(info: ConversationInfo) -> None:
+    with st.form(f"rename-{info.id}", border=False):
+        title = st.text_input("Title", value=info.title, key=f"title-{info.id}", max_chars=120)
+        if st.form_submit_button("Rename", type="primary") and title.strip():
+            process.athena().conversations.rename(info.id, title.strip())
+            end_dialog()
+
+
+def _export(info: ConversationInfo) -> None:
+    athena, name = process.athena(), file_name(info.title)
     _download("Export as Markdown", partial(markdown_of, athena, info.id), f"{name}.md", f"export-{info.id}")
     _download("Export as JSON", partial(json_of, athena, info.id), f"{name}.json", f"json-{info.id}")
-    st.button("Delete …", icon=":material/delete:", width="stretch", key=f"delete-{info.id}",
-              on_click=open_dialog,
-              args=(DELETE, partial(confirm_deletion, info.id, info.title or UNTITLED)))  # fmt: skip
 
 
 def _download(label: str, made: Callable[[], str | bytes], name: str, key: str) -> None:
@@ -171,7 +193,8 @@ def _remembered_of(conversation: str) -> list[str]:
     """The ids of the memories that come from a conversation; without it they keep the words, and no link."""
     athena = process.athena()
     try:
-        turns = {turn.id for turn in athena.conversations.get(conversation).turns}
+        found = athena.conversations.get(conversation)
+        turns = {turn.id for turn in (*found.turns, *found.aside)}
     except UnknownConversation:  # deleted in another window
         return []
     return [
@@ -183,7 +206,7 @@ def _remembered_of(conversation: str) -> list[str]:
 
 def confirm_deletion(conversation: str, title: str) -> None:
     """Ask before a conversation is deleted."""
-    st.text(f"“{title}” and its answers will be deleted for good.")
+    st.text(f"“{title}” and its answers will be deleted. For {UNDO_S:.0f} seconds you can undo that.")
     remembered = _remembered_of(conversation)
     forget = bool(remembered) and st.checkbox(
         f"Forget what was remembered from it, too ({len(remembered)})", key="forget-remembered"
@@ -193,12 +216,44 @@ def confirm_deletion(conversation: str, title: str) -> None:
         if forget:
             memory = process.athena().memory_of(whose.user())
             memory.forget(memory.forgetting(remembered), words=False)  # the turns go anyway
-        try:
-            process.athena().conversations.delete(conversation)
-        except UnknownConversation:  # deleted in another window, which is what was asked for
-            st.toast("That conversation was already deleted.")
-        state.open_conversation("")
+        _delete(conversation)
         end_dialog()
+
+
+def _delete(conversation: str) -> None:
+    deleted, store = kept(Deleted), process.athena().conversations
+    try:
+        deleted.conversation = store.get(conversation)
+        store.delete(conversation)
+        deleted.until = monotonic() + UNDO_S
+    except UnknownConversation:  # deleted in another window, which is what was asked for
+        st.toast("That conversation was already deleted.")
+    if state.conversation_id() == conversation:
+        state.open_conversation("")
+
+
+@messages.shown
+def _undoing() -> None:
+    """Draw the way back from a deletion, as long as there is one."""
+    deleted = kept(Deleted)
+    if deleted.conversation is None:
+        return
+    if monotonic() >= deleted.until:
+        deleted.conversation = None
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="undoing", wrap=False):
+        st.caption(plain(f"Deleted: {shortened(deleted.conversation.info.title or UNTITLED, 24)}"))
+        st.button("Undo", icon=":material/undo:", key="undo-deletion", on_click=_undo)
+
+
+@messages.noticed
+def _undo() -> None:
+    """Write the deleted conversation as it was; what was forgotten with it stays forgotten."""
+    deleted = kept(Deleted)
+    if deleted.conversation is not None:
+        process.athena().conversations.restore(deleted.conversation)
+        state.open_conversation(deleted.conversation.info.id)
+        deleted.conversation = None
 
 
 def markdown_of(athena: Athena, conversation_id: str) -> str:

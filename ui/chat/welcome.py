@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from pipeline.asking.suggestions import suggested_questions
-from pipeline.stores.base import DocumentInfo, SectionStore
+from pipeline.stores.base import DocumentInfo
 from pipeline.words import counted
 from ui.conversation.model_picker import (
     NO_MODEL,
@@ -17,20 +15,15 @@ from ui.conversation.model_picker import (
     look_for_models,
     picked_model,
 )
-from ui.shared import links, process
-from ui.shared.corpus import corpus_title, is_the_ships
+from ui.conversation.runner import runner
+from ui.conversation.suggestions import QUESTIONS, suggestions
+from ui.shared import links, process, state
+from ui.shared.corpus import corpus_title
 from ui.shared.jobs import jobs
 from ui.shared.messages import shown, warn_of_outdated_index
 from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
-QUESTIONS = 4
 LOOK_EVERY = 1.0  # seconds between two looks at the first documents
-SUGGESTED = (  # for the manuals that come with Athena
-    "The LN2 tank shows OFFLINE. What can be the reason and what do I do?",
-    "ECS reports MALFUNC. How do I find the cause?",
-    "How long does the oxygen last?",
-    "What do I do when the CO2 in the cabin rises?",
-)
 CONNECT = """\
 **On this computer, with Ollama**
 
@@ -93,29 +86,15 @@ def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> Non
                 plain(unbroken(question)),
                 key=f"ask-{question}",
                 width="stretch",
-                on_click=on_ask,
-                args=(question,),
+                on_click=_ask_first,
+                args=(question, on_ask),
             )
 
 
-def suggestions(documents: Sequence[DocumentInfo], sections: SectionStore) -> list[str]:
-    """Four questions that these documents can answer: prepared for our manuals, else made of headings."""
-    if is_the_ships(documents):
-        return list(SUGGESTED)
-    made = suggested_questions(documents, sections)
-    more = _by_heading(documents, sections) if len(made) < QUESTIONS else ()
-    return list(islice(dict.fromkeys([*made, *more]), QUESTIONS))
-
-
-def _by_heading(documents: Sequence[DocumentInfo], sections: SectionStore) -> Iterable[str]:
-    """A question for each document, beginning with some that are spread over the whole list."""
-    step = max(1, len(documents) // QUESTIONS)
-    for info in [*documents[::step], *documents]:
-        found = sections.document(info.source).sections
-        for section in found[1:2] or found:
-            heading = [info.title, *(section.metadata.get("heading_path") or [])][-1]
-            about = "do the documents" if heading == info.title else f"does {info.title}"
-            yield f"What {about} say about “{heading}”?"
+def _ask_first(question: str, on_ask: Callable[[str], None]) -> None:
+    """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
+    if not runner().of(state.drawn_conversation_id()):
+        on_ask(question)
 
 
 def _indexed(documents: Sequence[DocumentInfo]) -> None:

@@ -9,31 +9,33 @@ from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
+from pipeline.asking.several import too_long
 from pipeline.errors import AthenaError
 from ui.conversation import whose
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
 from ui.shared import process
-from ui.shared.state import ANSWER, entered, kept
+from ui.shared.state import ANSWER, choose, entered, kept
 from ui.shared.words import plain, shortened
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
     from pipeline.chat import ChatRecipe
     from pipeline.steps.events import ChatEvent
+    from ui.conversation.runner import Engine
 
 WORKING = "Ask the next question; Esc stops the answer"
 BUSY = "Another answer is being written in this conversation, asked in another window."
-LONGEST_QUESTION = 4000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a conversation; `verbatim`: its spelling is not corrected."""
+    """A question of a conversation; `verbatim`: its spelling is not corrected; `alone`: without history."""
 
     question: str
     conversation_id: str
     verbatim: bool = False
+    alone: bool = False
 
 
 @dataclass(slots=True)
@@ -45,6 +47,13 @@ class Waiting:
     def of(self, conversation_id: str) -> list[Asked]:
         """Those of one conversation."""
         return [asked for asked in self.questions if asked.conversation_id == conversation_id]
+
+
+@dataclass(slots=True)
+class TooLong:
+    """What is said above the field where its text is too long to be asked."""
+
+    told: str = ""
 
 
 def question_field(
@@ -60,34 +69,54 @@ def question_field(
     waiting = kept(Waiting).of(conversation_id)
     if waiting and not working and not disabled:
         kept(Waiting).questions.remove(waiting[0])
-        on_ask(waiting[0].question, verbatim=waiting[0].verbatim)
+        on_ask(waiting[0].question, verbatim=waiting[0].verbatim, alone=waiting[0].alone)
         st.rerun()
     for number, asked in enumerate(waiting):
         st.caption(f"{'Then' if number else 'Next'}: {plain(shortened(asked.question, 120))}")
+    if told := kept(TooLong).told:
+        st.warning(told)
     st.chat_input(
         WORKING if working else placeholder,
         key=key,
         disabled=disabled,
         on_submit=_submit,
         args=(key, conversation_id if working else None, on_ask),
-        max_chars=LONGEST_QUESTION,
     )
 
 
 def _submit(key: str, answering: str | None, on_ask: OnAsk) -> None:
     """Ask, or keep the question until the conversation that is `answering` has its answer."""
     question = entered(key)
-    if question and answering is not None:
+    kept(TooLong).told = told = too_long(question)
+    if told:
+        choose(key, question)  # it stays in the field
+    elif question and answering is not None:
         kept(Waiting).questions.append(Asked(question, answering))
     elif question:
         on_ask(question)
 
 
 class OnAsk(Protocol):
-    """What asks a question in a conversation; `verbatim`: its spelling is not corrected."""
+    """What asks a question in a conversation; see `Asked`.
 
-    def __call__(self, question: str, *, verbatim: bool = False) -> None:
+    `instead_of` names the turn that it is another version of.
+    """
+
+    def __call__(
+        self, question: str, *, verbatim: bool = False, alone: bool = False, instead_of: str = ""
+    ) -> None:
         """Start answering, and report what prevents it on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A chat that answers a question without what was said before."""
+
+    chat: ChatRecipe
+
+    def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
+        """Yield the events of the answer."""
+        return self.chat.run(message, stop=stop, history=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +131,33 @@ class GoingOn:
         return self.chat.go_on(self.turn_id, stop=stop)
 
 
+@dataclass(frozen=True, slots=True)
+class AskingInstead:
+    """A chat that answers in the place of a turn."""
+
+    chat: ChatRecipe
+    turn_id: str
+
+    def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
+        """Yield the events of the other version."""
+        return self.chat.run(message, stop=stop, instead_of=self.turn_id)
+
+
 def start_answer(
     question: str,
     *,
     conversation_id: str,
     persona: Persona | None = None,
     verbatim: bool = False,
+    alone: bool = False,
     goes_on: str = "",
+    instead_of: str = "",
 ) -> None:
-    """Start answering with the picked model, a `verbatim` question as it is spelled.
+    """Start answering with the picked model: `verbatim` as it is spelled, `alone` without the history.
 
-    `goes_on` names the turn whose answer broke off and is written on. Where another window asked in the same
-    conversation, a question is the next one that waits. Raises AthenaError where nothing can answer.
+    `goes_on` names the turn whose answer broke off and is written on, `instead_of` the one that gets another
+    version. Where another window asked in the same conversation, a question is the next one that waits.
+    Raises AthenaError where nothing can answer.
     """
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
@@ -124,10 +168,17 @@ def start_answer(
         persona=persona,
         user=whose.user(),
     )
-    asked = GoingOn(engine, goes_on) if goes_on else engine
-    if runner().ask(asked, conversation_id=conversation_id, question=question, goes_on=goes_on) is None:
-        if goes_on:
+    asked: Engine = engine
+    if goes_on:
+        asked = GoingOn(engine, goes_on)
+    elif instead_of:
+        asked = AskingInstead(engine, instead_of)
+    elif alone:
+        asked = Alone(engine)
+    place = goes_on or instead_of
+    if runner().ask(asked, conversation_id=conversation_id, question=question, in_place_of=place) is None:
+        if place:
             raise AthenaError(BUSY, "Go on with this one once that is there.")
-        kept(Waiting).questions.insert(0, Asked(question, conversation_id, verbatim))
+        kept(Waiting).questions.insert(0, Asked(question, conversation_id, verbatim, alone))
     # What is looked at now is the new one. Last: a callback may be broken off where the address changes.
     st.query_params.pop(ANSWER, None)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from memory.recalling.user_turns import ANSWER
 from pipeline.errors import AthenaError
 from pipeline.words import counted
 from ui.conversation import whose
+from ui.conversation.turns import said_when
 from ui.shared import messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.words import one_line, shortened
@@ -18,9 +20,9 @@ from ui.shared.words import one_line, shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.forgetting import Forgetting
+    from memory.deciding.forgetting import Forgetting
+    from memory.recalling.turn_index import Turn
     from memory.user_memory import UserMemory
-    from pipeline.stores.memories import Memory
 
 IN_FILES = "No memory's file has the text afterwards; copies and backups that you made do."
 IN_MONGODB = (
@@ -28,8 +30,9 @@ IN_MONGODB = (
     "written over, and backups keep it."
 )
 
+NOTHING = "Nothing would be forgotten: no fact and no message is like that."
 SHOWN = 8
-"""Memories that a preview lists of each kind."""
+"""Facts and messages that a preview lists of each kind."""
 
 Preview = Callable[["UserMemory"], "Forgetting"]
 
@@ -40,8 +43,13 @@ def user_memory() -> UserMemory:
 
 
 def ask_to_forget(memory_ids: Sequence[str]) -> None:
-    """Ask before some memories are forgotten."""
-    ask_about(lambda memory: memory.forgetting(memory_ids))
+    """Ask before some memories and turns are forgotten, by their ids."""
+
+    def preview(memory: UserMemory) -> Forgetting:
+        facts = [known for known in memory_ids if known in memory.index.memories]
+        return memory.forgetting(facts, turns=[known for known in memory_ids if known not in facts])
+
+    ask_about(preview)
 
 
 def ask_about(preview: Preview, *, everything: bool = False) -> None:
@@ -57,20 +65,14 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
     except AthenaError as error:
         messages.show_error(error.problem, error.fix)
         return
-    if not (found.memories or everything):
-        st.text("Nothing would be forgotten: no memory is like that.")
+    if not (found or (everything and memory.index.entities)):
+        st.text(NOTHING)
         return
-    st.text(f"{counted(len(found.memories), 'memory')} will be gone for good, with what was made of them.")
-    _listed(found.meant)
-    if found.derived:
-        st.text("What was made of them goes along:")
-        _listed(found.derived)
-    if everything:
-        st.text("So will everything and everybody that you spoke of.")
-    words = bool(found.words) and st.checkbox(
-        "Overwrite the words in the conversations, too", value=True, key="forget-words",
-        help="They are blacked out in your messages and in what was made of them.",
-    )  # fmt: skip
+    _what_goes(found, everything=everything)
+    words = not ((found.words or found.turns) and st.checkbox(
+        "Leave the words in the conversations", key="forget-keep-words",
+        help="They stay to read there, and are not found again.",
+    ))  # fmt: skip
     st.caption(_what_stays(found, words=words))
     if messages.confirmed(no="Keep", yes="Forget", key="memory"):
         try:
@@ -81,15 +83,40 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
         end_dialog()
 
 
+def _what_goes(found: Forgetting, *, everything: bool) -> None:
+    """List what would be gone, and what goes along."""
+    facts, said = found.memories, _said(found)
+    counts = [counted(len(facts), "fact")] if facts else []
+    counts += [counted(len(said), "message")] if said else []
+    if counts:
+        st.text(f"{' and '.join(counts)} will be gone for good.")
+    _listed([memory.text for memory in found.meant])
+    if found.derived:
+        st.text("What was made of them goes along:")
+        _listed([memory.text for memory in found.derived])
+    if said:
+        st.text("Messages are deleted with their answers:")
+        _listed([f"{said_when(turn)}: {turn.text}" for turn in said])
+    if everything:
+        st.text("Everything and everybody that you spoke of goes from the graph.")
+
+
+def _said(found: Forgetting) -> Sequence[Turn]:
+    """The messages that go, the latest first; of one whose answer alone was found, the answer."""
+    by_turn = {turn.id.removesuffix(ANSWER): turn for turn in reversed(found.turns)}
+    return sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))
+
+
 def _what_stays(found: Forgetting, *, words: bool) -> str:
     """Where the text can still be read or found afterwards, plainly."""
-    stays = "" if words or not found.words else "The words stay to read in the conversations. "
+    stays = "The words stay to read in the conversations, and are not found again. "
+    stays = "" if words or not (found.words or found.turns) else stays
     return stays + (IN_MONGODB if process.settings().store == "server" else IN_FILES)
 
 
-def _listed(found: Sequence[Memory]) -> None:
+def _listed(found: Sequence[str]) -> None:
     with st.container(gap="xsmall"):
         for item in found[:SHOWN]:
-            st.text(f"· {shortened(one_line(item.text), 200)}")
+            st.text(f"· {shortened(one_line(item), 200)}")
         if len(found) > SHOWN:
             st.caption(f"and {len(found) - SHOWN:,} more")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ui.shared import process
-from ui.shared.state import kept
+from ui.shared.state import entered, kept
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 NO_MODEL = "none"
 MODELS_KEPT = 60  # seconds
+PICKER = "language-model"
 
 
 @dataclass(slots=True)
@@ -49,7 +50,8 @@ def found_model() -> str:
 
 def picked_model() -> str | None:
     """The language model picked in this session; None = the one that Athena finds."""
-    name = kept(PickedModel).name
+    # What was chosen a moment ago may not be drawn yet.
+    name = entered(PICKER) or kept(PickedModel).name
     return None if name == AUTO else name
 
 
@@ -76,7 +78,7 @@ def model_picker() -> None:
         index=options.index(picked.name),
         format_func=_label,
         help=advice or None,
-        key="language-model",
+        key=PICKER,
     )
 
 

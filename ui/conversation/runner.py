@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -59,9 +60,11 @@ class RunSnapshot:
 class Run:
     """One question on its way to an answer."""
 
-    def __init__(self, question: str, *, goes_on: str = "") -> None:
+    def __init__(self, question: str, *, in_place_of: str = "") -> None:
         self.question = question
-        self.goes_on = goes_on  # the id of the turn that is written on; "" = a new one
+        self.in_place_of = (
+            in_place_of  # id of the turn that is written on, or gets another version; "" = none
+        )
         self.started = time.time()  # seconds since the epoch
         self.stop = threading.Event()
         self._done = threading.Event()
@@ -119,16 +122,19 @@ class Runner:
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
+        self._turns_taken: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def ask(self, engine: Engine, *, conversation_id: str, question: str, goes_on: str = "") -> Run | None:
+    def ask(
+        self, engine: Engine, *, conversation_id: str, question: str, in_place_of: str = ""
+    ) -> Run | None:
         """Start answering; None where another answer is still being written in that conversation."""
         with self._lock:
             running = self._runs.pop(conversation_id, None)
             if running and running.working:
                 self._runs[conversation_id] = running
                 return None
-            run = self._runs[conversation_id] = Run(question, goes_on=goes_on)
+            run = self._runs[conversation_id] = Run(question, in_place_of=in_place_of)
             self._drop_ended()
         run.start(engine)
         return run
@@ -141,6 +147,15 @@ class Runner:
     def of(self, conversation_id: str) -> Run | None:
         """The latest run of a conversation; None also where it ended long ago."""
         return self._runs.get(conversation_id)
+
+    def turned(self, conversation_id: str) -> None:
+        """Note that another version was chosen in a conversation: all its windows follow."""
+        with self._lock:
+            self._turns_taken[conversation_id] += 1
+
+    def shown(self, conversation_id: str) -> tuple[Run | None, int]:
+        """What a window shows of a conversation, to compare: its latest run, how often it turned."""
+        return self.of(conversation_id), self._turns_taken[conversation_id]
 
     def forget(self, conversation_id: str) -> None:
         """Stop and drop the run of a conversation, which was deleted."""

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from memory.deciding import edits
 from pipeline.answering.replies import without_model_note
 from pipeline.answering.written_answers import can_go_on
+from pipeline.asking.several import check_length
 from pipeline.asking.suggestions import follow_ups
 from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import Turn, title_of
+from pipeline.steps.records import RememberStep, step_of
+from pipeline.stores.conversations import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
-from ui.conversation.asking import LONGEST_QUESTION
+from ui.conversation.deciding import ask_to_decide
 from ui.conversation.evidence import evidence_pane
-from ui.conversation.forgetting import ask_to_forget
+from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.conversation.model_picker import answering_model
 from ui.conversation.runner import Run, runner
-from ui.conversation.turns import failed_view, running_view, stored_view
+from ui.conversation.source import ask_for_source
+from ui.conversation.turns import changed_view, failed_view, running_view, stored_view
 from ui.conversation.units import View
 from ui.shared import components, links, messages, process
 from ui.shared.corpus import documents_are
 from ui.shared.state import ANSWER, OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
+    from memory.user_memory import UserMemory
     from pipeline.answer import Answer
     from pipeline.stores.conversations import Conversation
     from ui.conversation.asking import OnAsk
 
 OnGoOn = Callable[[str, str], None]  # called with the question and the turn's id
+LONGEST_COMMAND = 200  # characters
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
+LOOK_AGAIN_EVERY = 1.0  # where something is still to be kept of it
+OTHERS_EVERY = 2.0  # between two looks at what is asked in other windows
+OFFERED_BEFORE = 4  # turns whose suggestions are not made again
+PENDING_S = 60.0  # after which nobody waits for that
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """A console beside the answers: how its commands begin, and what takes one that is clicked in an answer.
+
+    `put` gets the command and a number that grows with each click.
+    """
+
+    names: tuple[str, ...]
+    put: Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +64,12 @@ class Place:
 
     conversation_id: str
     on_ask: OnAsk
-    on_branch: Callable[[str], None]
     noted: bool  # it is said elsewhere on the page that no model is connected
     working: bool  # an answer is being written: nothing else can be asked
     on_go_on: OnGoOn | None = None  # writes on an answer that broke off
+    run: Run | None = None  # that is, or was, written last
+    pending: bool = False  # something is still to be kept of the last turn
+    commands: Commands | None = None
 
 
 def turns(
@@ -53,28 +78,48 @@ def turns(
     *,
     working: bool,
     on_ask: OnAsk,
-    on_branch: Callable[[str], None],
     on_go_on: OnGoOn | None = None,
     noted: bool = False,
+    commands: Commands | None = None,
 ) -> None:
     """Draw the finished turns, then the last one in a fragment that looks again while it is written.
 
-    `on_ask` asks what a turn offers to ask; `on_branch` opens the conversation in which an edited question
-    is asked. That no model is connected is said at the first answer, or at none if `noted` elsewhere.
-    `working` is what the rest of the page was drawn for; once it changes, the fragment runs the whole page.
+    `on_ask` asks what a turn offers to ask. That no model is connected is said at the first answer, or at
+    none if `noted` elsewhere. `working` is what the rest of the page was drawn for; once it changes, the
+    fragment runs the whole page.
     """
     stored = _noted_once(conversation.turns, noted=noted)
-    if run is not None and (working or not _is_stored(run, stored)):
+    if run is not None and (working or not _is_stored(run, (*stored, *conversation.aside))):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
-        finished = tuple(turn for turn in stored if turn.created_at < run.started and turn.id != run.goes_on)
+        finished = tuple(
+            takewhile(lambda turn: turn.created_at < run.started and turn.id != run.in_place_of, stored)
+        )
     else:
         finished = stored[:-1]
-    place = Place(conversation.info.id, on_ask, on_branch, noted, working=working, on_go_on=on_go_on)
+    place = Place(
+        conversation.info.id,
+        on_ask,
+        noted,
+        working=working,
+        run=run,
+        pending=_is_pending(stored),
+        on_go_on=on_go_on,
+        commands=commands,
+    )
     for position, turn in enumerate(finished):
-        _show(_view_of(turn, conversation.info.user), place, position)
-    every = DRAIN_EVERY if working else None
+        _show(_view_of(turn, conversation), place, position)
+    shown = run, runner().shown(place.conversation_id)[1]
+    st.fragment(_look_for_others, run_every=OTHERS_EVERY)(place.conversation_id, shown)
+    every = DRAIN_EVERY if working else LOOK_AGAIN_EVERY if place.pending else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
     components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
+
+
+def _is_pending(stored: Sequence[Turn]) -> bool:
+    """Whether something is still to be kept of the last turn, which its line then says."""
+    if not stored or time.time() - stored[-1].created_at > PENDING_S:
+        return False
+    return step_of(stored[-1].answer.steps, RememberStep).pending
 
 
 def _looked_at(last: int, *, working: bool) -> int:
@@ -93,15 +138,13 @@ def _noted_once(turns: tuple[Turn, ...], *, noted: bool) -> tuple[Turn, ...]:
     return tuple(shown)
 
 
-def _is_stored(run: Run, turns: tuple[Turn, ...]) -> bool:
-    if not turns:
-        return False
+def _is_stored(run: Run, turns: Sequence[Turn]) -> bool:
     answer = run.snapshot().answer
     if answer is not None:
         return any(turn.id == answer.turn_id for turn in turns)
-    if run.goes_on:  # and did not come to it: the turn is as it was
-        return any(turn.id == run.goes_on for turn in turns)
-    return turns[-1].question == run.question and turns[-1].created_at >= run.started
+    if run.in_place_of:  # and did not come to it: the turn is as it was
+        return any(turn.id == run.in_place_of for turn in turns)
+    return any(turn.question == run.question and turn.created_at >= run.started for turn in turns)
 
 
 @messages.shown
@@ -136,36 +179,77 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
         if snapshot.answer and not snapshot.working:
             return _unstored_view(snapshot.answer)
         return running_view(snapshot)
-    view = _view_of(turns[-1], conversation.info.user) | {
-        "follow_ups": _follow_ups(turns[-1]),
+    if place.pending and not _is_pending(turns):
+        st.rerun()
+    view = _view_of(turns[-1], conversation) | {
+        "follow_ups": _follow_ups(turns),
         "can_go_on": bool(place.on_go_on and can_go_on(turns[-1].answer) and answering_model()),
     }
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
 
 
-def _follow_ups(turn: Turn) -> list[str]:
-    """What can be asked next; nothing where an answer broke off, or is beside the point."""
-    answer = turn.answer
+def _look_for_others(conversation_id: str, shown: tuple[Run | None, int]) -> None:
+    """Draw the page again where something was asked or chosen in another window since it was drawn."""
+    if runner().shown(conversation_id) != shown:
+        st.rerun()
+
+
+def _follow_ups(turns: Sequence[Turn]) -> list[str]:
+    """What can be asked after the last turn and was not asked, rather not what was offered shortly before.
+
+    Nothing where its answer broke off, or is beside the point.
+    """
+    asked = [turn.question for turn in turns]
+    known, offered = list(asked), list[str]()
+    for turn in turns[-OFFERED_BEFORE:]:
+        known += offered
+        offered = _offered_after(turn.answer, without=known)
+    return offered or _offered_after(turns[-1].answer, without=asked)
+
+
+def _offered_after(answer: Answer, *, without: Sequence[str]) -> list[str]:
     if answer.status != "complete" or answer.verdict != "answered":
         return []
     folded = {unit.marker for unit in answer.units if unit.folded}
     shown = [citation for citation in answer.citations if citation.marker not in folded]
-    return follow_ups(shown, process.athena().store.sections)
+    return follow_ups(shown, process.athena().store.sections, without=without)
 
 
-def _view_of(turn: Turn, user: str) -> View:
-    """A stored turn, with what the memories say now that it names."""
+def _view_of(turn: Turn, conversation: Conversation) -> View:
+    """A stored turn with its versions."""
+    return _view_alone(turn, conversation.info.user) | {"versions": conversation.versions(turn)}
+
+
+def _view_alone(turn: Turn, user: str) -> View:
+    """A turn, with what the memories say now that it names."""
     answer, recalled = process.athena().with_memories(turn.answer, user=user)
+    memory = process.athena().memory_of(user)
     return stored_view(
-        answer, turn_id=turn.id, feedback=turn.feedback, word=turn.feedback_text, recalled=recalled,
+        answer,
+        turn_id=turn.id,
+        feedback=turn.feedback,
+        word=turn.feedback_text,
+        recalled=recalled,
+        said=memory.said(recalled),
+        changed=_changed(turn.answer, memory),
         documents=documents_are() if answer.abstained else "documents",
-    )  # fmt: skip
+    )
+
+
+def _changed(answer: Answer, memory: UserMemory) -> list[View]:
+    """What the facts of a turn took the place of, or contradict, as it is now."""
+    step, known = step_of(answer.steps, RememberStep), memory.index.memories
+    others = {item: memory.replaced_by(item) for item in step.replaced if item in known}
+    for item in step.disputed:
+        if item in known:
+            others[item] = [side for side in memory.sides(known[item]) if side.id != item]
+    return [changed_view(known[item], found) for item, found in others.items() if found]
 
 
 def _unstored_view(answer: Answer) -> View:
     """An answer that could not be stored, which is all there is of its turn."""
-    return _view_of(Turn(answer.turn_id, answer.question, answer, 0.0), whose.user())
+    return _view_alone(Turn(answer.turn_id, answer.question, answer, 0.0), whose.user())
 
 
 def _show(view: View, place: Place, position: int) -> None:
@@ -174,20 +258,26 @@ def _show(view: View, place: Place, position: int) -> None:
         key=key,
         data=view
         | _opened_in(view, shared().evidence)
-        | {"busy": place.working, "link": _link(place.conversation_id, position)},
+        | {"busy": place.working, "link": _link(place.conversation_id, position)}
+        | {"commands": place.commands.names if place.commands else ()},
         on_open_change=lambda: _open(key),
-        on_stop_change=lambda: _stop(place.conversation_id),
+        on_stop_change=lambda: _stop(place.run),
         on_ask_change=lambda: _ask(key, place.on_ask),
-        on_edit_change=lambda: _edit(key, place, position),
+        on_instead_change=lambda: _ask_instead(key, place.on_ask),
+        on_version_change=lambda: _choose(key, place.conversation_id, position),
         on_go_on_change=lambda: _go_on(key, place),
+        on_command_change=lambda: _put(key, place),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
         on_forget_change=lambda: _forget(key),
+        on_source_change=lambda: _source(key),
+        on_undo_change=lambda: _undo(key),
+        on_decide_change=lambda: _decide(key),
     )
-    if clicked.forget:
-        st.rerun()  # the whole page: it asks before it forgets
-    if clicked.ask or clicked.edit or clicked.go_on:
-        st.rerun()  # the whole page: an answer is being written
+    if clicked.forget or clicked.source or clicked.undo or clicked.decide:
+        st.rerun()  # the whole page: it opens a dialog, or says what was done
+    if clicked.ask or clicked.instead or clicked.version or clicked.go_on or clicked.command:
+        st.rerun()  # the whole page: an answer is being written, others are shown, the console has a command
     if clicked.inspect:
         shared().inspected = str(clicked.inspect["turn"])
         links.go("inspector")
@@ -215,22 +305,38 @@ def _open(key: str) -> None:
 @messages.noticed
 def _ask(key: str, on_ask: OnAsk) -> None:
     if wanted := sent(key, "ask"):
-        on_ask(well_formed(str(wanted["question"])), verbatim=bool(wanted.get("verbatim")))
+        question = well_formed(str(wanted["question"]))
+        on_ask(question, verbatim=bool(wanted.get("verbatim")), alone=bool(wanted.get("alone")))
 
 
 @messages.noticed
-def _edit(key: str, place: Place, position: int) -> None:
-    """Ask another question in the place of a turn's, in a conversation that branches off before it."""
-    if wanted := sent(key, "edit"):
-        question = well_formed(str(wanted["question"])).strip()[:LONGEST_QUESTION]
-        place.on_branch(whose.branch(place.conversation_id, before=position, title=title_of(question)))
-        place.on_ask(question)
+def _ask_instead(key: str, on_ask: OnAsk) -> None:
+    """Ask a turn's question again, or another one in its place: the turn gets another version."""
+    if wanted := sent(key, "instead"):
+        question = well_formed(str(wanted["question"])).strip()
+        check_length(question)
+        on_ask(question, instead_of=str(wanted["turn"]))
+
+
+@messages.noticed
+def _choose(key: str, conversation_id: str, position: int) -> None:
+    """Go through another version of a turn, which is looked at then."""
+    if wanted := sent(key, "version"):
+        whose.get(conversation_id)  # this user's
+        whose.store_of(conversation_id).choose(str(wanted["version"]))
+        runner().turned(conversation_id)
+        st.query_params[ANSWER] = str(position + 1)
 
 
 @messages.noticed
 def _go_on(key: str, place: Place) -> None:
     if place.on_go_on and (wanted := sent(key, "go_on")):
         place.on_go_on(str(wanted["question"]), str(wanted["turn"]))
+
+
+def _put(key: str, place: Place) -> None:
+    if place.commands and (clicked := sent(key, "command")):
+        place.commands.put(str(clicked["line"])[:LONGEST_COMMAND], int(clicked["at"]))
 
 
 def _link(conversation_id: str, position: int) -> dict[str, str] | None:
@@ -245,8 +351,24 @@ def _forget(key: str) -> None:
         ask_to_forget([str(wanted["memory"])])
 
 
-def _stop(conversation_id: str) -> None:
-    run = runner().of(conversation_id)
+def _source(key: str) -> None:
+    if wanted := sent(key, "source"):
+        ask_for_source(str(wanted["memory"]))
+
+
+@messages.noticed
+def _undo(key: str) -> None:
+    if wanted := sent(key, "undo"):
+        edits.undo_replacement(user_memory(), str(wanted["memory"]))
+
+
+def _decide(key: str) -> None:
+    if wanted := sent(key, "decide"):
+        ask_to_decide(str(wanted["memory"]))
+
+
+def _stop(run: Run | None) -> None:
+    """Stop the answer that was drawn, not the one after it."""
     if run:
         run.stop.set()
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from memory.recalling.turn_index import Turn as SaidTurn
+from memory.recalling.turn_index import date_words
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import renamed_markers
 from pipeline.answering.recollection import FORGOTTEN
 from pipeline.steps.events import RunFailed
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
-from pipeline.words import CLOSEST, counted
+from pipeline.stores.memories import Memory
+from pipeline.words import CLOSEST, counted, is_told_first
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.units import View, breadcrumb, in_words, units_view
 from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
@@ -29,17 +32,21 @@ ASK_OTHERWISE = {
 
 BLANK: View = {
     "turn": "",
+    "versions": [],
     "working": False,
     "kind": "answer",
     "body": [],
     "heading": "",
+    "about": "",
     "corrected": None,
+    "parts": [],
     "groups": [],
     "folded": [],
     "folded_label": "",
     "nearest": [],
     "citations": {},
     "support": [],
+    "first": [],
     "notices": [],
     "ended": "",
     "failure": None,
@@ -49,11 +56,15 @@ BLANK: View = {
     "rated": False,
     "inspectable": False,
     "recalled": [],
+    "related": [],
+    "changed": [],
     "markdown": "",
     "follow_ups": [],
     "can_go_on": False,
 }
 NOTHING_RECALLED: Mapping[str, str] = {}
+NOTHING_SAID: Mapping[str, SaidTurn] = {}
+LONGEST_SAID = 300  # characters of what was said that are shown under an answer
 
 
 def stored_view(
@@ -63,33 +74,29 @@ def stored_view(
     feedback: int | None = None,
     word: str = "",
     recalled: Mapping[str, str] = NOTHING_RECALLED,
+    said: Mapping[str, SaidTurn] = NOTHING_SAID,
+    changed: Sequence[View] = (),
     documents: str = "documents",
 ) -> View:
     """A finished turn; where it failed, its last notice says why.
 
-    `recalled`: texts of memories, by id. `documents`: what they are called, these or "manuals".
+    `recalled`: texts of memories and turns, by id; `said`: those of them that are turns. `changed`: what was
+    replaced or disputed by it, of `changed_view`. `documents`: what they are called, these or "manuals".
     """
     failed = answer.status == "failed" and bool(answer.notices)
     notices = answer.notices[:-1] if failed else answer.notices
     return (
         BLANK
-        | _quotes(answer)
+        | _answered(answer)
         | {
             "turn": turn_id,
-            "question": answer.question,
-            "kind": _kind(answer),
-            "heading": CLOSEST if is_closest(answer) else "",
-            "corrected": _corrected(answer),
-            "body": _body(answer),
-            "looked_for": shortened(
-                answer.corrected or answer.condensed_question or answer.question, LOOKED_FOR
-            ),
+            "parts": [_answered(part) for part in answer.each] if answer.parts else [],
             "missing": f"Not in the {documents}",
             "otherwise": ASK_OTHERWISE[documents],
-            "nearest": [nearest_view(index, citation) for index, citation in enumerate(answer.nearest)],
             "citations": {str(c.marker): citation_view(c) for c in answer.citations},
             "support": [support_view(support) for support in answer.support],
-            "notices": [markdown_tree(notice) for notice in notices],
+            "first": [markdown_tree(notice) for notice in notices if is_told_first(notice)],
+            "notices": [markdown_tree(notice) for notice in notices if not is_told_first(notice)],
             "ended": STOPPED if answer.status == "stopped" else "",
             "failure": {"message": answer.notices[-1], "fix": ""} if failed else None,
             "meta": meta(answer),
@@ -98,15 +105,55 @@ def stored_view(
             "rated": True,
             "inspectable": bool(answer.steps) and answer.mode != "reply",
             "markdown": answer_markdown(answer),
-            "recalled": [recalled_view(known, recalled) for known in answer.recalled],
+            "recalled": [recalled_view(known, recalled, said) for known in answer.recalled],
+            "changed": list(changed),
+            "related": [recalled[known] for known in answer.related if known in recalled],
         }
     )
 
 
-def recalled_view(memory_id: str, texts: Mapping[str, str]) -> View:
-    """A memory that was recalled, as it is now; a forgotten one says so."""
-    text = texts.get(memory_id)
-    return {"id": memory_id, "text": FORGOTTEN if text is None else text, "forgotten": text is None}
+def _answered(answer: Answer) -> View:
+    """The answer to one question: as quotes, as text, or that there is none."""
+    return {
+        "groups": [],
+        "folded": [],
+        "question": answer.question,
+        "kind": _kind(answer),
+        "heading": CLOSEST if is_closest(answer) else "",
+        "about": answer.carried,
+        "corrected": _corrected(answer),
+        "body": _body(answer),
+        "looked_for": shortened(answer.corrected or answer.condensed_question or answer.question, LOOKED_FOR),
+        "nearest": [nearest_view(near.marker - 1, near) for near in answer.nearest],
+    } | _quotes(answer)
+
+
+def recalled_view(memory_id: str, texts: Mapping[str, str], said: Mapping[str, SaidTurn]) -> View:
+    """A memory or a turn that was recalled, as it is now, a turn with its day; a forgotten one says so."""
+    text, turn = texts.get(memory_id), said.get(memory_id)
+    return {
+        "id": memory_id,
+        "text": shortened(one_line(turn.text), LONGEST_SAID) if turn else FORGOTTEN if text is None else text,
+        "when": said_when(turn) if turn else "",
+        "forgotten": text is None,
+    }
+
+
+def said_when(turn: SaidTurn) -> str:
+    """The day of something that was said, and who said it, where it was not the user."""
+    who = "the assistant" if turn.role == "assistant" else turn.speaker
+    return ", ".join(filter(None, [date_words(turn.at), who]))
+
+
+def changed_view(memory: Memory, others: Sequence[Memory]) -> View:
+    """What a turn's fact took the place of, or contradicts while nobody has decided."""
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "others": [other.text for other in others],
+        "disputed": bool(memory.disputed),
+        "undone": not memory.disputed and all(other.live for other in others),
+    }
 
 
 def failed_view(view: View, failure: RunFailed) -> View:
@@ -140,6 +187,8 @@ def step_line(snapshot: RunSnapshot) -> str:
 def _kind(answer: Answer) -> str:
     if answer.mode in ("reply", "memory"):
         return "reply"
+    if answer.parts:
+        return "parts"
     if answer.abstained:
         return "abstained"
     if answer.arranged:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
-import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.errors import StoreError, UnknownConversation
-from pipeline.stores.conversations import Conversation
+from pipeline.errors import ConfigurationError, StoreError, UnknownConversation
 from ui.conversation.runner import runner
 from ui.shared import messages, process, state
 from ui.shared.state import entered, kept
@@ -19,7 +16,7 @@ from ui.shared.words import plain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.stores.conversations import Conversations, Turn
+    from pipeline.stores.conversations import Conversation, Conversations
 
 ADDRESS = "u"
 PRIVATE = "private"
@@ -43,10 +40,25 @@ class Whose:
 
 
 def user() -> str:
-    """The user of this session: the address wins, so that a reload finds them again."""
+    """The user of this session: whom a proxy names, else the address, so that a reload finds them again.
+
+    Raises `ConfigurationError` where a proxy should name one and does not.
+    """
+    if header := process.settings().user_header:
+        return _named_by(header)
     whose = kept(Whose)
     whose.name = st.query_params.get(ADDRESS, "") or whose.name
     return whose.name or process.settings().user
+
+
+def _named_by(header: str) -> str:
+    name = str(st.user.get(process.PROXY_USER) or "").strip()[:LONGEST_NAME]
+    if not name:
+        raise ConfigurationError(
+            f"The proxy in front of Athena did not say who you are: there is no header {header}.",
+            "Open the page by the proxy's address, or unset ATHENA_USER_HEADER.",
+        )
+    return name
 
 
 def known_users() -> list[str]:
@@ -60,7 +72,7 @@ def show_in_address() -> None:
     """Keep a name that is not the settings', and that all is private, in the address."""
     if is_private():
         st.query_params[PRIVATE] = "1"
-    if user() != process.settings().user:
+    if user() != process.settings().user and not process.settings().user_header:
         st.query_params[ADDRESS] = user()
     else:
         st.query_params.pop(ADDRESS, None)
@@ -68,7 +80,9 @@ def show_in_address() -> None:
 
 @messages.noticed
 def switch_to(name: str) -> None:
-    """Go on as another user, with a new conversation."""
+    """Go on as another user, with a new conversation; it is said once, where a browser says it twice."""
+    if name == user():
+        return
     set_private(on=False)
     kept(Whose).name = name
     st.query_params.pop(ADDRESS, None)
@@ -127,36 +141,6 @@ def _begun(store: Conversations, title: str, *, assistant: str, scope: Sequence[
     return made
 
 
-def branch(conversation_id: str, *, before: int, title: str) -> str:
-    """Begin a conversation with the turns of another before a position; its id. The other stays as it is.
-
-    It gets the other's title, or this one where it has no turn yet. Raises `UnknownConversation`.
-    """
-    found, store, now = get(conversation_id), store_of(conversation_id), time.time()
-    called = found.info.title if before else title
-    made = replace(
-        found.info,
-        id=str(uuid.uuid4()),
-        title=called,
-        created_at=now,
-        updated_at=now,
-        turns=before,
-        pinned=False,
-    )
-    # Whole, and in one transaction: what cannot be stored leaves no empty conversation.
-    store.restore(Conversation(made, tuple(_copied(turn, made.id) for turn in found.turns[:before])))
-    if is_kept_here(conversation_id):
-        kept(Whose).begun.append(made.id)
-    return made.id
-
-
-def _copied(turn: Turn, conversation_id: str) -> Turn:
-    """A turn as one of another conversation; what is to be remembered of it comes from the first one."""
-    turn_id = str(uuid.uuid4())
-    answer = replace(turn.answer, turn_id=turn_id, conversation_id=conversation_id)
-    return replace(turn, id=turn_id, answer=answer, remembered=True)
-
-
 def is_kept_here(conversation_id: str) -> bool:
     """Whether a conversation is private: kept in this process alone."""
     return conversation_id in process.athena().private_conversations
@@ -182,6 +166,9 @@ def get(conversation_id: str) -> Conversation:
 def user_switch() -> None:
     """Whose conversations and memories these are, and the switch to another name."""
     current = user()
+    if process.settings().user_header:
+        st.caption(plain(current))
+        return
     with st.popover(plain(current), icon=":material/person:", help="Switch to another name", width="stretch"):
         st.caption(NO_PROTECTION)
         for name in known_users():

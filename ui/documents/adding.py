@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from athena.reading import is_address
+from athena.reading import is_address, upload_limits
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
-from pipeline.ingesting.uploads import UploadedFile, UploadLimits
+from pipeline.ingesting.uploads import UploadedFile
 from pipeline.words import counted
-from readers.files import FileLimits
 from readers.formats import FORMATS, INSTALL, format_of
 from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
 from ui.shared import process
@@ -30,18 +29,6 @@ class UploadRound:
     """How often files were added in this session: each time the uploader is a new, empty one."""
 
     number: int = 0
-
-
-def _limits() -> UploadLimits:
-    settings = process.athena().settings
-    return UploadLimits(
-        max_files=settings.max_upload_files,
-        max_total_bytes=int(settings.max_upload_mb * uploads.MEGABYTE),
-        of_a_file=FileLimits(
-            int(settings.max_file_mb * uploads.MEGABYTE), int(settings.max_converted_mb * uploads.MEGABYTE)
-        ),
-        suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
-    )
 
 
 def add_files(*, busy: bool) -> None:
@@ -78,7 +65,7 @@ def _web_page(*, busy: bool) -> None:
 
 def _add(uploaded: list[UploadedFile], *, busy: bool) -> None:
     try:
-        found = uploads.inspect(uploaded, uploads_folder(), limits=_limits())
+        found = uploads.inspect(uploaded, uploads_folder(), limits=upload_limits(process.athena().settings))
     except UploadRefused as error:
         st.error(plain(str(error)))
         return
@@ -133,7 +120,7 @@ def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
 def _keep(sent: list[UploadedFile], *, replace: bool) -> None:
     folder = uploads_folder()
     try:
-        added = uploads.accept(sent, folder, limits=_limits(), replace=replace)
+        added = uploads.accept(sent, folder, limits=upload_limits(process.athena().settings), replace=replace)
     except UploadRefused as error:
         st.error(plain(str(error)))
         return

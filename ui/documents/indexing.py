@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.reading import UPLOADS, WEB
+from athena.reading import UPLOADS
 from pipeline.words import counted
 from ui.shared import messages, process
+from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.jobs import jobs
 from ui.shared.state import visit
 from ui.shared.words import plain
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
     from ui.shared.jobs import JobState
 
-SESSION_LOG = "streamlit.runtime.scriptrunner_utils.script_run_context"
 SHOWN = 20
 """Converted files, or messages, that are shown of many."""
 STAGES = {
@@ -30,6 +30,7 @@ STAGES = {
     "embedding": "Embedding",
     "storing": "Storing",
     "indexing": "Making the search index",
+    "relating": "Reading names and relations",
 }
 
 
@@ -41,12 +42,6 @@ def uploads_folder() -> Path:
 def is_upload(info: DocumentInfo) -> bool:
     """Whether a document was uploaded."""
     return info.root == str(uploads_folder().resolve())
-
-
-def kept_in(info: DocumentInfo) -> Path | None:
-    """The folder of ours that a document's file is in: that of uploads, or of fetched web pages."""
-    ours = (uploads_folder(), Path(process.athena().settings.data_dir) / WEB)
-    return next((folder for folder in ours if info.root == str(folder.resolve())), None)
 
 
 @messages.noticed
@@ -65,7 +60,6 @@ def start_indexing(title: str, folders: Sequence[Path | str], *, rebuild: bool =
 
 def index_corpus() -> None:
     """Index the corpus in the background, before anybody has opened a page."""
-    logging.getLogger(SESSION_LOG).disabled = True  # it would warn that there is no session to draw in
 
     def work(**watched: Any) -> IngestReport:
         athena = process.opened()
@@ -131,13 +125,28 @@ def _finished(now: JobState) -> None:
 
 def summary(report: IngestReport) -> str:
     """The result of an ingest in one line."""
+    if report.stopped:
+        return _cancelled(report)
     counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
     parts = [f"{counted(len(sources), 'document')} {word}" for word, sources in counts.items() if sources]
     what = ", ".join(parts) or "Nothing was new"
-    ended = " Cancelled: what was done before stays." if report.stopped else ""
     if report.outdated:
         what = f"Everything was embedded again: the index was made with {report.outdated}. {what}"
-    return f"{what}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s.{ended}"
+    return f"{what}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s."
+
+
+def _cancelled(report: IngestReport) -> str:
+    """What a run did before it was cancelled, and what is left."""
+    new = len(report.added) + len(report.changed)
+    if report.rebuilt:
+        return (
+            f"Cancelled after {new} of {counted(report.total, 'document')}. The index is searched as it was; "
+            "the next rebuild goes on from there."
+        )
+    left = report.total - new - len(report.unchanged) - len(report.problems)
+    done = f"{counted(new, 'document')} added or changed before it stay" if new else "nothing was added"
+    gone = f", {counted(len(report.deleted), 'document')} deleted" if report.deleted else ""
+    return f"Cancelled: {done}{gone}. {counted(max(0, left), 'document')} left: index again to go on."
 
 
 def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
@@ -149,8 +158,18 @@ def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
         st.button("Index again what changed", icon=":material/sync:", disabled=busy or not folders,
                   key="reindex", on_click=start_indexing, args=("Indexing again", folders))  # fmt: skip
         st.button("Rebuild everything", icon=":material/restart_alt:", disabled=busy or not folders,
-                  key="rebuild", on_click=start_indexing, args=("Rebuilding", folders),
-                  kwargs={"rebuild": True})  # fmt: skip
+                  key="rebuild", on_click=open_dialog,
+                  args=("Rebuild everything?", partial(_confirm_rebuild, documents, folders)))  # fmt: skip
+
+
+def _confirm_rebuild(documents: Sequence[DocumentInfo], folders: Sequence[Path]) -> None:
+    """Ask before everything is embedded again."""
+    sentences = counted(sum(info.sentences for info in documents), "sentence")
+    st.text(f"{counted(len(documents), 'document')} will be read and {sentences} embedded again.")
+    st.text("The index is searched as it is until that is done, and you can cancel it.")
+    if messages.confirmed(no="Leave it", yes="Rebuild", key="rebuild"):
+        start_indexing("Rebuilding", folders, rebuild=True)
+        end_dialog()
 
 
 def _folders(documents: Sequence[DocumentInfo]) -> list[Path]:

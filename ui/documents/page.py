@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from athena.reading import kept_in
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
 from readers.converting.converted import address_of
 from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
-from ui.documents.indexing import index_again, kept_in, progress
+from ui.documents.broken import broken_uploads
+from ui.documents.indexing import index_again, progress
 from ui.shared import components, messages, process, style
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.jobs import jobs
-from ui.shared.markdown_tree import converted_from, document_tree
-from ui.shared.state import sent
+from ui.shared.markdown_tree import Span, converted_from, document_tree
+from ui.shared.state import kept, sent
 from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
 
 if TYPE_CHECKING:
@@ -29,9 +32,17 @@ TABLE = "files"
 NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
 
 
+@dataclass(slots=True)
+class Cited:
+    """The span that was opened last from the address of the page."""
+
+    address: tuple[str, ...] = ()
+
+
 def page() -> None:
     """Draw the page."""
     style.apply()
+    _open_cited()
     with st.container(key="page"):
         st.header("Documents", anchor=False)
         messages.show_notice()
@@ -41,7 +52,20 @@ def page() -> None:
         with st.container(key="progress"):  # always there: nothing below it moves
             st.fragment(progress, run_every=LOOK_EVERY if busy else None)(busy)
         add_files(busy=busy)
+        broken_uploads(documents, busy=busy)
         _listed(documents, busy=busy)
+
+
+def _open_cited() -> None:
+    """Open the span that the address names, as that of a citation in another program does; once."""
+    address = st.query_params.to_dict()
+    source, span = address.get("source", ""), (address.get("start", ""), address.get("end", ""))
+    cited = kept(Cited)
+    if not source or cited.address == (source, *span):
+        return
+    cited.address = (source, *span)
+    spans = [Span(int(span[0]), int(span[1]), "mark")] if all(map(str.isdecimal, span)) else []
+    open_dialog(plain(source), partial(_read, source, spans), width="large")
 
 
 def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
@@ -94,7 +118,9 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
 
 def _converted(info: DocumentInfo) -> str:
     """What a document was converted from and what was lost; empty for Markdown."""
-    if format_of(info.source) is MARKDOWN and kept_in(info) is None:  # web pages are kept as Markdown
+    if (
+        format_of(info.source) is MARKDOWN and kept_in(process.athena().settings, info) is None
+    ):  # web pages are kept as Markdown
         return ""
     return _conversion(info.source, info.hash)
 
@@ -117,7 +143,7 @@ def confirm_removal(source: str) -> None:
         st.text("It is not indexed any more.")
         return
     st.text(f"{source} will be removed from the index, and no answer will cite it.")
-    if kept_in(info) is None:
+    if kept_in(process.athena().settings, info) is None:
         st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
     if messages.confirmed(no="Keep it", yes="Delete", key="file"):
         _remove(info)
@@ -130,11 +156,11 @@ def _remove(info: DocumentInfo) -> None:
     except AthenaError as error:
         st.toast(plain(str(error)))
         return
-    if folder := kept_in(info):
+    if folder := kept_in(process.athena().settings, info):
         uploads.remove(info.source, folder)
 
 
-def _read(source: str) -> None:
+def _read(source: str, spans: Sequence[Span] = ()) -> None:
     """Draw one document, rendered."""
     try:
         document = process.athena().store.sections.document(source)
@@ -145,4 +171,4 @@ def _read(source: str) -> None:
         st.caption(plain(f"{made}."))
     if address := address_of(document.text):
         st.caption(plain(f"Fetched from {address}"))
-    components.document(key="document", data={"tree": document_tree(document.text)})
+    components.document(key="document", data={"tree": document_tree(document.text, spans=spans)})

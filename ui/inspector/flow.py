@@ -361,6 +361,25 @@ def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str]) -> Vie
     }
 
 
+def quote_rows(steps: Sequence[Step], found: Ranks, sections: Mapping[str, str]) -> list[View]:
+    """The quotes in the order in which they are shown, with what that comes from; `sections` by sentence."""
+    step, place = step_of(steps, QuoteStep), found.columns.get("Selected", ())
+    last = "Reranked" if "Reranked" in found.columns else "Fused"
+    rows = []
+    for number, quote in enumerate(step.quotes, 1):
+        section = sections.get(quote.node_id, "")
+        rows.append(
+            {
+                "Quote": number,
+                "Section": found.where(section) if section else "not indexed any more",
+                "Place of its section": place.index(section) + 1 if section in place else None,
+                f"{last} rank": found.rank(last, section) if section else None,
+                "Chance that it answers": quote.score,
+            }
+        )
+    return rows
+
+
 def sentence_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     """Each sentence that a list named, with its rank and score there, best rank first."""
     search = step_of(steps, SearchStep)

@@ -11,7 +11,16 @@ from pipeline.answer import Answer
 from pipeline.answering.recollection import FORGOTTEN
 from pipeline.errors import AthenaError, UnknownConversation, UnknownDocument
 from pipeline.finding.why import why_answered
-from pipeline.steps.records import HydeStep, PromptStep, RecallStep, RememberStep, RerankStep, Step, step_of
+from pipeline.steps.records import (
+    HydeStep,
+    PromptStep,
+    QuoteStep,
+    RecallStep,
+    RememberStep,
+    RerankStep,
+    Step,
+    step_of,
+)
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.finding import times
@@ -72,7 +81,7 @@ def _choose_turn() -> Turn | None:
     chosen = str(conversation_id)
     turns = {turn.id: turn for turn in whose.store_of(chosen).get(chosen).turns}
     asked = list(turns)
-    wanted = state.shared().inspected
+    wanted = state.shared().inspected or _named_in_address(asked)
     turn_id = right.selectbox(
         "Question",
         asked,
@@ -81,7 +90,14 @@ def _choose_turn() -> Turn | None:
         key=f"inspected-{conversation_id}",
     )
     state.shared().inspected = str(turn_id)
+    st.query_params.update({"c": chosen, state.ANSWER: str(asked.index(str(turn_id)) + 1)})
     return turns[str(turn_id)]
+
+
+def _named_in_address(turn_ids: list[str]) -> str:
+    """The turn that the address names, as that of the chat does; "" where it names none."""
+    number = st.query_params.get(state.ANSWER, "")
+    return turn_ids[int(number) - 1] if number.isdecimal() and 0 < int(number) <= len(turn_ids) else ""
 
 
 def _called(info: ConversationInfo, time: str) -> str:
@@ -112,6 +128,7 @@ def _found(answer: Answer) -> None:
         )
         components.bumps(key="bumps", data=flow.bumps_view(ranks))
         _tables(steps, ranks)
+        _quotes_order(steps, ranks)
     memory_steps(answer)
     _prompt(steps)
     _settings(answer)
@@ -162,6 +179,21 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
         _lines(flow.links(steps, ranks), otherwise="No passage led to another section.")
     with sentences:
         _sentence_ranks(steps, ranks)
+
+
+def _quotes_order(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
+    """Draw what the order of the quotes came from; nothing for an answer that a model wrote."""
+    quotes = step_of(steps, QuoteStep).quotes
+    if not quotes:
+        return
+    nodes = process.athena().store.sentences.get_many([quote.node_id for quote in quotes])
+    sections = {node_id: node.section_id for node_id, node in nodes.items()}
+    st.subheader("The order of the quotes", anchor=False)
+    st.caption(
+        "Numbered as they are shown. A quote's chance is that the answer stands in it, added up over its "
+        "sentences; the best comes first, and what is asked for by its kind, as a fix, may be moved up."
+    )
+    st.dataframe(flow.quote_rows(steps, ranks, sections), hide_index=True)
 
 
 def _lines(lines: list[str], *, otherwise: str) -> None:
@@ -232,6 +264,8 @@ def why_not(turn: Turn) -> None:
         return
     st.markdown(f"**{_verdict(why)}**")
     st.text(why.explanation)
+    if why.remedy:
+        st.markdown(f"**What would have brought it:** {plain(why.remedy)}")
     if rows := _why_rows(why):
         st.dataframe(rows, hide_index=True, width="content")
 
@@ -293,7 +327,8 @@ def memory_steps(answer: Answer) -> None:
 
 
 def _recalled(step: RecallStep) -> None:
-    ids = [*step.static, *step.graph, *(item.memory_id for item in step.recalled)]
+    scored = {"memory": step.recalled, "said": step.turns}
+    ids = [*step.static, *step.graph, *(item.memory_id for found in scored.values() for item in found)]
     if not ids:
         st.caption(plain(f"Nothing was recalled{f': {step.detail}' if step.detail else ''}."))
         return
@@ -303,13 +338,14 @@ def _recalled(step: RecallStep) -> None:
     rows += [
         {
             "Recalled": said[item.memory_id],
-            "As": "memory",
+            "As": name,
             "Score": round(item.score, 3),
             "Relevance": round(item.relevance, 3),
             "Recency": round(item.recency, 3),
             "Importance": item.importance,
         }
-        for item in step.recalled
+        for name, found in scored.items()
+        for item in found
     ]
     st.caption(
         f"{counted(step.considered, 'candidate')}; relevance of at least {step.threshold:.2f} was needed. "

@@ -68,21 +68,21 @@ def options_of(answer: Answer) -> RetrievalOptions:
 def _options_form(now: RetrievalOptions) -> RetrievalOptions:
     left, middle, right = st.columns(3)
     with left:
-        alpha = st.slider("alpha: 0 = BM25 only, 1 = dense only", 0.0, 1.0, now.alpha, 0.05)
-        candidates = st.slider("candidates of each list", 10, 500, now.candidates, 10)
-        top_k = st.slider("top_k: most passages kept", 1, 30, now.top_k)
+        alpha = st.slider("alpha: 0 = words only (BM25), 1 = meaning only", 0.0, 1.0, now.alpha, 0.05)
+        candidates = st.slider("Candidates of each list (hits)", 10, 500, now.candidates, 10)
+        top_k = st.slider("Most passages kept (top_k)", 1, 30, now.top_k)
     with middle:
-        bm25 = st.slider("sections' share of BM25", 0.0, 1.0, now.bm25_section_share, 0.05)
-        dense = st.slider("sections' share of dense", 0.0, 1.0, now.dense_section_share, 0.05)
-        thresh = st.slider("simple_ratio_thresh: merge from", 0.0, 1.0, now.simple_ratio_thresh, 0.05)
+        bm25 = st.slider("BM25: share of whole sections (0 to 1)", 0.0, 1.0, now.bm25_section_share, 0.05)
+        dense = st.slider("Dense: share of whole sections (0 to 1)", 0.0, 1.0, now.dense_section_share, 0.05)
+        thresh = st.slider("Whole section from (share of sentences)", 0.0, 1.0, now.simple_ratio_thresh, 0.05)
     with right:
-        tokens = st.slider("token budget", 200, 8000, now.context_tokens, 100)
-        top_n = st.slider("passages to rerank", 1, 50, now.rerank_top_n)
-        rerank = st.checkbox("rerank with the cross-encoder", now.rerank)
-        spelling = st.checkbox("correct the spelling", now.spelling)
-        merge_up = st.checkbox("merge sections into their parent", now.merge_up)
-        ratio = st.slider("merge_up_ratio: merge from", 0.0, 1.0, now.merge_up_ratio, 0.05)
-        follow_links = st.checkbox("follow links to other sections", now.follow_links)
+        tokens = st.slider("Room for passages (tokens)", 200, 8000, now.context_tokens, 100)
+        top_n = st.slider("Passages that are reranked", 1, 50, now.rerank_top_n)
+        rerank = st.checkbox("Rerank with the cross-encoder", now.rerank)
+        spelling = st.checkbox("Correct the spelling", now.spelling)
+        merge_up = st.checkbox("Merge sections into their parent", now.merge_up)
+        ratio = st.slider("Parent from (share of sections)", 0.0, 1.0, now.merge_up_ratio, 0.05)
+        follow_links = st.checkbox("Follow links to other sections", now.follow_links)
         hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
     return now.but(
         alpha=alpha,

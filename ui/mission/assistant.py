@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from pipeline.errors import UnknownConversation
 from ui.conversation import whose
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import Run, runner
-from ui.conversation.talk import turns
+from ui.conversation.talk import Commands, turns
 from ui.mission import state as mission_state
 from ui.shared import links, messages, process
 from ui.shared.words import plain
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 QUESTION = "mission-question"
 
 
-def assistant(game: Game) -> None:
-    """Draw the column: what was asked, and the field for a question."""
+def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
+    """Draw the column: what was asked, and the field for a question; `put` takes a clicked command."""
     persona = mission_persona()
     conversation = _conversation(game.level.id)
     run = runner().of(conversation.info.id) if conversation else None
@@ -39,8 +40,8 @@ def assistant(game: Game) -> None:
         if conversation is not None and (conversation.turns or run):
             turns(
                 conversation, run, working=working, on_ask=partial(_asked, game.level.id),
-                on_branch=partial(mission_state.games().keep_conversation, game.level.id),
                 on_go_on=partial(_gone_on, game.level.id),
+                commands=Commands(tuple(game.ship.commands), put),
             )  # fmt: skip
             _readings(game, conversation, run)
         elif not silent:
@@ -88,7 +89,14 @@ def _greeting(game: Game, persona: Persona) -> None:
         with st.container(key="mission-suggestions"):
             for number, question in enumerate(persona.suggestions):
                 st.button(plain(question), key=f"mission-ask-{number}", width="stretch",
-                          on_click=_asked, args=(game.level.id, question))  # fmt: skip
+                          on_click=_asked_first, args=(game.level.id, question))  # fmt: skip
+
+
+def _asked_first(level: str, question: str) -> None:
+    """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
+    conversation = _conversation(level)
+    if conversation is None or not runner().of(conversation.info.id):
+        _asked(level, question)
 
 
 def _conversation(level: str) -> Conversation | None:
@@ -103,10 +111,12 @@ def _conversation(level: str) -> Conversation | None:
 
 
 @mission_state.noticed
-def _asked(level: str, question: str, *, verbatim: bool = False) -> None:
+def _asked(
+    level: str, question: str, *, verbatim: bool = False, alone: bool = False, instead_of: str = ""
+) -> None:
     game = mission_state.games().load(level)
     if game is not None:
-        ask(game, question, verbatim=verbatim)
+        ask(game, question, verbatim=verbatim, alone=alone, instead_of=instead_of)
 
 
 @mission_state.noticed
@@ -118,10 +128,21 @@ def _gone_on(level: str, question: str, turn_id: str) -> None:
 
 
 @messages.noticed
-def ask(game: Game, question: str, *, verbatim: bool = False, goes_on: str = "") -> None:
-    """Start answering a question in the conversation of a game; `verbatim` as it is spelled.
+def ask(
+    game: Game,
+    question: str,
+    *,
+    verbatim: bool = False,
+    alone: bool = False,
+    goes_on: str = "",
+    instead_of: str = "",
+) -> None:
+    """Start answering a question in the conversation of a game.
 
-    `goes_on` names the turn whose answer broke off and is written on.
+    `verbatim` as it is spelled, `alone` without what was said before.
+
+    `goes_on` names the turn whose answer broke off and is written on, `instead_of` the one that gets another
+    version.
     """
     if why_athena_is_silent(game.ship, game.state):
         return
@@ -133,4 +154,12 @@ def ask(game: Game, question: str, *, verbatim: bool = False, goes_on: str = "")
         )
         games.keep_conversation(level.id, found.info.id)
     persona = mission_persona(game.telemetry_for_assistant())
-    start_answer(question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, goes_on=goes_on)
+    start_answer(
+        question,
+        conversation_id=found.info.id,
+        persona=persona,
+        verbatim=verbatim,
+        alone=alone,
+        goes_on=goes_on,
+        instead_of=instead_of,
+    )

@@ -32,13 +32,14 @@ def choice() -> None:
             for paragraph in the_story().beginning:
                 st.text(paragraph)
         messages.show_notice()
-        progress = _progress()
+        won = progress()
         with st.container(key="levels"):
             for level in all_levels().values():
-                _card(level, progress)
+                _card(level, won)
 
 
-def _progress() -> BestTimes:
+def progress() -> BestTimes:
+    """The levels that were won; a file that cannot be read is shown as a warning, and counts for none."""
     games = mission_state.games()
     try:
         return games.progress()
@@ -49,12 +50,12 @@ def _progress() -> BestTimes:
         return BestTimes()
 
 
-def _card(level: Level, progress: BestTimes) -> None:
+def _card(level: Level, won: BestTimes) -> None:
     with st.container(border=True, key=f"level-{level.id}"):
         st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
         st.subheader(plain(level.title), anchor=False)
         st.text(level.summary)
-        best = progress.best_seconds.get(level.id)
+        best = won.best_seconds.get(level.id)
         if best is not None:
             st.caption(f":material/check_circle: Averted, best time {duration(best)}")
         label, kind = _action(level)

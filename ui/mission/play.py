@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -16,11 +16,11 @@ from mission.text import duration
 from ui.conversation.model_picker import picked_model
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
-from ui.mission.levels import begin
-from ui.mission.view import console_view, ship_view, strip_view
+from ui.mission.levels import begin, progress
+from ui.mission.view import NOTHING_TO_FILL, View, console_view, ship_view, strip_view
 from ui.shared import components, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
-from ui.shared.state import choose, kept, sent
+from ui.shared.state import begin_with, choose, kept, sent
 from ui.shared.words import plain
 
 VIEWS = ("Console", "Ship", "Assistant")
@@ -43,7 +43,7 @@ def play(game: Game) -> None:
         with st.container(key="ship"):
             components.ship(key="ship-panel", data=ship_view(game))
         with st.container(key="assistant"):
-            assistant(game)
+            assistant(game, put=_put)
 
 
 def _head(game: Game) -> None:
@@ -53,7 +53,7 @@ def _head(game: Game) -> None:
             st.caption("Easy mode", width="content")
         _hints(game)
         if game.outcome is Outcome.RUNNING:
-            _undo(game.level.id, "Undo", kind="tertiary", disabled=game.before is None)
+            _undo(game, "Undo", kind="tertiary")
         st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
                   type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
         if game.outcome is Outcome.RUNNING:
@@ -74,8 +74,8 @@ def confirm_abandoning(level: str, title: str) -> None:
 def _seen() -> str:
     """Which of the three views a phone shows; a wide screen shows all."""
     with st.container(key="views"):
-        picked = st.segmented_control("Show", VIEWS, default=VIEWS[0], required=True,
-                                      key=VIEW, label_visibility="collapsed")  # fmt: skip
+        begin_with(VIEW, VIEWS[0])
+        picked = st.segmented_control("Show", VIEWS, required=True, key=VIEW, label_visibility="collapsed")
     return str(picked or VIEWS[0])
 
 
@@ -84,15 +84,23 @@ def _seen() -> str:
 
 @dataclass(slots=True)
 class ConsoleLine:
-    """The last console line that was run, by the page's own number for it."""
+    """The last console line that was run, by the page's own number for it; and what is put on the line."""
 
     number: int = 0
+    fill: View = field(default_factory=NOTHING_TO_FILL.copy)
 
 
 def _console(game: Game) -> None:
     level = game.level.id
-    data = console_view(game, acknowledged=kept(ConsoleLine).number)
+    line = kept(ConsoleLine)
+    data = console_view(game, acknowledged=line.number, fill=line.fill)
     components.console(key="console-panel", data=data, on_command_change=lambda: _typed(level))
+
+
+def _put(line: str, number: int) -> None:
+    """Put a command of an answer on the console's line, also where a phone shows the answer."""
+    kept(ConsoleLine).fill = {"number": number, "line": line}
+    choose(VIEW, VIEWS[0])
 
 
 @mission_state.noticed
@@ -139,16 +147,18 @@ def _hints(game: Game) -> None:
             st.text(f"{number}. {game.level.hints[place].text}")
         if game.outcome is Outcome.RUNNING:
             label = f"Give me a hint ({left} left)" if left else "No hints are left"
-            st.button(label, key="mission-hint", disabled=not left, on_click=_hint, args=(game.level.id,))
+            st.button(label, key="mission-hint", disabled=not left, on_click=_hint,
+                      args=(game.level.id, len(game.hints_given)))  # fmt: skip
         elif not game.hints_given:
             st.text("You took no hints.")
 
 
 @mission_state.noticed
-def _hint(level: str) -> None:
+def _hint(level: str, given: int) -> None:
+    """Give the hint after those that were drawn; a second click gives no second one."""
     games = mission_state.games()
     game = games.load(level)
-    if game is not None:
+    if game is not None and len(game.hints_given) == given:
         game.hint()
         games.save(game)
 
@@ -157,7 +167,7 @@ def _hint(level: str) -> None:
 
 
 def _ended(game: Game) -> None:
-    end, level = ending(game), game.level
+    end, level = ending(game, progress()), game.level
     with st.container(border=True, key="ended-won" if end.won else "ended-lost"):
         st.subheader(end.title, anchor=False)
         if end.reason:
@@ -169,8 +179,8 @@ def _ended(game: Game) -> None:
             st.text(paragraph)
         with st.container(horizontal=True):
             _next(end)
-            if not end.won and game.before is not None:
-                _undo(level.id, "One step back", kind="primary")
+            if not end.won and game.steps:
+                _undo(game, "One step back", kind="primary")
             st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
                       kwargs={"seed": game.seed, "easy": game.easy}, icon=":material/replay:")  # fmt: skip
             st.download_button("Transcript", data=transcript(game), file_name=f"{level.id}.txt",
@@ -178,10 +188,27 @@ def _ended(game: Game) -> None:
                                icon=":material/download:")  # fmt: skip
 
 
-def _undo(level: str, label: str, *, kind: Literal["primary", "tertiary"], disabled: bool = False) -> None:
-    st.button(label, key="mission-undo", icon=":material/undo:", type=kind, disabled=disabled,
-              on_click=mission_state.noticed(run), args=(level, "undo"),
+def _undo(game: Game, label: str, *, kind: Literal["primary", "tertiary"]) -> None:
+    """Draw the button for one step, and the list of all earlier ones."""
+    drawn = len(game.steps)
+    st.button(label, key="mission-undo", icon=":material/undo:", type=kind, disabled=not game.steps,
+              on_click=_go_back, args=(game.level.id, "undo", drawn),
               help="The last command is taken back, and counted.")  # fmt: skip
+    if len(game.steps) > 1:
+        with st.popover("Back to …", icon=":material/history:", type="tertiary"):
+            lines = game.times_back
+            time = st.selectbox("Back to before", lines, key="mission-undo-time",
+                                format_func=lambda time: f"{time}  {'; '.join(lines[time])}")  # fmt: skip
+            st.button("Take back all since then", key="mission-undo-since", on_click=_go_back,
+                      args=(game.level.id, f"undo {time}", drawn), help="Each step is counted.")  # fmt: skip
+
+
+@mission_state.noticed
+def _go_back(level: str, line: str, drawn: int) -> None:
+    """Take back what was seen: nothing where a click before this one did."""
+    game = mission_state.games().load(level)
+    if game is not None and len(game.steps) == drawn:
+        run(level, line)
 
 
 def _next(end: Ending) -> None:

@@ -18,14 +18,15 @@ from mission.text import HOW_TO_BEGIN, Line, duration, marked
 
 View = dict[str, Any]  # what a component gets: JSON only
 
+NOTHING_TO_FILL: View = {"number": 0, "line": ""}
 ALARM = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
 DEEPEST = 4  # words of a command with prepared completions; the page shortens longer commands
 MARGIN = 0.25  # shown beyond a gauge's limits, as a share of their distance
 OVER = {Outcome.WON: "The level is won.", Outcome.LOST: "The level is lost."}
 
 
-def console_view(game: Game, *, acknowledged: int) -> View:
-    """The console: everything said so far, and what helps to type."""
+def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL) -> View:
+    """The console: everything said so far, what helps to type, and what is put on its line."""
     beginning = [] if game.transcript else ["", f"{game.clock}  {HOW_TO_BEGIN}"]
     return {
         "level": game.level.id,
@@ -35,6 +36,7 @@ def console_view(game: Game, *, acknowledged: int) -> View:
         "history": game.history,
         "completions": completions(),
         "acknowledged": acknowledged,
+        "fill": fill,
         "over": OVER.get(game.outcome, ""),
     }
 

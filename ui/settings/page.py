@@ -11,11 +11,10 @@ import streamlit as st
 from athena.chosen import can_be_written, read_chosen
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
-from pipeline.models.cross_encoder_files import ABOUT_MB
-from ui.conversation.model_picker import look_for_models, models
-from ui.settings import fields
+from pipeline.models.cross_encoder_files import ABOUT_MB, is_fetched
+from ui.conversation.model_picker import NO_MODEL, look_for_models, models
 from ui.settings.trial import what_if
-from ui.shared import components, links, messages, process, reranker, style
+from ui.shared import components, fields, links, messages, process, reranker, style
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
@@ -25,6 +24,8 @@ FOR_EVERYBODY = (
 )
 READ_ONLY = "The data folder '{}' can only be read: nothing can be changed here."
 SAVED = "Saved. It holds from the next question on."
+NO_MODEL_YET = "But no language model answers with it:"
+OF_THE_MODEL = {fields.MODEL.name, *(item.name for item in fields.SERVERS)}
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Outcome:
     """What the last click came to, until the page is drawn: said once."""
 
     saved: bool = False
+    warning: str = ""
 
 
 def page() -> None:
@@ -41,7 +43,6 @@ def page() -> None:
         st.header("Settings", anchor=False)
         with st.container(key="said"):  # always there: what stands below it stays as it is
             messages.show_notice()
-            _said()
         _theme()
         changes = _for_everybody()
         _saving(changes)
@@ -49,10 +50,13 @@ def page() -> None:
 
 
 def _said() -> None:
+    """Say that it was saved, beside the button, and whether what was saved works."""
     outcome = kept(Outcome)
     if outcome.saved:
         st.success(SAVED, icon=":material/check_circle:")
-    outcome.saved = False
+    if outcome.warning:
+        st.warning(with_code(f"{NO_MODEL_YET} {outcome.warning}"), icon=":material/cloud_off:")
+    outcome.saved, outcome.warning = False, ""
 
 
 def _theme() -> None:
@@ -94,7 +98,7 @@ def _connection(changes: Mapping[str, Any]) -> None:
         with st.spinner("Asking the model for a word …"):
             found = try_connection(drafted(process.settings(), changes))
     except AthenaError as error:
-        messages.show_error(error.problem, error.fix)
+        _show_error(error)
     else:
         st.success(plain(found), icon=":material/check_circle:")
 
@@ -109,24 +113,36 @@ def _cross_encoder() -> None:
             st.caption(with_code(f"On disk: `{choice.name}`{size}."))
         elif name in ("", "none"):
             st.caption(with_code("No cross-encoder is named: `ATHENA_CROSS_ENCODER` is none."))
-        else:
+        elif is_fetched(name):
             st.caption(with_code(f"Not on disk: `{name}`. Until it is, nothing is reranked."))
             reranker.offer()
+        else:
+            st.caption(with_code(f"{choice.detail} {choice.fix}"))
 
 
 def _saving(changes: Mapping[str, Any]) -> None:
+    wrong = fields.problem_with(changes)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="saving"):
-        if st.button("Save", type="primary", key="save", disabled=not changes, icon=":material/save:"):
+        unable = not changes or bool(wrong)
+        if st.button("Save", type="primary", key="save", disabled=unable, icon=":material/save:"):
             _save(changes)
         if changes:
-            st.caption(f"Not saved yet: {fields.in_words(dict(changes), process.settings())}")
+            state = "Cannot be saved" if wrong else "Not saved yet"
+            st.caption(f"{state}: {fields.in_words(dict(changes), process.settings())}")
+    with st.container(key="outcome"):  # always there, too
+        _said()
+
+
+def _show_error(error: AthenaError) -> None:
+    """Show what went wrong with what stands in the fields, by their names."""
+    messages.show_error(fields.in_labels(error.problem), fields.in_labels(error.fix))
 
 
 def _save(changes: Mapping[str, Any]) -> None:
     try:
         _change(changes)
     except AthenaError as error:
-        messages.show_error(error.problem, error.fix)
+        _show_error(error)
         return
     kept(Outcome).saved = True
     st.rerun()
@@ -136,12 +152,15 @@ def _reset(name: str) -> None:
     try:
         _change({name: None})
     except AthenaError as error:
-        messages.notify(str(error))
+        messages.notify(fields.in_labels(str(error)))
     else:
-        kept(Outcome).saved = True
+        st.toast(SAVED, icon=":material/check_circle:")  # the button may be far from the one that saves
 
 
 def _change(changes: Mapping[str, Any]) -> None:
     process.change_settings(changes)
     kept(fields.Edited).times += 1
     look_for_models()
+    choice = models()[0] if OF_THE_MODEL & changes.keys() else None
+    if choice and not choice.name and process.settings().llm != NO_MODEL:
+        kept(Outcome).warning = fields.in_labels(f"{choice.detail} {choice.fix}")

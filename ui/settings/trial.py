@@ -14,8 +14,10 @@ from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import as_globs
 from ui.conversation import whose
+from ui.conversation.suggestions import suggestions
 from ui.conversation.turns import stored_view
 from ui.shared import components, links, messages, process, state
+from ui.shared.fields import in_labels
 from ui.shared.state import kept
 from ui.shared.words import one_line, plain, shortened
 
@@ -24,52 +26,70 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Turn
 
 ONLY_SHOWN = {"busy": True, "link": None, "open": None, "opened": None, "turn": "", "rated": False,
-              "inspectable": False}  # fmt: skip
+              "inspectable": False, "commands": ()}  # fmt: skip
 
 
 @dataclass(slots=True)
 class Trial:
-    """The last trial of this session: of which turn, with which values, and what came of it."""
+    """The last trial of this session: of which question, with which values, and both answers."""
 
-    turn_id: str = ""
+    asked: Asked | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
+    before: Answer | None = None
+    after: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question that is asked again; without a turn, it is an example that nobody has asked."""
+
+    question: str
+    turn_id: str = ""
     answer: Answer | None = None
 
 
 def what_if(changes: Mapping[str, Any]) -> None:
-    """Draw the button that asks the last question with these values, and both answers."""
+    """Draw the button that asks the last question, or an example, with these values, and both answers."""
     st.subheader("What if?", anchor=False)
-    turn = last_turn()
-    if turn is None:
-        st.caption(
-            "Ask a question first: here it can be asked again with other values, before they are kept."
-        )
+    asked = _asked()
+    if asked is None:
+        st.caption("Add documents first: then a question can be asked here with other values.")
         return
-    st.caption(f"Your last question: {plain(shortened(one_line(turn.question), 120))}")
+    known = "Your last question" if asked.answer else "You have not asked anything yet. An example"
+    st.caption(f"{known}: {plain(shortened(one_line(asked.question), 120))}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        asked = st.button("Ask it again with these values", key="try", icon=":material/compare_arrows:",
-                          disabled=not changes)  # fmt: skip
+        label = "Ask it again with these values" if asked.answer else "Ask it as it is and with these values"
+        clicked = st.button(label, key="try", icon=":material/compare_arrows:", disabled=not changes)
         links.link("inspector", "Compare rankings in the Inspector", icon=":material/account_tree:")
     trial = kept(Trial)
-    if asked:
+    if clicked:
         try:
             with st.spinner("Answering with these values …"):
-                answer = _answered(turn, changes)
+                trial.before = asked.answer or _answered(asked, {})
+                trial.after = _answered(asked, changes)
         except AthenaError as error:
-            messages.show_error(error.problem, error.fix)
+            messages.show_error(in_labels(error.problem), in_labels(error.fix))
             return
-        trial.turn_id, trial.changes, trial.answer = turn.id, dict(changes), answer
-    if trial.answer is not None and (trial.turn_id, trial.changes) == (turn.id, dict(changes)):
-        _side_by_side(turn.answer, trial.answer)
+        trial.asked, trial.changes = asked, dict(changes)
+    if trial.before and trial.after and (trial.asked, trial.changes) == (asked, dict(changes)):
+        _side_by_side(trial.before, trial.after)
     elif not changes:
         st.caption("Change a value above: nothing is kept before you save it.")
 
 
-def _answered(turn: Turn, changes: Mapping[str, Any]) -> Answer:
-    athena, answer = process.athena(), turn.answer
+def _asked() -> Asked | None:
+    """The last question of this session; else one that the documents answer; None where there are none."""
+    if turn := last_turn():
+        return Asked(turn.question, turn.id, turn.answer)
+    sections = process.athena().store.sections
+    return next(map(Asked, suggestions(sections.documents(), sections)), None)
+
+
+def _answered(asked: Asked, changes: Mapping[str, Any]) -> Answer:
+    athena, answer = process.athena(), asked.answer
     settings = drafted(athena.settings, changes)
-    question = answer.condensed_question or answer.question
-    return try_out(athena, settings, question, paths=as_globs(scope_of(answer)))
+    question = (answer and answer.condensed_question) or asked.question
+    return try_out(athena, settings, question, paths=as_globs(scope_of(answer)) if answer else None)
 
 
 def last_turn() -> Turn | None:

@@ -13,7 +13,7 @@ import streamlit as st
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
-    from pipeline.ingest import IngestReport, Progress
+    from pipeline.ingest import IngestReport, Problem, Progress
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +35,10 @@ class JobState:
 class Job:
     """One ingest in a thread, which can be cancelled between documents."""
 
-    def __init__(self, title: str, work: Ingest) -> None:
+    def __init__(self, title: str, work: Ingest, problems: dict[str, Problem]) -> None:
         self.title = title
         self._work = work
+        self._problems = problems
         self._stop = threading.Event()
         self._done = threading.Event()
         self._progress: dict[str, Progress] = {}
@@ -62,6 +63,7 @@ class Job:
     def _run(self) -> None:
         try:
             self._report = self._work(on_progress=self._note, should_stop=self._stop.is_set)
+            self._problems.update((problem.source, problem) for problem in self._report.problems)
         except AthenaError as error:
             log.warning("indexing failed: %s", error)
             self._error = error
@@ -105,6 +107,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self._job: Job | None = None
+        self._problems: dict[str, Problem] = {}
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Ingest) -> bool:
@@ -112,7 +115,7 @@ class Jobs:
         with self._lock:
             if self.working:
                 return False
-            self._job = Job(title, work)
+            self._job = Job(title, work, self._problems)
         self._job.start()
         return True
 
@@ -125,6 +128,10 @@ class Jobs:
     def working(self) -> bool:
         """Whether a job is running."""
         return self._job is not None and self._job.state().working
+
+    def problem_of(self, source: str) -> Problem | None:
+        """What was wrong with a document when it was read last; None where it was not since the start."""
+        return self._problems.get(source)
 
     def dismiss(self) -> None:
         """Forget a finished job."""

@@ -34,6 +34,6 @@ def link(key: PageKey, label: str, *, icon: str) -> None:
     st.page_link(kept(OfferedPages).pages[key], label=label, icon=icon)
 
 
-def go(key: PageKey) -> None:
-    """Leave for a page."""
-    st.switch_page(kept(OfferedPages).pages[key])
+def go(key: PageKey, **query: str) -> None:
+    """Leave for a page; `query` goes into its address."""
+    st.switch_page(kept(OfferedPages).pages[key], query_params=query)

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
@@ -41,6 +42,9 @@ ELEMENTS = {
     "s": "s",
 }
 BLOCKS = frozenset({"p", "li", "pre", "blockquote", "br", "h1", "h2", "h3", "h4", "h5", "h6"})
+TASK = re.compile(r"\[([ xX])\] ")
+ELSEWHERE = re.compile(r"\]\[([^\[\]\n]*[A-Za-z][^\[\]\n]+)\]|\[([^\[\]\n]*[A-Za-z][^\[\]\n]+)\]\[\]")
+"""A link by its label, which may be defined in a part of the file that is not shown; `a[i][j]` is none."""
 SAFE_LINK = re.compile(r"^(https?://|mailto:)", re.IGNORECASE)
 
 
@@ -71,7 +75,20 @@ def markdown_tree(text: str, *, spans: Sequence[Span] = (), base: int = 0, refer
     """
     moved = [Span(span.start - base, span.end - base, span.kind, span.value) for span in spans]
     builder = _Builder(text, moved)
-    return builder.blocks(_parser(references).parse(text))
+    return builder.blocks(_tokens(text, references=references))
+
+
+def _tokens(text: str, *, references: bool) -> list[Token]:
+    """The tokens of a text; a link whose definition stands elsewhere is one without an address."""
+    parser = _parser(references)
+    known: dict[str, Any] = {}
+    tokens = parser.parse(text, known)
+    labels = [first or second for first, second in ELSEWHERE.findall(text)] if references else []
+    missing = {normalizeReference(label) for label in labels} - known.get("references", {}).keys()
+    if not missing:
+        return tokens
+    nowhere = {label: {"href": "", "title": ""} for label in missing}
+    return parser.parse(text, {"references": known.get("references", {}) | nowhere})
 
 
 def tree_text(tree: Tree) -> str:
@@ -138,7 +155,7 @@ class _Builder:
     def _single(self, token: Token) -> Tree:
         match token.type:
             case "inline":
-                return self._nested(token.children or [], self._inline_single)
+                return self._inline(token.children or [])
             case "fence" | "code_block":
                 return [{"t": "pre", "c": [{"t": "code", "c": self._code(token)}]}]
             case "front_matter":
@@ -147,6 +164,14 @@ class _Builder:
                 return [{"t": "hr", "c": []}]
             case _:
                 return self.found(token.content)
+
+    def _inline(self, tokens: list[Token]) -> Tree:
+        """The tree of a paragraph; of a task's, after its box."""
+        if not tokens or not (box := TASK.match(tokens[0].content)):
+            return self._nested(tokens, self._inline_single)
+        tokens[0].content = tokens[0].content[box.end() :]
+        sign = "☐ " if box[1] == " " else "☑ "
+        return [{"t": "span", "k": "task", "c": [sign]}, *self._nested(tokens, self._inline_single)]
 
     def _inline_single(self, token: Token) -> Tree:
         match token.type:

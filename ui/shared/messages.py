@@ -95,9 +95,12 @@ def shown(part: Callable[Given, object]) -> Callable[Given, None]:
     return guarded
 
 
-def confirmed(*, no: str, yes: str, key: str) -> bool:
-    """Draw a dialog's two buttons: whether `yes` was clicked; `no` closes the dialog."""
+def confirmed(*, no: str, yes: str, key: str, ready: bool = True) -> bool:
+    """Draw a dialog's two buttons: whether `yes` was clicked, which it can be once all is `ready`.
+
+    `no` closes the dialog.
+    """
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(no, key=f"keep-{key}"):
             dialogs.end_dialog()
-        return st.button(yes, type="primary", key=f"discard-{key}")
+        return st.button(yes, type="primary", key=f"discard-{key}", disabled=not ready)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from athena import Athena
     from athena.settings_changes import Changes
 
+PROXY_USER = "athena_user"
+"""Where `st.user` has the name that a proxy's header gives."""
+
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.models.base import ModelChoice, Pulling
-from pipeline.models.cross_encoder_files import ABOUT_MB
+from pipeline.models.cross_encoder_files import ABOUT_MB, is_fetched
 from ui.shared import messages, process
 from ui.shared.words import UNBROKEN_SPACE, with_code
 
@@ -52,7 +52,7 @@ def offer() -> None:
     """Draw the button, or how far the download is; nothing where the cross-encoder is there, or unwanted."""
     athena = process.athena()
     name = athena.settings.cross_encoder
-    if name in ("", "none") or athena.models.cross_encoder()[0] is not None:
+    if not is_fetched(name) or athena.models.cross_encoder()[0] is not None:
         return
     fetch = next(iter(_fetches()), None)
     working = fetch is not None and fetch.choice is None

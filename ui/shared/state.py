@@ -18,15 +18,31 @@ def kept(record: type[Record]) -> Record:
     return cast("Record", st.session_state.setdefault(record.__name__, record()))
 
 
+@dataclass(slots=True)
+class Taken:
+    """When the last click of each trigger was made that was acted on, as the browser told it."""
+
+    at: dict[tuple[str, str], object] = field(default_factory=dict)
+
+
 def sent(key: str, trigger: str) -> dict[str, Any]:
-    """What a component sent with a trigger; empty where it sent nothing."""
+    """What a component sent with a trigger; empty where it sent nothing, or that click was taken already."""
     value = (st.session_state.get(key) or {}).get(trigger)
-    return dict(value) if value else {}
+    taken = kept(Taken).at
+    if not value or ("at" in value and taken.get((key, trigger)) == value["at"]):
+        return {}
+    taken[key, trigger] = value.get("at")
+    return dict(value)
 
 
 def entered(key: str) -> str:
     """The text of a field, for the callback that its widget runs."""
     return str(st.session_state.get(key) or "").strip()
+
+
+def begin_with(key: str, value: str) -> None:
+    """A widget's first value, where it has none yet: before the widget is drawn."""
+    st.session_state.setdefault(key, value)
 
 
 def choose(key: str, value: str) -> None:

@@ -103,8 +103,7 @@ def fail(*_: Any, **__: Any) -> Any:
     ("name", "sent", "broken"),
     [
         ("_rate", {"turn": "t", "value": 1, "word": ""}, "set_feedback"),
-        ("_edit", {"question": "And CB-4?"}, "restore"),
-        ("_edit", {"question": "And CB-4?"}, "get"),
+        ("_choose", {"version": "t"}, "get"),
     ],
 )
 def test_a_store_that_fails_under_a_turn_is_reported_and_nothing_is_half_made(
@@ -112,13 +111,12 @@ def test_a_store_that_fails_under_a_turn_is_reported_and_nothing_is_half_made(
 ) -> None:
     conversation, told = begun(athena), list[str]()
     athena.conversations.save_turn(conversation, answered("And then?"))
-    place = talk.Place(conversation, fail, fail, noted=True, working=False)
     monkeypatch.setattr(talk, "sent", lambda *_: sent)
     monkeypatch.setattr(whose.process, "athena", lambda: athena)
     monkeypatch.setattr(messages, "notify", told.append)
     with monkeypatch.context() as failing:
         failing.setattr(type(athena.conversations), broken, fail)
-        arguments = ("k", conversation) if name == "_rate" else ("k", place, 1)
+        arguments = ("k", conversation) if name == "_rate" else ("k", conversation, 1)
         getattr(talk, name)(*arguments)
     assert told == ["The store is busy Try again"]
     assert [info.id for info in athena.conversations.list()] == [conversation]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, ModelUnavailable
-from pipeline.ingest import Progress
+from pipeline.ingest import Problem, Progress
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -147,6 +148,7 @@ def test_forgetting_stops_the_run() -> None:
 
 def test_a_job_reports_progress_and_can_be_cancelled() -> None:
     started = threading.Event()
+    report = SimpleNamespace(problems=[Problem("bad.md", "empty", "Fill it.")])
 
     def work(*, on_progress: Callable[[Any], None], should_stop: Callable[[], bool]) -> Any:
         for progress in (Progress("reading", 1, 2), Progress("embedding", 0, 9), Progress("reading", 2, 2)):
@@ -154,7 +156,7 @@ def test_a_job_reports_progress_and_can_be_cancelled() -> None:
         started.set()
         while not should_stop():
             started.wait(0.01)
-        return "stopped early"
+        return report
 
     jobs = Jobs()
     assert jobs.start("Adding", work)
@@ -166,16 +168,17 @@ def test_a_job_reports_progress_and_can_be_cancelled() -> None:
     assert not jobs.start("Another", work)
     job.cancel()
     assert job.wait(SECONDS)
-    assert job.state().report == "stopped early"
+    assert job.state().report is report
     jobs.dismiss()
     assert jobs.current is None
+    assert jobs.problem_of("bad.md") == report.problems[0]
 
 
 def test_a_job_that_fails_says_why() -> None:
     def work(**_: Any) -> Any:
         raise AthenaError("The disk is full.", "Make room.")
 
-    job = Job("Adding", work)
+    job = Job("Adding", work, {})
     job.start()
     assert job.wait(SECONDS)
     assert str(job.state().error) == "The disk is full. Make room."
@@ -194,6 +197,6 @@ def test_a_turn_that_could_not_go_on_is_shown_as_it_was() -> None:
     turns = tuple(
         Turn(name, "Why?", Answer("Why?", "Why?", "So.", "generate", "m", False), 0.0) for name in "ab"
     )
-    refused = Run("Why?", goes_on="a")
+    refused = Run("Why?", in_place_of="a")
     assert talk._is_stored(refused, turns)
     assert not talk._is_stored(Run("Why?"), turns), "another one of these words"

@@ -163,8 +163,8 @@ def test_a_reply_has_no_quiet_words_and_its_questions_can_be_asked() -> None:
 def test_what_was_remembered_stands_beside_the_answer_and_is_gone_when_it_is_forgotten() -> None:
     found = answer("It hums.", recalled=("m1", "m2"))
     shown = stored_view(found, turn_id="t", recalled={"m1": "The fan is called Gustav."})
-    kept = {"id": "m1", "text": "The fan is called Gustav.", "forgotten": False}
-    gone = {"id": "m2", "text": "(forgotten)", "forgotten": True}
+    kept = {"id": "m1", "text": "The fan is called Gustav.", "when": "", "forgotten": False}
+    gone = {"id": "m2", "text": "(forgotten)", "when": "", "forgotten": True}
     assert shown["recalled"] == [kept, gone]
     itself = replace(found, mode="memory", text="I remember: the fan is called Gustav.")
     shown = stored_view(itself, turn_id="t", recalled={"m1": "The fan is called Gustav."})

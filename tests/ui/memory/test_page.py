@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
+from memory.deciding import edits
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
+from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import Memory, MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
@@ -83,9 +86,8 @@ def test_what_is_remembered_is_listed_with_why_and_where_from(athena: Athena, ru
     [row] = component_data(run_app(athena, page="memory"), "memories")[0]["rows"]
     assert (row["text"], row["why"], row["source"]) == (HARBOUR, "You asked to remember it.", "Your words")
     assert row["importance"] == 7
-    assert row["can_change"]
-    assert row["can_forget"]
-    app = dialog(athena, f"from ui.memory.source import show_source\nshow_source({given.id!r})")
+    assert [act["name"] for act in row["acts"]] == ["edit", "pin", "contradicts", "forget"]
+    app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({given.id!r})")
     [shown] = component_data(app, "document")
     assert shown["tree"] == [{"t": "p", "k": "said", "c": ["Remember that ", {"t": "mark", "c": [HARBOUR]}]}]
 
@@ -98,7 +100,7 @@ def test_the_words_of_a_document_are_marked_in_it(athena: Athena, run_app: Run) 
     given = memory("CB-4 is closed first.", user="local", origin="document", sources=(source,))
     athena.memories.apply("local", adding(given))
     assert component_data(run_app(athena, page="memory"), "memories")[0]["rows"][0]["source"] == "valves.md"
-    app = dialog(athena, f"from ui.memory.source import show_source\nshow_source({given.id!r})")
+    app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({given.id!r})")
     assert json.dumps({"t": "mark", "n": 0, "c": [quote]}) in json.dumps(component_data(app, "document"))
 
 
@@ -108,7 +110,7 @@ def test_a_source_that_is_gone_or_anothers_shows_the_kept_words_alone(athena: At
     source = MemorySource(turn_id=turn, start=0, end=8, quote="A secret")
     given = memory("A secret.", user="local", sources=(source,))
     athena.memories.apply("local", adding(given))
-    app = dialog(athena, f"from ui.memory.source import show_source\nshow_source({given.id!r})")
+    app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({given.id!r})")
     assert "The conversation was deleted" in texts(app)
     assert "Ann's" not in json.dumps(component_data(app, "document"))
 
@@ -124,7 +126,7 @@ def test_search_shows_scores_and_says_where_nothing_is_found(athena: Athena, run
     assert "relevance" in row["score"]["parts"]
     app.text_input(key="memory-search").set_value("quantum chromodynamics lagrangian").run()
     assert listed(app) == []
-    assert "Nothing is remembered about that" in texts(app)
+    assert "Nothing that is remembered is like that" in texts(app)
 
 
 def test_one_user_never_sees_anothers(athena: Athena, run_app: Run) -> None:
@@ -149,7 +151,7 @@ def test_forgetting_shows_what_goes_along_and_overwrites_the_words(athena: Athen
     made = memory("Much is said of ports.", user="local", sources=(MemorySource(memory_id=given.id),))
     athena.memories.apply("local", adding(given, made))
     app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
-    assert "2 memories will be gone" in texts(app)
+    assert "2 facts will be gone" in texts(app)
     assert "goes along" in texts(app)
     assert made.text in texts(app)
     app.button(key="discard-memory").click().run()
@@ -163,8 +165,8 @@ def test_the_words_stay_where_that_is_chosen(athena: Athena) -> None:
     athena.memories.apply("local", adding(given))
     app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
     assert "stay to read" not in texts(app)
-    app.checkbox(key="forget-words").uncheck().run()
-    assert "The words stay to read in the conversations." in texts(app)
+    app.checkbox(key="forget-keep-words").check().run()
+    assert "The words stay to read in the conversations, and are not found again." in texts(app)
     app.button(key="discard-memory").click().run()
     assert athena.memory.list() == list(athena.memory.static)
     assert HARBOUR in athena.conversations.get(conversation).turns[0].question
@@ -310,13 +312,123 @@ def test_the_graph_the_ranking_and_the_stream_are_drawn(athena: Athena, run_app:
     assert stream["days"]
 
 
-def test_presets_and_persona_are_explained(athena: Athena, run_app: Run) -> None:
+def of(app: AppTest, kind: str, key: str) -> Any:
+    """The control of a setting."""
+    [found] = [item for item in getattr(app, kind) if (item.key or "").startswith(f"{key}-")]
+    return found
+
+
+def test_how_much_is_remembered_is_chosen_and_less_is_confirmed(athena: Athena, run_app: Run) -> None:
     app = show(run_app(athena, page="memory"), "Settings")
-    said = texts(app)
-    for preset in ("none", "short_term", "agent", "inject", "generative", "graph"):
-        assert f"`{preset}`" in said
-    assert said.count("in use") == 1
-    assert "ATHENA_MEMORY" in said
+    of(app, "radio", "memory").set_value("agent").run()
+    of(app, "radio", "memory_recall").set_value("asked").run()
+    app.button(key="save-memory").click().run()
+    assert (athena.memory.options.memory, athena.memory.options.memory_recall) == ("agent", "asked")
+    of(app, "radio", "memory").set_value("none").run()
+    app.button(key="save-memory").click().run()
+    assert athena.memory.preset.name == "agent"
+    app.button(key="discard-less").click().run()
+    assert athena.memory.preset.name == "none"
+    assert "Nothing is kept now" in texts(show(app, "List"))
+
+
+def test_what_the_environment_sets_cannot_be_chosen(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = athena.settings.model_copy(update={"memory": "graph"})
+    monkeypatch.setattr(athena, "settings", given)
+    app = show(run_app(athena, page="memory"), "Settings")
+    assert of(app, "radio", "memory").disabled
+    assert "Set by `ATHENA_MEMORY`" in texts(app)
+
+
+def test_what_was_said_is_found_filtered_kept_and_forgotten(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    for text in (HARBOUR, "Clara: I play the cello."):
+        athena.conversations.save_turn(conversation, answered(text, text="It hums."))
+    app = run_app(athena, page="memory")
+    assert "2 messages of yours are found again" in texts(app)
+    app.text_input(key="memory-search").set_value("which port does the staging server use?").run()
+    [row] = component_data(app, "memories")[0]["rows"]
+    assert (row["text"], row["about"]) == (HARBOUR, "you · in “Ports”")
+    assert [act["name"] for act in row["acts"]] == ["open", "keep", "forget"]
+    app.text_input(key="memory-search").set_value("").run()
+    app.selectbox(key="said-by").select("Clara").run()
+    assert listed(app) == ["I play the cello."]
+    app.date_input(key="said-to").set_value(date(2020, 1, 1)).run()
+    assert listed(app) == []
+    edits.keep_said(athena.memory, row["id"])
+    [fact] = [item for item in athena.memory.list() if item.tier != "static"]
+    assert (fact.text, fact.sources[0].turn_id) == (HARBOUR.rstrip("."), row["id"])
+    app = forgetting(athena, f"memory.forgetting(turns=[{row['id']!r}])")
+    assert "1 fact and 1 message will be gone" in texts(app)
+    assert "Messages are deleted with their answers" in texts(app)
+    app.button(key="discard-memory").click().run()
+    assert [turn.question for turn in athena.conversations.get(conversation).turns] == [
+        "Clara: I play the cello."
+    ]
+
+
+def test_everything_is_forgotten_where_only_messages_are_there(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    athena.conversations.save_turn(conversation, answered(HARBOUR))
+    app = run_app(athena, page="memory")
+    app.button(key="forget-all").click().run()
+    assert "1 message will be gone" in texts(app)
+    app.checkbox(key="forget-keep-words").check().run()
+    app.button(key="discard-memory").click().run()
+    assert athena.memory.last_said() == []
+    assert athena.conversations.get(conversation).turns[0].question == HARBOUR
+
+
+def test_a_dispute_is_made(athena: Athena) -> None:
+    one, other = kept(athena, HARBOUR, "The harbour is closed.")
+    app = dialog(athena, f"from ui.conversation.deciding import contradicting\ncontradicting({one!r})")
+    app.selectbox(key="contradicted").select(other).run()
+    app.button(key="discard-contradict").click().run()
+    assert {side.id for side in athena.memory.sides(athena.memory.get(one))} == {one, other}
+
+
+def test_two_names_become_one(athena: Athena) -> None:
+    kept(athena, "Ada Lovelace works at Siemens.", "Augusta King lives in Vienna.")
+    index = athena.memory.index
+    ada, augusta = (index.entity_named(name) for name in ("Ada Lovelace", "Augusta King"))
+    assert ada
+    assert augusta
+    app = dialog(athena, f"from ui.memory.graph_page import merging\nmerging({ada.id!r}, {augusta.id!r})")
+    app.button(key="discard-merge").click().run()
+    assert not app.exception
+    one = athena.memory.index.entity_named("Augusta King")
+    assert one
+    assert (one.id, one.name) == (ada.id, "Ada Lovelace")
+    assert augusta.id not in athena.memory.index.entities
+
+
+def test_a_recalled_turn_is_shown_with_its_day_and_in_its_conversation(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    turn = athena.conversations.save_turn(conversation, answered(HARBOUR))
+    athena.conversations.save_turn(conversation, answered(recalled=(turn,)))
+    *_, view = component_data(run_app(athena, c=conversation), "turn")
+    [shown] = view["recalled"]
+    assert (shown["text"], shown["forgotten"]) == (HARBOUR, False)
+    assert shown["when"].endswith(str(date.today().year))
+    app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({turn!r})")
+    assert component_data(app, "document")[0]["tree"] == [{"t": "p", "k": "said", "c": [HARBOUR]}]
+
+
+def test_what_was_replaced_is_said_and_undone(athena: Athena, run_app: Run) -> None:
+    old, new = kept(athena, "I live in Graz.", "I live in Linz.")
+    conversation = athena.conversations.create("Homes").info.id
+    step = RememberStep(added=(new,), replaced=(new,))
+    athena.conversations.save_turn(conversation, replace(answered("I live in Linz."), steps=(step,)))
+    [view] = component_data(run_app(athena, c=conversation), "turn")
+    assert [(item["text"], item["others"]) for item in view["changed"]] == [
+        ("I live in Linz.", ["I live in Graz."])
+    ]
+    edits.undo_replacement(athena.memory, new)
+    assert [item.id for item in athena.memory.list() if item.tier != "static"] == [old]
+    [view] = component_data(run_app(athena, c=conversation), "turn")
+    assert [item["undone"] for item in view["changed"]] == [True]
 
 
 def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athena) -> None:
@@ -327,7 +439,7 @@ def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athe
     assert "This is not an export of memories" in refused.replace("\\", "")
     athena.memory.forget(athena.memory.forgetting(everything=True), everything=True)
     app = importing(athena, exported)
-    assert "This would add 1 memory" in texts(app)
+    assert "This would add 1 fact" in texts(app)
     app.button(key="import").click().run()
     assert not app.exception
     assert [item.text for item in athena.memory.list() if item.tier != "static"] == [HARBOUR]
@@ -335,7 +447,7 @@ def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athe
 
 def importing(athena: Athena, data: str) -> AppTest:
     """What follows once a file was chosen."""
-    return dialog(athena, f"from ui.memory.page import _confirm\n_confirm({data!r})")
+    return dialog(athena, f"from ui.memory.policies import _confirm_import\n_confirm_import({data!r})")
 
 
 def test_what_was_recalled_is_shown_apart_and_a_forgotten_one_as_forgotten(
@@ -347,8 +459,8 @@ def test_what_was_recalled_is_shown_apart_and_a_forgotten_one_as_forgotten(
     athena.conversations.save_turn(conversation, stored)
     [view] = component_data(run_app(athena, c=conversation), "turn")
     assert view["recalled"] == [
-        {"id": known, "text": HARBOUR, "forgotten": False},
-        {"id": "gone", "text": "(forgotten)", "forgotten": True},
+        {"id": known, "text": HARBOUR, "when": "", "forgotten": False},
+        {"id": "gone", "text": "(forgotten)", "when": "", "forgotten": True},
     ]
     athena.memory.forget(athena.memory.forgetting([known]))
     [view] = component_data(run_app(athena, c=conversation), "turn")
@@ -364,7 +476,7 @@ def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None
     visit = app.session_state["Visit"].token
     app.session_state[OpenDialog.__name__] = OpenDialog("Forget this?", asking, visit=visit)
     app.run()
-    assert "1 memory will be gone" in texts(app)
+    assert "1 fact will be gone" in texts(app)
     app.button(key="discard-memory").click().run()
     assert not app.exception
     with pytest.raises(AthenaError):
@@ -374,7 +486,7 @@ def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None
 
 def test_the_inspector_fills_in_what_was_recalled_and_kept(athena: Athena, run_app: Run) -> None:
     from pipeline.messages import Message
-    from pipeline.steps.records import PromptStep, RecalledId, RecallStep, RememberStep
+    from pipeline.steps.records import PromptStep, RecalledId, RecallStep
 
     [known] = kept(athena, HARBOUR)
     steps = (

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from memory.index import UserIndex
+from memory.recalling.user_index import UserIndex
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
 from tests.contracts.memories import memory
 from tests.memory.fake_memories import FakeEncoder

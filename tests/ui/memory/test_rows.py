@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory.recall import FoundMemory
+from memory.recalling.recall import FoundMemory
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import memory
-from ui.memory.rows import found_rows, row, rows, source_label
+from ui.conversation.memory_rows import found_rows, row, rows, source_label
 
 DAY = 86_400.0
 
@@ -38,8 +38,8 @@ def test_what_must_be_known_of_it() -> None:
 def test_the_personas_memories_are_immutable_and_imported_ones_can_be_forgotten() -> None:
     own, imported = memory(tier="static"), memory(tier="static")
     first, second = rows([own, imported], fixed=frozenset({own.id}))
-    assert (first["can_change"], first["can_forget"]) == (False, False)
-    assert (second["can_change"], second["can_forget"]) == (False, True)
+    assert first["acts"] == []
+    assert [act["name"] for act in second["acts"]] == ["forget"]
 
 
 def test_since_when() -> None:

@@ -15,7 +15,7 @@ from athena import Athena
 from athena.missions import has_mission, mission_folder, mission_persona
 from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
-from mission.games import Games
+from mission.games import Games, record_win
 from mission.levels import all_levels
 from mission.story import the_story
 from tests.mission.conftest import script
@@ -127,8 +127,8 @@ def test_a_level_that_was_won(athena: Athena, games: Games, run_app: RunApp, lev
     assert "Crisis averted" in [heading.value for heading in app.subheader]
     assert game.level.story_won.splitlines()[0] in texts(app)
     assert component_data(app, "console")[0]["over"] == "The level is won."
-    has_next = game.level.number < len(all_levels())
-    assert ("mission-next" in [button.key for button in app.button]) == has_next
+    following = "two-levels-down" if level == "ln2-tank" else "red-needle"
+    assert all_levels()[following].title in app.button(key="mission-next").label
     app.button(key="mission-again").click().run()
     again = games.load(level)
     assert again is not None
@@ -164,6 +164,31 @@ def test_a_level_that_was_lost(athena: Athena, games: Games, run_app: RunApp) ->
     app = run_app(athena, page="mission", level="ln2-tank")
     assert "Mission lost" in [heading.value for heading in app.subheader]
     assert "Harbour ordered the lander back" in texts(app)
+
+
+def test_the_last_level_names_what_is_missing_and_then_ends_the_story(
+    athena: Athena, games: Games, run_app: RunApp
+) -> None:
+    games.save(play(Game.start("moving-target")))
+    shown = texts(run_app(athena, page="mission", level="moving-target"))
+    assert "are won, too: 1. Something clicks, 2. Silence in the cabin" in shown
+    assert the_story().end[0] not in shown
+    for level in all_levels():
+        record_win(games.folder / "progress.json", level, 60)
+    assert the_story().end[0] in texts(run_app(athena, page="mission", level="moving-target"))
+
+
+def test_any_earlier_step_is_gone_back_to(athena: Athena, games: Games, run_app: RunApp) -> None:
+    saved(games, "power off ECS-FAN-1", "wait 10m", "power off STO-FRZ-1")
+    app = run_app(athena, page="mission", level="ln2-tank")
+    steps = app.selectbox(key="mission-undo-time")
+    assert steps.options == ["09:23  power off STO-FRZ-1", "09:13  wait 10m", "09:12  power off ECS-FAN-1"]
+    steps.set_value("09:13").run()
+    app.button(key="mission-undo-since").click().run()
+    assert not app.exception
+    game = games.load("ln2-tank")
+    assert game is not None
+    assert (game.clock, game.undone) == ("09:13", 2)
 
 
 def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) -> None:
@@ -245,7 +270,7 @@ def test_an_answer_that_broke_off_can_go_on(
     app.run()
     run = _run_of(app, games)
     assert run is not None
-    assert (run.goes_on, run.question) == (turn_id, stopped.question)
+    assert (run.in_place_of, run.question) == (turn_id, stopped.question)
     assert run.wait(60)
 
 

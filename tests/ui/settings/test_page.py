@@ -12,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena, load_settings, open_athena
 from athena.chosen import FILE_NAME, read_chosen
+from athena.settings_changes import change
+from pipeline.errors import ConfigurationError
 from tests.servers import OpenAIServer
 from tests.ui.conftest import VALVES
 from tests.ui.test_pages import component_data, texts
@@ -87,12 +89,32 @@ def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> 
     assert "161803398" not in path.read_text()
 
 
-def test_a_bad_value_is_told_as_of_the_environment(open_to_change: Athena, run_app: Run) -> None:
+def test_a_bad_value_is_told_by_the_name_of_its_field(open_to_change: Athena, run_app: Run) -> None:
     app = run_app(open_to_change, page="settings")
     control(app, "text_input", "persona").set_value("nowhere.toml").run()
     app.button(key="save").click().run()
-    assert "ATHENA_PERSONA: cannot read 'nowhere.toml'" in words(app)
+    assert "“Persona”: cannot read 'nowhere.toml'" in words(app)
     assert open_to_change.settings.persona is None
+
+
+def test_what_is_no_address_is_refused_at_its_field(open_to_change: Athena, run_app: Run) -> None:
+    app = run_app(open_to_change, page="settings")
+    control(app, "text_input", "openai_base_url").set_value("not an address").run()
+    assert "“Address of an OpenAI-compatible server” cannot be 'not an address'" in words(app)
+    assert app.button(key="save").disabled
+    app.button(key="test-connection").click().run()
+    assert "ATHENA_OPENAI" not in "\n".join(item.value for item in (*app.error, *app.markdown))
+    with pytest.raises(ConfigurationError, match="that is no address"):
+        change(open_to_change, {"ollama_url": "localhost:11434"})
+    assert read_chosen(open_to_change.settings.data_dir) == {}
+
+
+def test_saving_says_where_no_model_answers(open_to_change: Athena, run_app: Run) -> None:
+    app = run_app(open_to_change, page="settings")
+    control(app, "text_input", "openai_base_url").set_value("http://127.0.0.1:9/v1").run()
+    app.button(key="save").click().run()
+    assert "But no language model answers with it: Cannot reach" in words(app)
+    assert "“Address of an OpenAI-compatible server”" in words(app)
 
 
 def test_a_connection_is_tried_before_it_is_saved(open_to_change: Athena, run_app: Run) -> None:
@@ -113,7 +135,11 @@ def test_the_last_question_is_asked_again_before_anything_is_saved(
     open_to_change: Athena, run_app: Run
 ) -> None:
     app = run_app(open_to_change, page="settings")
-    assert "Ask a question first" in words(app)
+    assert "You have not asked anything yet. An example: What" in words(app)
+    control(app, "number_input", "quotes").set_value(1).run()
+    app.button(key="try").click().run()
+    assert len(component_data(app, "turn")) == 2
+    control(app, "number_input", "quotes").set_value(8).run()
     list(open_to_change.chat().run("When does the LN2 tank show OFFLINE?"))
     app.run()
     assert app.button(key="try").disabled

@@ -37,6 +37,17 @@ def marked(tree: Tree) -> str:
     return "".join(text_of(node["c"]) for node in found(tree, "mark"))  # type: ignore[arg-type]
 
 
+def test_links_by_label_and_tasks_are_shown_as_such() -> None:
+    tree = markdown_tree(
+        "See [“Data Types”][data-types], [Cargo][] and [web][w]; not a[i][j].\n\n[w]: https://x.y"
+    )
+    assert text_of(tree) == "See “Data Types”, Cargo and web; not a[i][j]."
+    assert [link["href"] for link in found(tree, "a")] == ["https://x.y"]
+    tasks = markdown_tree("- [ ] Open *it*\n- [x] Close it", spans=[Span(6, 10, "mark")])
+    assert text_of(tasks) == "☐ Open it☑ Close it"
+    assert marked(tasks) == "Open"
+
+
 def test_marks_a_sentence_across_bold_and_code() -> None:
     text = "One. The **LN2** tank shows `OFFLINE` now. Three."
     start, end = text.index("The"), text.index(" Three")

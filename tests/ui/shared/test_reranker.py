@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena, open_athena
 from athena.settings import Settings
 from pipeline.models.base import ModelChoice, Pulling
+from pipeline.models.cross_encoder_files import REVISIONS
 from tests.ui.conftest import VALVES
 
 BUTTON = "fetch-cross-encoder"
@@ -20,11 +21,11 @@ BUTTON = "fetch-cross-encoder"
 
 @pytest.fixture
 def without_reranker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Athena]:
-    """An answer of an Athena whose cross-encoder, the default one, is not on disk."""
+    """An answer of an Athena whose cross-encoder, one of the hub, is not on disk."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     (tmp_path / "manuals").mkdir()
     (tmp_path / "manuals" / "valves.md").write_text(VALVES, encoding="utf-8")
-    name = Settings.model_fields["cross_encoder"].default
+    (name,) = REVISIONS
     opened = open_athena(
         Settings(data_dir=tmp_path / "data", llm="none", cross_encoder=name, model_cache=tmp_path / "cache")
     )

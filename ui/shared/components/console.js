@@ -2,6 +2,7 @@
 // repeatedly until they are acknowledged; what is typed meanwhile waits.
 
 const RESEND_MS = 5000;
+let filled = 0; // the number of the line that was put here last
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -10,6 +11,7 @@ export default function (component) {
   state.send = (entry) => setTriggerValue("command", entry);
   if (!state.root) make(parentElement, state);
   show(state);
+  fill(state);
   next(state);
   return () => clearTimeout(state.timer);
 }
@@ -76,6 +78,16 @@ function pressed(event, state) {
   else return;
   event.preventDefault();
   event.stopPropagation();
+}
+
+// A line that was clicked in an answer: it is put here once, to be looked at and run.
+function fill(state) {
+  const { number, line } = state.data.fill;
+  if (number <= filled || state.data.over) return;
+  filled = number;
+  state.input.value = line;
+  offer(state, []);
+  state.input.focus({ preventScroll: true });
 }
 
 function submit(state) {

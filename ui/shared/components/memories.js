@@ -1,4 +1,4 @@
-// The list of memories: what each says and why it was kept; buttons for its source, to edit, pin and forget.
+// A list of facts or of what was said: the words and where they are from; buttons for what can be done to each.
 
 const LONG = 600; // characters
 
@@ -6,18 +6,16 @@ export default function (component) {
   const { data, parentElement } = component;
   const send = sender(component);
   mounted(parentElement, "memories", data, (root) => {
-    const focused = root.getRootNode().activeElement?.dataset?.key;
+    // A dialog that closes late gives the focus back to what opened it: what was pressed since then has it.
+    const focused = root.dataset.pressed || root.getRootNode().activeElement?.dataset?.key;
+    delete root.dataset.pressed;
     root.replaceChildren(element("ul", { class: "list" }, data.rows.map((row) => item(row, send))));
     if (focused) [...root.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focused)?.focus();
   });
 }
 
 function item(row, send) {
-  const acts = element("div", { class: "acts" },
-    row.can_change ? tool(row, "edit", "edit", "Edit", () => send("edit", { id: row.id })) : null,
-    row.can_change ? tool(row, "pin", "push_pin", row.pinned ? "Unpin" : "Pin: never forgotten by age",
-      () => send("pin", { id: row.id, pinned: !row.pinned }), row.pinned) : null,
-    row.can_forget ? tool(row, "forget", "delete", "Forget", () => send("forget", { id: row.id })) : null);
+  const acts = element("div", { class: "acts" }, row.acts.map((act) => tool(row, act, send)));
   return element("li", { class: `memory${row.marks.length ? " marked" : ""}`, "data-id": row.id },
     element("div", { class: "said" },
       said(row.text),
@@ -42,9 +40,13 @@ function said(text) {
       element("span", { class: "less" }, "less")), element("span", {}, text.slice(begin.length).trimStart())));
 }
 
-function tool(row, name, symbol, label, act, pressed) {
+function tool(row, { name, icon: symbol, label, pressed }, send) {
   return element("button", { class: `tool ${name}`, title: label, "aria-label": `${label}: ${clip(row.text, 60)}`,
-    "aria-pressed": pressed === undefined ? null : String(pressed), "data-key": `${row.id}-${name}`, onclick: act }, icon(symbol));
+    "aria-pressed": pressed === null ? null : String(pressed), "data-key": `${row.id}-${name}`,
+    onclick: (event) => {
+      if (pressed !== null) event.currentTarget.closest(".memories").dataset.pressed = `${row.id}-${name}`;
+      send(name, { id: row.id, pressed: !pressed });
+    } }, icon(symbol));
 }
 
 function score(found) {

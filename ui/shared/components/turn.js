@@ -9,6 +9,7 @@ export default function (component) {
   const root = mounted(parentElement, "turn", data, (node) => {
     render(node, data, send);
     bringBack(node, parentElement.opened, data.opened);
+    stayOnStep(node);
     parentElement.opened = data.opened;
   });
   root.classList.toggle("working", data.working);
@@ -30,15 +31,21 @@ function bringBack(root, before, now) {
   delete opener.dataset.back;
 }
 
+// The focus stays on the arrow to a version once that is drawn, or goes to the other one at the end.
+function stayOnStep(root) {
+  if (!root.stepped) return;
+  const arrow = root.querySelector(`[data-step="${root.stepped}"]:not([disabled])`) || root.querySelector("[data-step]:not([disabled])");
+  delete root.stepped;
+  arrow?.focus({ preventScroll: true });
+}
+
 function render(root, data, send) {
   const tip = element("div", { class: "tip", role: "tooltip", id: "tip", hidden: true });
   const hints = { tip, root };
   const body = element("div", { class: `answer ${data.kind}` });
-  if (data.corrected) body.append(corrected(data, send));
-  if (data.kind === "quotes") body.append(...quotes(data, send, hints));
-  else if (data.kind === "abstained") body.append(...abstained(data, send));
-  else if (data.kind === "reply") body.append(...reply(data, send));
-  else body.append(...prose(data, send, hints));
+  for (const notice of data.first) body.append(note("info", build(notice, {})));
+  if (data.parts.length) body.append(...parts(data, send, hints));
+  else body.append(...answered(data, send, hints));
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
@@ -46,17 +53,33 @@ function render(root, data, send) {
     body.append(element("button", { class: "tool stop go-on", disabled: data.busy,
       onclick: once(() => send("go_on", { question: data.question })) }, icon("play_arrow"), "Continue"));
   }
-  const first = data.kind === "quotes" || data.kind === "abstained"; // no answer was written: memory comes before quotes
+  const first = ["quotes", "abstained", "parts"].includes(data.kind); // no answer was written: memory comes before quotes
+  offerCommands(body, data, send);
   root.replaceChildren(
     element("div", { class: "question", tabindex: data.question.length > LONG ? "0" : null },
       element("span", { class: "sr" }, "You asked: "), data.question),
     first ? recalled(data, send) : "",
     body,
+    ...changed(data, send),
     first ? "" : recalled(data, send),
+    related(data),
     data.working ? working(data, send) : quiet(data, send),
     data.follow_ups.length ? followUps(data, send) : "",
     tip,
   );
+}
+
+// The answer to one question: what it was read as, then what was found.
+function answered(data, send, hints) {
+  const drawn = { quotes, abstained, reply }[data.kind] || prose;
+  return [data.about ? about(data, send) : null, data.corrected ? corrected(data, send) : null,
+    ...drawn(data, send, hints)].filter(Boolean);
+}
+
+// Several questions, each answered under its own words.
+function parts(data, send, hints) {
+  return data.parts.map((part, index) => element("section", { class: `part ${part.kind}` },
+    element("h3", {}, part.question), answered({ ...data, ...part, part: index }, send, hints)));
 }
 
 function prose(data, send, hints) {
@@ -79,6 +102,17 @@ function reply(data, send) {
   return build(data.body, { ask: asking(data, send) });
 }
 
+// Commands of the console beside the chat: a click puts one on its line, and runs nothing.
+function offerCommands(node, data, send) {
+  for (const code of data.commands.length ? node.querySelectorAll("code") : []) {
+    const line = code.textContent.trim();
+    if (code.closest("button, a") || !data.commands.some((name) => `${line} `.toLowerCase().startsWith(`${name} `))) continue;
+    const button = element("button", { class: "command", title: "Put it on the console’s line", onclick: () => send("command", { line }) });
+    code.replaceWith(button);
+    button.append(code);
+  }
+}
+
 // What asks is done once, also where it is clicked twice.
 const once = (act) => (event) => { if (event.detail < 2) act(event.currentTarget); };
 
@@ -93,7 +127,10 @@ function asking(data, send) {
 function recalled(data, send) {
   if (!data.recalled.length) return "";
   const list = element("ul", { class: "memories" }, data.recalled.map((memory) => element("li", { class: memory.forgotten ? "gone" : "" },
-    element("span", { class: "remembered" }, memory.text),
+    memory.when ? element("span", { class: "when" }, memory.when) : null,
+    memory.forgotten ? element("span", { class: "remembered" }, memory.text)
+      : element("button", { class: "remembered", title: "Where it comes from", "aria-label": `Where it comes from: ${memory.text}`,
+        disabled: data.busy, onclick: () => send("source", { memory: memory.id }) }, memory.when ? `“${memory.text}”` : memory.text),
     memory.forgotten ? null : element("button", { class: "tool forget", disabled: data.busy, title: "Forget this memory",
       "aria-label": `Forget: ${memory.text}`, onclick: () => send("forget", { memory: memory.id }) }, "Forget"))));
   const label = [icon("psychology"), data.kind === "reply" ? "Change what is remembered" : "From memory, not from the documents"];
@@ -101,6 +138,41 @@ function recalled(data, send) {
     return element("section", { class: "recalled", "aria-label": "From memory" }, element("p", { class: "label" }, label), list);
   }
   return element("details", { class: "recalled" }, element("summary", { class: "label" }, label, icon("expand_more")), list);
+}
+
+// How what the question names relates to other things: of the graph, and no evidence.
+function related(data) {
+  if (!data.related.length) return "";
+  const label = element("p", { class: "label" }, icon("psychology"), "How it relates, from memory");
+  const list = element("ul", { class: "memories" }, data.related.map((text) => element("li", {}, element("span", { class: "remembered" }, text))));
+  return element("section", { class: "recalled", "aria-label": "How it relates" }, label, list);
+}
+
+// What a fact of this turn took the place of, with the way back; or what it contradicts, to be decided.
+function changed(data, send) {
+  return data.changed.map((fact) => {
+    const [symbol, does, label] = fact.disputed ? ["help", "decide", "Decide"] : ["history", "undo", "Undo"];
+    const act = element("button", { class: "tool", disabled: data.busy, onclick: once(() => send(does, { memory: fact.id })) },
+      icon(fact.disputed ? "rule" : "undo"), label);
+    return element("div", { class: "note changed" }, icon(symbol), element("div", {}, story(fact, data.kind === "reply")),
+      fact.undone ? null : act);
+  });
+}
+
+// A reply of the memory itself has told what was replaced, and only asks.
+function story(fact, told) {
+  const others = fact.others.join("; ");
+  if (fact.undone) return `Undone; this holds again: ${others}`;
+  if (told) return fact.disputed ? "Which is right?" : "Not what you meant?";
+  return `Remembered: ${fact.text}. ${fact.disputed ? "This contradicts" : "Instead of"}: ${others}`;
+}
+
+// What was said before and was searched for with the question, and the way to ask without it.
+function about(data, send) {
+  return element("p", { class: "corrected about" }, "About “", element("em", {}, data.about), "”. ",
+    element("button", {
+      class: "verbatim", disabled: data.busy, onclick: once(() => send("ask", { question: data.question, alone: true })),
+    }, "Ask without it"), ".");
 }
 
 // What was searched for instead of what was typed, and the way back.
@@ -136,14 +208,15 @@ function groups(found, data, send, hints) {
 // The passages behind a button; one of them that is open in the evidence pane unfolds them.
 function passages(data, send, hints) {
   const kept = unfoldedIn(data.turn);
-  if (data.folded.some((group) => group.quotes.some((quote) => quote.marker === data.open))) kept.add("folded");
-  const rest = element("div", { class: "folded", id: "folded", hidden: !kept.has("folded") },
+  const id = `folded${data.part ?? ""}`;
+  if (data.folded.some((group) => group.quotes.some((quote) => quote.marker === data.open))) kept.add(id);
+  const rest = element("div", { class: "folded", id, hidden: !kept.has(id) },
     groups(data.folded, data, send, hints));
   const button = element("button", {
-    class: "tool disclose", "aria-expanded": String(kept.has("folded")), "aria-controls": "folded",
+    class: "tool disclose", "aria-expanded": String(kept.has(id)), "aria-controls": id,
     onclick: () => {
-      const open = !kept.delete("folded");
-      if (open) kept.add("folded");
+      const open = !kept.delete(id);
+      if (open) kept.add(id);
       rest.hidden = !open;
       button.setAttribute("aria-expanded", String(open));
     },
@@ -161,6 +234,7 @@ function quoted(quote, data, send, hints) {
     made.replaceChildren(...build(whole ? quote.whole : quote.tree, { more, ask: asking(data, send) }));
     placeChip(made, chip(quote.marker, data, send, hints));
     if (whole) made.append(turner(["Show less"], false));
+    offerCommands(made, data, send);
     keepTogether(made);
   };
   const turner = (children, whole) => element("button", {
@@ -327,7 +401,7 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
-  const acts = [data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
+  const acts = [data.versions.length > 1 ? versions(data, send) : null, data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
   if (acts.length) line.append(element("span", { class: "acts" }, acts));  // on one line, or on the next together
   return line;
 }
@@ -338,6 +412,22 @@ function followUps(data, send) {
     class: "card", disabled: data.busy, onclick: once(() => send("ask", { question })) }, element("span", {}, question))));
 }
 
+// Which version of the question and its answer this is, with the ways to the others.
+function versions(data, send) {
+  const at = data.versions.indexOf(data.turn);
+  const step = (by, symbol, label) => element("button", {
+    class: "tool", title: label, "aria-label": label, disabled: data.busy || !data.versions[at + by], "data-step": by,
+    onclick: once((button) => {
+      button.closest(".turn").stepped = by;
+      send("version", { version: data.versions[at + by] });
+    }),
+  }, icon(symbol));
+  return element("span", { class: "versions", role: "group", "aria-label": "Versions" },
+    step(-1, "chevron_left", "Previous version"),
+    element("span", {}, `${at + 1} of ${data.versions.length}`),
+    step(1, "chevron_right", "Next version"));
+}
+
 // What can be done with an answer and its question.
 function tools(data, send) {
   const tool = (symbol, label, act, off) => element("button", {
@@ -346,7 +436,7 @@ function tools(data, send) {
   return element("span", { class: "tools" },
     data.markdown ? tool("content_copy", "Copy with its sources", (button) => copy(data.markdown, button)) : null,
     data.link ? tool("link", "Copy a link to this answer", (button) => copy(address(data.link), button)) : null,
-    tool("refresh", "Ask again", () => send("ask", { question: data.question }), data.busy),
+    tool("refresh", "Ask again", () => send("instead", { question: data.question }), data.busy),
     tool("edit", "Edit the question", (button) => edit(button, data, send), data.busy));
 }
 
@@ -379,16 +469,16 @@ async function written(text) {
   return done;
 }
 
-// The question as a field; what is asked in its place begins a branch, and nothing is lost.
+// The question as a field; what is asked in its place is another version, and nothing is lost.
 function edit(button, data, send) {
   const question = button.getRootNode().querySelector(".question");
   if (question.hidden) return;
   const field = element("textarea", { class: "word", rows: "3", maxlength: "4000", "aria-label": "Your question" });
   field.value = data.question;
   const close = () => { form.remove(); question.hidden = false; button.focus({ preventScroll: true }); };
-  const ask = () => { if (field.value.trim()) send("edit", { question: field.value }); };
+  const ask = () => { if (field.value.trim()) send("instead", { question: field.value }); };
   const form = element("div", { class: "editing" }, field,
-    element("p", { class: "label" }, "A new conversation goes on from here; this one stays as it is."),
+    element("p", { class: "label" }, "It is answered here; this version stays, with what follows it."),
     element("button", { class: "tool", onclick: close }, "Cancel"),
     element("button", { class: "tool stop", onclick: once(ask) }, "Ask"));
   form.addEventListener("keydown", (event) => {

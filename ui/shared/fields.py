@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -13,12 +14,16 @@ import streamlit as st
 from athena.chosen import Chosen
 from athena.loading import KEY, OLLAMA_KEY, OLLAMA_KEYS_SERVER, changeable, set_outside
 from athena.settings import Settings
+from athena.settings_changes import require_workable
+from memory.presets import PRESETS
+from pipeline.errors import ConfigurationError
 from pipeline.redaction import without_password
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
-Kind = Literal["model", "text", "secret", "switch", "number", "choice"]
+Kind = Literal["model", "text", "secret", "switch", "number", "choice", "radio"]
 MOST_QUOTES = 50
+VARIABLE = re.compile(r"(ATHENA_[A-Z_]+)(?:=(\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,7 @@ class Field:
     what: str  # it changes, in a sentence
     placeholder: str = ""
     options: Sequence[str] = ()
+    says: Sequence[str] = ()  # of each option, in their order
 
     @property
     def variable(self) -> str:
@@ -64,6 +70,15 @@ ANSWERS = (
 )  # fmt: skip
 
 
+MEMORY = (
+    Field("memory", "radio", "Way to remember", "What is kept stays, whichever is chosen.",
+          options=tuple(PRESETS), says=tuple(preset.says for preset in PRESETS.values())),
+    Field("memory_recall", "radio", "What is recalled", "What is said stays in its conversation with either.",
+          options=("all", "asked"), says=("All that was said and answered, and the facts.",
+                                          "Only what was kept as a fact.")),
+)  # fmt: skip
+
+
 @dataclass(slots=True)
 class Edited:
     """How often a field was emptied by the page itself: each time it becomes another one."""
@@ -90,6 +105,8 @@ def field(item: Field, shown: Shown) -> dict[str, Any]:
     """Draw a setting; what was changed, and nothing while it is as it was."""
     with st.container(key=f"setting-{item.name}", gap="xsmall"):
         changed = _control(item, shown)
+        if problem := problem_with(changed):
+            st.error(with_code(problem), icon=":material/error:")
         st.markdown(with_code(item.what))
         _origin(item, shown)
     return changed
@@ -145,6 +162,10 @@ def _control(item: Field, shown: Shown) -> dict[str, Any]:
             value = st.number_input(**common, min_value=1, max_value=MOST_QUOTES, value=min(now, MOST_QUOTES))
         case "choice":
             value = st.segmented_control(**common, options=item.options, default=now, required=True)
+        case "radio":
+            value = st.radio(
+                **common, options=item.options, captions=item.says, index=item.options.index(now)
+            )
         case "secret":
             hint = "A key is set" if now else "No key is set"
             value = st.text_input(**common, type="password", placeholder=hint, autocomplete="new-password")
@@ -167,9 +188,32 @@ def _model_label(name: str) -> str:
     return {"auto": "Automatic", "none": "None: answer with quotes"}.get(name, name)
 
 
+def problem_with(changes: Mapping[str, Any]) -> str:
+    """Why a change could never work; "" where it could."""
+    try:
+        for name, value in changes.items():
+            require_workable(name, value)
+    except ConfigurationError as error:
+        return in_labels(str(error))
+    return ""
+
+
+def in_labels(said: str) -> str:
+    """A message with the page's fields in the place of the environment variables that it names."""
+    labels = {item.variable: item.label for item in (MODEL, *SERVERS, *SEARCH, *ANSWERS, *MEMORY)}
+    return VARIABLE.sub(lambda found: _as_label(found, labels), said)
+
+
+def _as_label(found: re.Match[str], labels: Mapping[str, str]) -> str:
+    label, value = labels.get(found[1]), found[2]
+    if label is None:
+        return found[0]
+    return f"“{label}” to {value}" if value else f"“{label}”"
+
+
 def in_words(changes: dict[str, Any], settings: Settings) -> str:
     """What was changed and is not kept yet, for a caption."""
-    labels = {item.name: item for item in (MODEL, *SERVERS, *SEARCH, *ANSWERS)}
+    labels = {item.name: item for item in (MODEL, *SERVERS, *SEARCH, *ANSWERS, *MEMORY)}
     described = partial(_change_in_words, settings=settings)
     return plain(", ".join(described(labels[name], value) for name, value in changes.items()))
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from memory import edits
+from memory.deciding import edits
 from ui.conversation.forgetting import ask_to_forget, user_memory
-from ui.memory.rows import source_label, when
-from ui.memory.source import ask_for_source
+from ui.conversation.memory_rows import source_label, when
+from ui.conversation.source import FORGOTTEN_SINCE, ask_for_source
 from ui.shared import messages
-from ui.shared.words import plain
+from ui.shared.dialogs import end_dialog, open_dialog
+from ui.shared.words import plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
+ALONE = "No other fact is kept that it could contradict."
 NOTHING = "Nothing is to be decided: no two memories contradict each other, and no document has changed."
 
 
@@ -55,6 +59,49 @@ def to_decide(listed: Sequence[Memory]) -> None:
         _stale(memory)
 
 
+def ask_what_contradicts(memory_id: str) -> None:
+    """Ask which other fact one contradicts."""
+    open_dialog("What does it contradict?", partial(contradicting, memory_id))
+
+
+def ask_to_decide(memory_id: str) -> None:
+    """Let the dispute of a fact be decided in a dialog."""
+    open_dialog("Which is right?", partial(deciding, memory_id), width="medium")
+
+
+def contradicting(memory_id: str) -> None:
+    """Choose the fact that one contradicts: both stay, until it is decided which is right."""
+    memory = user_memory()
+    facts = {item.id: item.text for item in memory.list() if item.tier != "static" and item.live}
+    said = facts.pop(memory_id, None)
+    if said is None:
+        st.text(FORGOTTEN_SINCE)
+        return
+    st.markdown(f"**{plain(said)}**")
+    if not facts:
+        st.text(ALONE)
+        return
+    other = st.selectbox(
+        "It contradicts", list(facts), index=None, key="contradicted", placeholder="Choose a fact",
+        format_func=lambda known: shortened(facts[known], 120),
+    )  # fmt: skip
+    st.caption("Both are kept. Until you decide which is right, they are recalled together or not at all.")
+    if messages.confirmed(no="Cancel", yes="They contradict", key="contradict", ready=other is not None):
+        edits.contradict(memory, memory_id, str(other))
+        end_dialog()
+
+
+def deciding(memory_id: str) -> None:
+    """Draw the dispute of a fact alone."""
+    memory = user_memory()
+    known = memory.index.memories.get(memory_id)
+    sides = memory.sides(known) if known else ()
+    if not sides:
+        st.text("That is decided.")
+        return
+    _dispute(sides)
+
+
 def _dispute(sides: Sequence[Memory]) -> None:
     with st.container(border=True, key=f"dispute-{sides[0].id}"):
         for side in sides:
@@ -64,7 +111,7 @@ def _dispute(sides: Sequence[Memory]) -> None:
                     "This is right",
                     key=f"right-{side.id}",
                     on_click=_decide,
-                    args=(lambda side=side: edits.resolve(user_memory(), side.id),),
+                    args=(side.id, edits.resolve),
                 )
         with st.container(horizontal=True):
             st.button(
@@ -73,7 +120,7 @@ def _dispute(sides: Sequence[Memory]) -> None:
                 type="tertiary",
                 on_click=_decide,
                 icon=":material/join_inner:",
-                args=(lambda: edits.keep_both(user_memory(), sides[0].id),),
+                args=(sides[0].id, edits.keep_both),
             )
             st.button(
                 "Neither: forget them" if len(sides) == 2 else "None: forget them",
@@ -93,7 +140,7 @@ def _stale(memory: Memory) -> None:
                 "Still true",
                 key=f"still-{memory.id}",
                 on_click=_decide,
-                args=(lambda: edits.keep_stale(user_memory(), memory.id),),
+                args=(memory.id, edits.keep_stale),
             )
         with st.container(horizontal=True):
             st.button("What it rested on", key=f"rested-{memory.id}", type="tertiary",
@@ -109,5 +156,9 @@ def _said(memory: Memory) -> None:
 
 
 @messages.noticed
-def _decide(decision: Callable[[], object]) -> None:
-    decision()
+def _decide(memory_id: str, decision: Callable[[UserMemory, str], object]) -> None:
+    """Decide what is still open: nothing where a click before this one, or another window, did."""
+    memory = user_memory()
+    known = memory.index.memories.get(memory_id)
+    if known is not None and (known.disputed or known.stale):
+        decision(memory, memory_id)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memory.reading.asking import asks
+from memory.recalling.user_turns import speaker_of
 from memory.times import known_begin
 from pipeline.words import counted
+from ui.shared.markdown_tree import markdown_tree, tree_text
 from ui.shared.words import local_time
 
 if TYPE_CHECKING:
-    from memory.recall import FoundMemory
+    from memory.recalling.recall import FoundMemory
+    from memory.recalling.turn_index import FoundTurn
     from pipeline.stores.memories import Memory
 
 Row = dict[str, Any]
@@ -38,7 +42,6 @@ def found_rows(found: Sequence[FoundMemory]) -> list[Row]:
 
 def row(memory: Memory, *, fixed: bool = False) -> Row:
     """One memory."""
-    static = memory.tier == "static"
     return {
         "id": memory.id,
         "text": memory.text,
@@ -50,9 +53,57 @@ def row(memory: Memory, *, fixed: bool = False) -> Row:
         "importance": None if memory.importance is None else round(memory.importance * 10),
         "score": None,
         "source": "" if fixed else source_label(memory),
-        "pinned": memory.pinned,
-        "can_change": not static and memory.expired_at is None,
-        "can_forget": not fixed,
+        "acts": [] if fixed else _acts(memory),
+    }
+
+
+def _acts(memory: Memory) -> list[Row]:
+    """What can be done to a memory: what is static or over can only be forgotten."""
+    forget = act("forget", "delete", "Forget")
+    if memory.tier == "static" or memory.expired_at is not None:
+        return [forget]
+    pin = act(
+        "pin", "push_pin", "Unpin" if memory.pinned else "Pin: never forgotten by age", pressed=memory.pinned
+    )
+    return [
+        act("edit", "edit", "Edit"),
+        pin,
+        *([act("contradicts", "compare_arrows", "This contradicts …")] if memory.live else []),
+        forget,
+    ]
+
+
+def act(name: str, icon: str, label: str, *, pressed: bool | None = None) -> Row:
+    """A button of a row: what it sends, and whether it is pressed, where it can be."""
+    return {"name": name, "icon": icon, "label": label, "pressed": pressed}
+
+
+def said_rows(found: Iterable[FoundTurn], *, titles: Mapping[str, str]) -> list[Row]:
+    """A row for each found turn; `titles` of conversations by their ids."""
+    return [said_row(item, title=titles.get(item.turn.session, "")) for item in found]
+
+
+def said_row(found: FoundTurn, *, title: str) -> Row:
+    """Something that was said: its day, its conversation, its words."""
+    turn = found.turn
+    keep = [] if turn.role == "user" and asks(turn.text) else [act("keep", "bookmark_add", "Keep as a fact")]
+    who = {"you": "you", "assistant": "the assistant"}.get(speaker_of(turn), turn.speaker)
+    return {
+        "id": turn.id,
+        "text": tree_text(markdown_tree(turn.text)) if turn.role == "assistant" else turn.text,
+        "marks": [],
+        "about": " · ".join(filter(None, [who, f"in “{title}”" if title else ""])),
+        "when": local_time(turn.at) if turn.at is not None else "",
+        "tags": [],
+        "why": "",
+        "importance": None,
+        "score": None,
+        "source": "",
+        "acts": [
+            act("open", "forum", "Open the conversation"),
+            *keep,
+            act("forget", "delete", "Forget, with its answer"),
+        ],
     }
 
 
